@@ -1,0 +1,1 @@
+"""WangTimer: a distributed timer service."""

@@ -1,0 +1,23 @@
+"""What the stages ask of time: the one clock of a deployment, and this process's own stop-watch.
+
+Only the shapes live here; `wangtimer.store.clock` reads the real time from the agenda's node and
+`tests.fakes` has one that is moved by hand.
+"""
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The time of the deployment and of this process."""
+
+    def now_ms(self) -> float:
+        """Return the deployment's time, ms since 1970-01-01 UTC; never later than the true one."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds of this process's own stop-watch: for leases and time-outs, never for moments."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        ...

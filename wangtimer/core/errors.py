@@ -1,0 +1,63 @@
+"""Every error WangTimer raises on purpose; the docstring is the start of what a user reads.
+
+    WangTimerError
+    ├── InvalidInput            a request or a definition that cannot be taken: names the field and the mend
+    │   └── InvalidSchedule     a cron expression, moment or zone that cannot be read or never fires
+    ├── UnknownTimer            no such timer in this app
+    ├── Conflict                the request is well formed, but the timer's state does not allow it
+    ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
+    └── BadSetting              a setting that cannot work: the start stops with one line
+"""
+
+
+class WangTimerError(Exception):
+    """Something WangTimer could not do."""
+
+
+class InvalidInput(WangTimerError):
+    """Input that cannot be taken.
+
+    `field` is the JSON name of the field at fault (dotted when nested, "" for the whole body), `reason`
+    what is wrong with it, `mend` what to write instead.
+    """
+
+    def __init__(self, field: str, reason: str, mend: str) -> None:
+        super().__init__(f"{field or 'request'}: {reason}; {mend}")
+        self.field = field
+        self.reason = reason
+        self.mend = mend
+
+
+class InvalidSchedule(InvalidInput):
+    """A schedule that cannot be read, or that has no moment at all."""
+
+
+class UnknownTimer(WangTimerError):
+    """No timer with this id in this app."""
+
+    def __init__(self, app: str, timer_id: int | str) -> None:
+        super().__init__(f"app {app!r} has no timer {timer_id}; list them with GET /api/timer/v1/defs?app={app}")
+        self.app = app
+        self.timer_id = timer_id
+
+
+class Conflict(WangTimerError):
+    """The timer's present state does not allow this; the message says which state and what to do."""
+
+    def __init__(self, field: str, reason: str, mend: str) -> None:
+        super().__init__(f"{field}: {reason}; {mend}")
+        self.field = field
+        self.reason = reason
+        self.mend = mend
+
+
+class StoreAway(WangTimerError):
+    """SQL or Redis did not answer; whatever was being written may or may not have been applied."""
+
+    def __init__(self, store: str, cause: str) -> None:
+        super().__init__(f"{store} is away: {cause}")
+        self.store = store
+
+
+class BadSetting(WangTimerError):
+    """A setting that cannot work; the message names it, what is wrong, and what to write."""
