@@ -1,0 +1,108 @@
+"""Celery's settings, with the reasons. Used by `celery -A wangtimer ...` here and from an installed package.
+
+The broker is a hint: no acknowledgement mode on Redis is lossless, so leases, locks and SQL re-issue whatever a
+message lost, and claims drop whatever came twice. That is why every choice below is the fast or the simple one.
+"""
+
+from datetime import timedelta
+
+from kombu import Exchange, Queue
+
+from wangtimer.settings import read_settings
+
+_settings = read_settings()
+
+broker_url = _settings.broker_url
+imports = ("wangtimer.tasks",)
+
+# Messages: JSON only, small and plain. Nobody reads results.
+task_serializer = "json"
+accept_content = ["json"]
+task_ignore_result = True
+task_store_errors_even_if_ignored = False
+result_backend = None
+
+# Queues: a typo is an error, not a new queue nobody reads.
+_exchange = Exchange("wangtimer", type="direct")
+task_queues = [
+    Queue(name, _exchange, routing_key=name) for name in ("schedule", "migrate", "trigger", "callback")
+]
+task_default_queue = "migrate"
+task_default_exchange = "wangtimer"
+task_default_routing_key = "migrate"
+task_create_missing_queues = False
+task_routes = {
+    "wangtimer.schedule": {"queue": "schedule"},
+    "wangtimer.migrate": {"queue": "migrate"},
+    "wangtimer.sweep": {"queue": "migrate"},
+    "wangtimer.reconcile": {"queue": "migrate"},
+    "wangtimer.rehydrate": {"queue": "migrate"},
+    "wangtimer.trigger": {"queue": "trigger"},
+    "wangtimer.callback": {"queue": "callback"},
+}
+
+# Early acknowledgement: a message is done with once a thread has it. A worker that dies costs its chunks one
+# armed lease (8 s) either way; late acknowledgement would repeat each long task after the visibility time-out.
+task_acks_late = False
+task_reject_on_worker_lost = False
+# One message a free thread: a worker must not hoard slices while another idles.
+worker_prefetch_multiplier = 1
+worker_disable_prefetch = True
+
+# A broker that is away: try for ever with a bounded pause; a half-open connection is noticed in seconds (on the
+# defaults one hung a worker for over 80 s). `retry_on_timeout` stays off: it disables pipelined publishing.
+broker_connection_retry_on_startup = True
+broker_connection_max_retries = None
+broker_channel_error_retry = True
+broker_connection_timeout = 3
+broker_pool_limit = 70
+broker_transport_options = {
+    "priority_steps": [0],
+    "socket_timeout": 5,
+    "socket_connect_timeout": 3,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+    # Only what a dying worker held back un-acknowledged; well over any task's time, so nothing loops.
+    "visibility_timeout": 3600,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+
+worker_cancel_long_running_tasks_on_connection_loss = False
+worker_hijack_root_logger = False
+worker_send_task_events = False
+task_send_sent_event = False
+enable_utc = True
+timezone = "UTC"
+
+# Beat: ticks compute from the clock and from stored marks, so one that is lost, late or doubled harms nothing.
+# `relative` puts them 2 to 3 ms after each full second. They expire, so that none pile up while workers are away;
+# generously, since the two nodes' clocks decide: the scheduler itself drops ticks that come in a bunch.
+beat_scheduler = "celery.beat:Scheduler"
+beat_max_loop_interval = 1
+beat_schedule = {
+    "schedule": {
+        "task": "wangtimer.schedule",
+        "schedule": timedelta(seconds=1),
+        "relative": True,
+        "options": {"expires": 10, "queue": "schedule"},
+    },
+    "migrate": {
+        "task": "wangtimer.migrate",
+        "schedule": timedelta(seconds=_settings.plan_every_s),
+        "relative": True,
+        "options": {"expires": max(10, _settings.plan_every_s), "queue": "migrate"},
+    },
+    "sweep": {
+        "task": "wangtimer.sweep",
+        "schedule": timedelta(seconds=_settings.sweep_every_s),
+        "relative": True,
+        "options": {"expires": 10, "queue": "migrate"},
+    },
+    "reconcile": {
+        "task": "wangtimer.reconcile",
+        "schedule": timedelta(seconds=60),
+        "relative": True,
+        "options": {"expires": 50, "queue": "migrate"},
+    },
+}

@@ -1,12 +1,12 @@
 """Every error WangTimer raises on purpose; the docstring is the start of what a user reads.
 
-    WangTimerError
-    ├── InvalidInput            a request or a definition that cannot be taken: names the field and the mend
-    │   └── InvalidSchedule     a cron expression, moment or zone that cannot be read or never fires
-    ├── UnknownTimer            no such timer in this app
-    ├── Conflict                the request is well formed, but the timer's state does not allow it
-    ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
-    └── BadSetting              a setting that cannot work: the start stops with one line
+WangTimerError
+├── InvalidInput            a request or a definition that cannot be taken: names the field and the mend
+│   └── InvalidSchedule     a cron expression, moment or zone that cannot be read or never fires
+├── UnknownTimer            no such timer in this app
+├── Conflict                the request is well formed, but the timer's state does not allow it
+├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
+└── BadSetting              a setting that cannot work: the start stops with one line
 """
 
 
@@ -36,7 +36,9 @@ class UnknownTimer(WangTimerError):
     """No timer with this id in this app."""
 
     def __init__(self, app: str, timer_id: int | str) -> None:
-        super().__init__(f"app {app!r} has no timer {timer_id}; list them with GET /api/timer/v1/defs?app={app}")
+        super().__init__(
+            f"app {app!r} has no timer {timer_id}; list them with GET /api/timer/v1/defs?app={app}"
+        )
         self.app = app
         self.timer_id = timer_id
 

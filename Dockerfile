@@ -1,0 +1,25 @@
+# One image for every process; docker-compose.yml says which command each runs.
+
+FROM python:3.11-slim AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+RUN python -m venv /opt/wangtimer
+WORKDIR /source
+COPY pyproject.toml README.md Procfile celeryconfig.py ./
+COPY wangtimer wangtimer
+RUN /opt/wangtimer/bin/pip install --no-cache-dir ".[mysql]" \
+    && /opt/wangtimer/bin/python -m compileall -q /opt/wangtimer/lib
+
+FROM python:3.11-slim
+# mysqlclient's library; the compiler stays behind.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libmariadb3 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --create-home --home-dir /var/lib/wangtimer wangtimer
+COPY --from=build /opt/wangtimer /opt/wangtimer
+ENV PATH=/opt/wangtimer/bin:$PATH PYTHONUNBUFFERED=1
+USER wangtimer
+WORKDIR /var/lib/wangtimer
+EXPOSE 5000
+CMD ["gunicorn", "--config", "python:wangtimer.api.gunicorn", "--no-control-socket", "wangtimer.api:create_app()"]

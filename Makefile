@@ -1,0 +1,67 @@
+# `make help` lists the targets. Everything is installed into .venv; nothing outside is touched but Debian
+# packages that `make install-dev` (and so `make test`) adds when they are missing.
+
+SHELL := /bin/sh
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+JOBS ?= auto
+DATA_DIR ?= .wangtimer
+PORT ?= 5000
+# What is slow or wants the machine for itself has a target of its own.
+LEFT_OUT := e2e
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev demo up test e2e lint format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: .venv/.installed ## make .venv and install the service into it (no compiler, no database needed)
+
+install-dev: .venv/.installed-dev ## install what tests and linters need too; Debian packages by apt if missing
+
+demo: .venv/.installed ## run the whole service on its embedded default and watch ten callbacks arrive
+	@$(BIN)/python -m wangtimer.stack.demo
+
+up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR=.wangtimer PORT=5000)
+	@$(BIN)/wangtimer up --data-dir $(DATA_DIR) --port $(PORT)
+
+test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
+	@sh .ci/system-packages
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not $(LEFT_OUT)"
+	@echo "left out: make e2e"
+
+e2e: .venv/.installed-dev ## run real processes end to end on MariaDB and Redis, and measure
+	@sh .ci/system-packages
+	@$(BIN)/python -m pytest -m e2e -s
+
+lint: .venv/.installed-dev ## check style, format, types and import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+
+format: .venv/.installed-dev ## format the code and mend what ruff can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove .venv and every cache (the data in .wangtimer stay)
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "no python3: install Python 3.11 or later, with venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is older than 3.11: install Python 3.11 or later, or name one: make PYTHON=/path/to/it" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "on Debian: apt-get install python3-venv" >&2; rm -rf .venv; exit 1; }
+
+.venv/.installed: .venv/bin/python pyproject.toml
+	@echo "installing into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.installed-dev: .venv/bin/python pyproject.toml .ci/system-packages
+	@PYTHON=$(BIN)/python sh .ci/system-packages
+	@echo "installing into .venv, with what tests and linters need ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev]"
+	@touch .venv/.installed $@

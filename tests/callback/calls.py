@@ -1,0 +1,73 @@
+"""Calls that remember what became of them, and the clocks they run by."""
+
+import time
+from collections.abc import Callable
+from threading import Condition
+
+from wangtimer.callback import Call, Reply, Request
+
+
+class MachineClock:
+    """This machine's own time."""
+
+    def now_ms(self) -> float:
+        return time.time() * 1000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class ClockByHand(MachineClock):
+    """Moments move by hand only; costs and time-outs are real."""
+
+    def __init__(self, now_ms: float) -> None:
+        self.at_ms = now_ms
+
+    def now_ms(self) -> float:
+        return self.at_ms
+
+
+class Outcomes:
+    """Makes calls and records how each ended."""
+
+    def __init__(self) -> None:
+        self.replies: list[tuple[Call, Reply]] = []
+        self.held_back: list[Call] = []
+        self._changed = Condition()
+
+    def call(
+        self,
+        url: str,
+        due_at_ms: float = 0,
+        *,
+        method: str = "POST",
+        headers: tuple[tuple[str, str], ...] = (),
+        body: bytes = b"{}",
+        may_send: Callable[[], bool] = lambda: True,
+    ) -> Call:
+        request = Request(url, method, headers, body)
+        return Call(request, due_at_ms, may_send, self._add_held_back, self._add_reply)
+
+    def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:
+        """Return the replies, in order, once there are `number` ends."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: self.ends >= number, timeout_s)
+        assert came, f"{self.ends} of {number} calls ended"
+        return [reply for _, reply in self.replies]
+
+    @property
+    def ends(self) -> int:
+        return len(self.replies) + len(self.held_back)
+
+    def _add_reply(self, call: Call, reply: Reply) -> None:
+        with self._changed:
+            self.replies.append((call, reply))
+            self._changed.notify_all()
+
+    def _add_held_back(self, call: Call) -> None:
+        with self._changed:
+            self.held_back.append(call)
+            self._changed.notify_all()

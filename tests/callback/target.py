@@ -1,0 +1,101 @@
+"""A real HTTP/1.1 target on loopback: one thread a connection, and tests decide what each request gets."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Condition, Thread
+
+NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it arrived; header names in lower case, in their order."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    connection: socket.socket
+
+    def values(self, name: str) -> list[str]:
+        return [value for other, value in self.headers if other == name]
+
+
+Answer = Callable[[Received], None]
+
+
+def answer_with(reply: bytes) -> Answer:
+    return lambda received: received.connection.sendall(reply)
+
+
+class Target:
+    """Counts connections and requests; `answer` writes to (or closes) the connection of a request."""
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.answer = answer or answer_with(NO_CONTENT)
+        self.requests: list[Received] = []
+        self.connections: list[socket.socket] = []
+        self._changed = Condition()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        Thread(target=self._accept, daemon=True).start()
+
+    def wait_for_requests(self, number: int, timeout_s: float = 5) -> None:
+        with self._changed:
+            arrived = self._changed.wait_for(lambda: len(self.requests) >= number, timeout_s)
+        assert arrived, f"{len(self.requests)} of {number} requests arrived"
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in self.connections:
+            hang_up(connection)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.connections.append(connection)
+                Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError, ValueError), connection.makefile("rb") as stream:
+            for received in requests_in(stream, connection):
+                with self._changed:
+                    self.requests.append(received)
+                    self._changed.notify_all()
+                self.answer(received)
+
+
+def requests_in(stream, connection: socket.socket) -> Iterator[Received]:
+    while first_line := stream.readline().decode():
+        method, path, _ = first_line.split(" ", 2)
+        headers = []
+        while line := stream.readline().decode().rstrip("\r\n"):
+            name, value = line.split(":", 1)
+            headers.append((name.lower(), value.strip()))
+        length = int(dict(headers).get("content-length", 0))
+        yield Received(method, path, tuple(headers), stream.read(length), connection)
+
+
+def hang_up(connection: socket.socket) -> None:
+    """Close at once, though the reading thread still holds the descriptor."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+def hold(_received: Received) -> None:
+    """Never answer."""
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 5) -> None:
+    give_up_at = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < give_up_at, "did not come about in time"
+        time.sleep(0.002)

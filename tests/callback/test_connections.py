@@ -1,0 +1,105 @@
+import resource
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.callback.target import NO_CONTENT, hang_up, hold, wait_until
+
+
+def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
+    for number in range(100):
+        engine.submit([outcomes.call(target.url)])
+        outcomes.wait(number + 1)
+    assert len(target.connections) == 1
+
+
+def test_a_connection_the_target_closed_while_idle_is_replaced(engine, target, outcomes) -> None:
+    for number in range(3):
+        engine.submit([outcomes.call(target.url)])
+        assert outcomes.wait(number + 1)[-1].succeeded
+        hang_up(target.connections[-1])
+    assert len(target.requests) == len(target.connections) == 3
+
+
+def test_a_connection_idle_for_too_long_is_not_used_again(engine, target, outcomes) -> None:
+    engine.submit([outcomes.call(target.url), outcomes.call(target.url, time.time() * 1000 + 1200)])
+    assert all(reply.succeeded for reply in outcomes.wait(2))
+    assert len(target.connections) == 2
+
+
+def test_a_host_is_sent_no_more_at_once_than_its_share(new_engine, new_target, outcomes) -> None:
+    target = new_target(hold)
+    engine = new_engine(connections_per_host=3)
+    engine.submit(outcomes.call(target.url) for _ in range(10))
+    for answered in range(10):
+        target.wait_for_requests(min(10, answered + 3))
+        under_way = len(target.requests) - answered
+        assert under_way <= 3
+        assert engine.counts.in_flight <= 3
+        target.requests[answered].connection.sendall(NO_CONTENT)
+        outcomes.wait(answered + 1)
+    assert all(reply.succeeded for reply in outcomes.wait(10))
+
+
+def test_a_slow_host_delays_nobody_else(new_engine, new_target, outcomes) -> None:
+    slow, quick = new_target(hold), new_target()
+    engine = new_engine(connections_per_host=2, connections_total=4)
+    engine.submit(outcomes.call(slow.url) for _ in range(50))
+    slow.wait_for_requests(2)
+    now_ms = time.time() * 1000
+    engine.submit(outcomes.call(quick.url, now_ms + 5 * number) for number in range(40))
+    assert all(reply.succeeded for reply in outcomes.wait(40))
+    assert len(quick.requests) == 40
+    assert (engine.counts.in_flight, engine.counts.waiting) == (2, 48)
+
+
+def test_waiting_for_a_connection_counts_towards_the_deadline(new_engine, new_target, outcomes) -> None:
+    target = new_target(hold)
+    engine = new_engine(connections_per_host=1, timeout_ms=500)
+    began_at = time.monotonic()
+    engine.submit(outcomes.call(target.url) for _ in range(5))
+    replies = outcomes.wait(5)
+    assert time.monotonic() - began_at < 2, "one after the other they would take 2.5 s"
+    assert [reply.was_sent for reply in replies] == [False] * 4 + [True]
+    assert all("no connection came free" in reply.error for reply in replies[:4])
+    assert len(target.requests) == 1
+
+
+def test_a_call_that_waited_has_only_the_rest_of_its_time(new_engine, new_target, outcomes) -> None:
+    target = new_target(hold)
+    engine = new_engine(connections_per_host=1, timeout_ms=600)
+    engine.submit(outcomes.call(target.url) for _ in range(2))
+    target.wait_for_requests(1)
+    time.sleep(0.3)  # what the second call has to wait
+    target.requests[0].connection.sendall(NO_CONTENT)
+    reply = outcomes.wait(2)[1]
+    assert reply.was_sent
+    assert reply.cost_ms < 550
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4096:
+        pytest.skip("needs 4,096 file descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_more_sockets_than_select_can_watch(new_engine, outcomes) -> None:
+    engine = new_engine(connections_per_host=1500, connections_total=1500)
+    with socket.create_server(("127.0.0.1", 0), backlog=2000) as listener:
+        listener.settimeout(5)
+        engine.submit(outcomes.call(f"http://127.0.0.1:{listener.getsockname()[1]}/") for _ in range(1500))
+        connections = [listener.accept()[0] for _ in range(1500)]
+        wait_until(lambda: engine.counts.in_flight == 1500)
+        for connection in connections:
+            assert connection.recv(65536).startswith(b"POST / ")
+            connection.sendall(NO_CONTENT)
+        assert all(reply.succeeded for reply in outcomes.wait(1500))
+        for connection in connections:
+            connection.close()

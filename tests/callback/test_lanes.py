@@ -1,0 +1,75 @@
+import pytest
+
+from tests.callback.calls import Outcomes
+from wangtimer.callback.lanes import Lanes, Waiting, host_of
+
+
+def joined(lanes: Lanes, *hosts: str) -> None:
+    for since, host in enumerate(hosts):
+        lanes.join(Waiting(Outcomes().call(f"http://{host}/"), since))
+
+
+def taken(lanes: Lanes) -> list[str]:
+    hosts = []
+    while lanes.can_send:
+        lane, _ = lanes.take()
+        hosts.append(lane.host.split(":")[0])
+    return hosts
+
+
+def test_a_host_gets_no_more_places_than_its_share() -> None:
+    lanes = Lanes(places_per_host=2, places_total=10)
+    joined(lanes, "a", "a", "a", "b")
+    assert sorted(taken(lanes)) == ["a", "a", "b"]
+    assert (lanes.running, lanes.waiting) == (3, 1)
+
+
+def test_hosts_take_turns_when_places_are_short() -> None:
+    lanes = Lanes(places_per_host=9, places_total=4)
+    joined(lanes, "a", "a", "a", "a", "b", "c")
+    assert taken(lanes) == ["a", "b", "c", "a"]
+
+
+def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> None:
+    lanes = Lanes(places_per_host=1, places_total=10)
+    joined(lanes, "a", "a", "a")
+    order = []
+    for _ in range(3):
+        lane, waiting = lanes.take()
+        order.append(waiting.since)
+        assert not lanes.can_send
+        lanes.leave(lane)
+    assert order == [0, 1, 2]
+
+
+def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
+    lanes = Lanes(places_per_host=1, places_total=10)
+    joined(lanes, "a", "a", "b", "a")
+    lane, _ = lanes.take()
+    assert [waiting.since for waiting in lanes.give_up(since=2)] == [1, 2]
+    assert not lanes.can_send
+    lanes.leave(lane)
+    assert taken(lanes) == ["a"]
+    assert (lanes.running, lanes.waiting) == (1, 0)
+
+
+def test_idle_hosts_are_forgotten() -> None:
+    lanes = Lanes(places_per_host=1, places_total=10)
+    joined(lanes, "a", "b")
+    lane, _ = lanes.take()
+    lanes.leave(lane)
+    lanes.clear()
+    assert not lanes._lanes
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://A.example/x", "a.example:80"),
+        ("https://user:secret@a.example?x=1", "a.example:443"),
+        ("http://[::1]:8080/", "::1:8080"),
+        ("http://a:port/", "http://a:port/"),
+    ],
+)
+def test_a_lane_is_a_host_and_port(url: str, host: str) -> None:
+    assert host_of(url) == host

@@ -1,0 +1,102 @@
+"""Real servers for every test that asks: started once per pytest process, clean for each test.
+
+A server that is not installed is an error, unless `SKIP_SERVERS=1` is set: then its tests are skipped.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
+from tests.servers.server_process import ServerMissingError
+from wangtimer.core.errors import BadSetting
+
+_databases = count(1)
+
+
+def _without(missing: Exception) -> None:
+    if os.environ.get("SKIP_SERVERS") == "1":
+        pytest.skip(str(missing))
+    pytest.fail(f"{missing}, or set SKIP_SERVERS=1 to leave out what needs it", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
+    """A running MariaDB; ask for `mariadb_url` unless the test freezes or kills it."""
+    try:
+        server = MariaDBServer(tmp_path_factory.mktemp("mariadb"))
+    except ServerMissingError as missing:
+        _without(missing)
+        raise
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A running Redis 7; ask for `redis_url` unless the test freezes or kills it."""
+    try:
+        server = RedisServer(redis_program(), tmp_path_factory.mktemp("redis"))
+    except ServerMissingError as missing:
+        _without(missing)
+        raise
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """The embedded default's Valkey, running; ask for `valkey_url` unless the test freezes or kills it."""
+    try:
+        server = RedisServer(embedded_valkey_program(), tmp_path_factory.mktemp("valkey"))
+    except BadSetting as missing:
+        _without(missing)
+        raise
+    with server:
+        yield server
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: MariaDBServer) -> Iterator[str]:
+    """SQLAlchemy URL of an empty database on MariaDB."""
+    name = f"test_{next(_databases)}"
+    yield mariadb_server.create_database(name)
+    mariadb_server.drop_database(name)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """SQLAlchemy URL of an SQLite file that is not there yet."""
+    return f"sqlite:///{tmp_path / 'wangtimer.db'}"
+
+
+@pytest.fixture(params=["mariadb", "sqlite"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """An empty database, once on each kind of server."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """URL of an empty Redis 7."""
+    redis_server.flush()
+    return redis_server.url()
+
+
+@pytest.fixture
+def valkey_url(valkey_server: RedisServer) -> str:
+    """URL of an empty Valkey, the embedded default's."""
+    valkey_server.flush()
+    return valkey_server.url()
+
+
+@pytest.fixture(params=["redis", "valkey"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """An empty store, once on each kind of server."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url

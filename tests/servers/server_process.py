@@ -1,0 +1,98 @@
+"""A server program as a child process that ends with the test run, however that ends."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wangtimer.stack.child import dying_with
+
+HOST = "127.0.0.1"
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+
+# Debian keeps servers where an ordinary user's PATH does not look.
+_PLACES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"])
+
+
+class ServerMissingError(Exception):
+    """A server program that tests need is not installed."""
+
+    def __init__(self, program: str, package: str) -> None:
+        super().__init__(f"{program} is not installed: apt-get install {package} (make install-dev does it)")
+
+
+def find_program(name: str, package: str) -> str:
+    """Return the program's path; raises `ServerMissingError` naming Debian's package."""
+    found = shutil.which(name, path=_PLACES)
+    if found is None:
+        raise ServerMissingError(name, package)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+class ServerProcess:
+    """One server process that can be frozen, killed and started again on its port and data."""
+
+    def __init__(self, argv: Sequence[str], directory: Path, answers: Callable[[], bool]) -> None:
+        self._argv = list(argv)
+        self._answers = answers
+        self.log = directory / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the server was not started"
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=dying_with(os.getpid()),
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"{self._argv[0]} did not start:\n{self.log.read_text()[-2000:]}")
+            time.sleep(0.02)
+
+    def freeze(self) -> None:
+        """Let it hang: connections stay open, nothing is answered."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        self.thaw()
+        self._process.send_signal(number)
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

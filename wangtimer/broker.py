@@ -1,0 +1,79 @@
+"""The broker as the stages see it: messages out, and how many wait. A hint only: SQL and leases re-issue work."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk
+from wangtimer.core.slicing import TriggerOrder
+
+log = structlog.get_logger()
+
+SCHEDULE, MIGRATE, TRIGGER, CALLBACK = "schedule", "migrate", "trigger", "callback"
+QUEUE_LOOK_S = 0.25
+
+# One publish may take this long: a broker that is away must not hold up a slice.
+PUBLISHING = {
+    "retry": True,
+    "retry_policy": {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1},
+}
+
+
+@dataclass(slots=True)
+class Broker:
+    """Sends tasks by name, so that no stage imports another; what is not sent, leases and locks re-issue."""
+
+    app: Celery
+    _waiting: int = field(default=0, init=False)
+    _looked_at: float = field(default=float("-inf"), init=False)
+
+    def send_chunk(self, chunk: Chunk) -> None:
+        """Send armed members to an executor; lost, they are armed again when their lease ends."""
+        self._send("wangtimer.callback", chunk.to_wire(), CALLBACK)
+
+    def send_trigger(self, order: TriggerOrder) -> None:
+        """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
+        self._send("wangtimer.trigger", [order.slice.tag, order.token, order.credit], TRIGGER)
+
+    def send_rehydrate(self) -> None:
+        """Have the horizon loaded into Redis; lost, the scheduler asks again."""
+        self._send("wangtimer.rehydrate", [], MIGRATE)
+
+    def waiting_chunks(self) -> int:
+        """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
+        now = time.monotonic()
+        if now - self._looked_at > QUEUE_LOOK_S:
+            self._looked_at = now
+            try:
+                self._waiting = self._queue_length(CALLBACK)
+            except (OperationalError, OSError) as error:
+                log.warning("broker_away", error=str(error))
+        return self._waiting
+
+    def ping(self) -> None:
+        """Return when the broker answers; raises `StoreAway` otherwise."""
+        try:
+            self._queue_length(CALLBACK)
+        except (OperationalError, OSError) as error:
+            raise StoreAway("broker", str(error)) from error
+
+    def _queue_length(self, queue: str) -> int:
+        with self.app.pool.acquire(block=True, timeout=2) as connection:
+            try:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+                length = connection.default_channel.queue_declare(queue=queue, passive=True).message_count
+            except connection.connection_errors + connection.channel_errors as error:
+                connection.collapse()
+                raise OperationalError(str(error)) from error
+        return int(length)
+
+    def _send(self, task: str, arguments: list[Any], queue: str) -> None:
+        try:
+            self.app.send_task(task, arguments, queue=queue, **PUBLISHING)
+        except (OperationalError, OSError) as error:
+            log.warning("not_sent", task=task, error=str(error))

@@ -1,0 +1,77 @@
+"""How calls reach the engine's thread, and what wakes it."""
+
+import math
+import os
+from collections.abc import Iterable
+from threading import Lock
+
+from wangtimer.callback.call import Call
+
+
+class Inbox:
+    """Calls handed in by any thread for the engine's thread to take.
+
+    The engine is woken (by `wake_fd`, readable then) only for a call that is due before it would wake by
+    itself, and at most once a rest: submitting ahead of the moment costs no system call.
+    """
+
+    def __init__(self) -> None:
+        self.wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._lock = Lock()
+        self._calls: list[Call] = []
+        self._rests_until_ms = -math.inf
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def put(self, calls: Iterable[Call]) -> bool:
+        """Hand calls in; False, and nothing taken, once closed."""
+        batch = list(calls)
+        earliest_ms = min((call.due_at_ms for call in batch), default=math.inf)
+        with self._lock:
+            if self._is_closed:
+                return False
+            self._calls += batch
+            if earliest_ms < self._rests_until_ms:
+                self._wake()
+        return True
+
+    def take(self) -> list[Call]:
+        """Take what was handed in since the last time."""
+        if not self._calls:
+            return []
+        with self._lock:
+            batch, self._calls = self._calls, []
+        return batch
+
+    def begin_rest(self, until_ms: float) -> bool:
+        """Say when the engine would wake by itself; False if there is something to take right now."""
+        with self._lock:
+            if self._calls:
+                return False
+            self._rests_until_ms = until_ms
+        return True
+
+    def end_rest(self) -> None:
+        """Say that the engine is awake and needs no waking."""
+        self._rests_until_ms = -math.inf
+
+    def drain_wake(self) -> None:
+        """Make `wake_fd` unreadable again."""
+        os.eventfd_read(self.wake_fd)
+
+    def close(self) -> None:
+        """Take nothing from now on, and wake the engine."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                os.eventfd_write(self.wake_fd, 1)
+
+    def release(self) -> None:
+        """Give the descriptor back; once, after `close`, when no thread rests on it."""
+        os.close(self.wake_fd)
+
+    def _wake(self) -> None:
+        self._rests_until_ms = -math.inf
+        os.eventfd_write(self.wake_fd, 1)

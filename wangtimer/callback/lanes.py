@@ -1,0 +1,118 @@
+"""Whose turn it is: each host has a lane of its own with so many places, and lanes with room take turns."""
+
+import math
+from collections import deque
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from wangtimer.callback.call import Call
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Waiting(NamedTuple):
+    """A call that has come due and waits for a place `since` then, in monotonic seconds."""
+
+    call: Call
+    since: float
+
+
+class Lane:
+    """The calls to one host: how many are under way, and who waits."""
+
+    __slots__ = ("host", "is_in_round", "queue", "running")
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.running = 0
+        self.queue: deque[Waiting] = deque()
+        self.is_in_round = False
+
+
+class Lanes:
+    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
+
+    libcurl has such caps too, but starts its own waiting calls in one order for all hosts, and asks nobody
+    again before it sends them.
+    """
+
+    def __init__(self, places_per_host: int, places_total: int) -> None:
+        self._places_per_host = places_per_host
+        self._places_total = places_total
+        self._lanes: dict[str, Lane] = {}
+        self._round: deque[Lane] = deque()  # lanes with a waiting call and a free place, each once
+        self.running = 0
+        self.waiting = 0
+
+    @property
+    def can_send(self) -> bool:
+        """Tell whether some call may start now."""
+        return bool(self._round) and self.running < self._places_total
+
+    def join(self, waiting: Waiting) -> None:
+        """Put a call at the end of its host's lane."""
+        host = host_of(waiting.call.request.url)
+        lane = self._lanes.get(host)
+        if lane is None:
+            lane = self._lanes[host] = Lane(host)
+        lane.queue.append(waiting)
+        self.waiting += 1
+        self._let_in_round(lane)
+
+    def take(self) -> tuple[Lane, Waiting]:
+        """Give a place to the first of the lane whose turn it is; only while `can_send`."""
+        lane = self._round.popleft()
+        lane.is_in_round = False
+        waiting = lane.queue.popleft()
+        self.waiting -= 1
+        lane.running += 1
+        self.running += 1
+        self._let_in_round(lane)
+        return lane, waiting
+
+    def leave(self, lane: Lane) -> None:
+        """Free the place of a call that ended."""
+        lane.running -= 1
+        self.running -= 1
+        self._let_in_round(lane)
+        self._forget_if_idle(lane)
+
+    def give_up(self, since: float) -> list[Waiting]:
+        """Take out, and return, the calls that have waited since then or longer."""
+        overdue: list[Waiting] = []
+        for lane in list(self._lanes.values()):
+            while lane.queue and lane.queue[0].since <= since:
+                overdue.append(lane.queue.popleft())
+            self._settle_emptied(lane)
+        self.waiting -= len(overdue)
+        return overdue
+
+    def clear(self) -> list[Call]:
+        """Take out, and return, every waiting call."""
+        return [waiting.call for waiting in self.give_up(math.inf)]
+
+    def _let_in_round(self, lane: Lane) -> None:
+        if lane.queue and not lane.is_in_round and lane.running < self._places_per_host:
+            lane.is_in_round = True
+            self._round.append(lane)
+
+    def _settle_emptied(self, lane: Lane) -> None:
+        if not lane.queue and lane.is_in_round:
+            lane.is_in_round = False
+            self._round.remove(lane)
+        self._forget_if_idle(lane)
+
+    def _forget_if_idle(self, lane: Lane) -> None:
+        if not lane.running and not lane.queue:
+            del self._lanes[lane.host]
+
+
+@lru_cache(maxsize=4096)  # 2 µs to work out, and most calls go to few URLs
+def host_of(url: str) -> str:
+    """Name the host and port a URL leads to; the URL itself where it cannot be read."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.hostname}:{parts.port or _DEFAULT_PORTS.get(parts.scheme)}"
+    except ValueError:
+        return url

@@ -1,0 +1,29 @@
+"""The bounds of one delivery engine."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call, one host and one engine may take.
+
+    `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
+                            happens: waiting for a place among its host's, connecting, sending, answering
+    `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
+    `connections_per_host`  calls under way to one host and port; the rest of its calls wait, nobody else's
+    `connections_total`     calls under way in all; each takes a file descriptor: stay below RLIMIT_NOFILE
+    `excerpt_bytes`         how much of an answer's body is kept
+    `answer_bytes`          how much of it is read before the connection is closed: a short rest is read to
+                            its end so that the connection can be kept; four buffers of libcurl's 16 KiB
+    `reuse_idle_s`          a connection idle for longer is not used again. Short, because a server that
+                            closes an idle connection just as a request leaves makes a failed call (it is
+                            not sent twice); gunicorn closes after 2 s; uvicorn, Node and Apache after 5
+    """
+
+    timeout_ms: int = 10_000
+    connect_timeout_ms: int = 3_000
+    connections_per_host: int = 64
+    connections_total: int = 768
+    excerpt_bytes: int = 1024
+    answer_bytes: int = 65_536
+    reuse_idle_s: int = 1

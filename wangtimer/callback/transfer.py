@@ -1,0 +1,204 @@
+"""One libcurl handle, used for one call after another."""
+
+import codecs
+import logging
+from importlib.metadata import version
+
+import pycurl
+
+from wangtimer.callback.call import Call
+from wangtimer.callback.lanes import Lane
+from wangtimer.callback.limits import Limits
+from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Request
+from wangtimer.callback.sockets import Sockets
+from wangtimer.core.clock import Clock
+
+_logger = logging.getLogger(__name__)
+_USER_AGENT = f"WangTimer/{version('wangtimer')}"
+_SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
+
+
+class Transfer:
+    """A call on its way: its libcurl handle, and what came back so far.
+
+    A handle keeps the options of its last call; loading sets what differs. libcurl calls `_before_send` when
+    the connection is open, and `_keep` for each piece of the answer's body.
+    """
+
+    __slots__ = (
+        "_body",
+        "_clock",
+        "_connects_anew",
+        "_deadline_at",
+        "_excerpt",
+        "_headers",
+        "_is_broken_off",
+        "_limits",
+        "_method",
+        "_read_bytes",
+        "_sockets",
+        "_started_at",
+        "_url",
+        "_was_sent",
+        "call",
+        "curl",
+        "is_held_back",
+        "lane",
+        "met_dead_connection",
+        "sent_at_ms",
+    )
+
+    def __init__(self, clock: Clock, limits: Limits, sockets: Sockets) -> None:
+        self._clock = clock
+        self._limits = limits
+        self._sockets = sockets
+        self.curl = pycurl.Curl()
+        self._url = ""
+        self._method = ""
+        self._body: bytes | None = None
+        self._headers: tuple[tuple[str, str], ...] | None = None
+        self._connects_anew = False
+        self.call: Call
+        self.lane: Lane
+        self._set_lasting_options()
+
+    def load(self, call: Call, lane: Lane, deadline_at: float) -> None:
+        """Make ready to send `call`; pycurl.error or ValueError if libcurl cannot take it."""
+        self.call = call
+        self.lane = lane
+        self.is_held_back = False
+        self.met_dead_connection = False
+        self._was_sent = False
+        self._is_broken_off = False
+        self._excerpt = b""
+        self._read_bytes = 0
+        self.sent_at_ms = self._clock.now_ms()
+        self._started_at = self._clock.monotonic()
+        self._deadline_at = deadline_at
+        self._set_timeout(self._started_at)
+        if self._connects_anew:
+            self._connect_anew(False)
+        self._set_request(call.request)
+
+    def reload(self) -> None:
+        """Make ready to try the same call, of which nothing was sent, on a new connection."""
+        self.met_dead_connection = False
+        self._set_timeout(self._clock.monotonic())
+        self._connect_anew(True)
+
+    def reply(self, code: int, message: str) -> Reply:
+        """Say what became of the call, from libcurl's result code (pycurl.E_*) and message."""
+        return Reply(
+            sent_at_ms=self.sent_at_ms,
+            cost_ms=(self._clock.monotonic() - self._started_at) * 1000,
+            http_status=self.curl.getinfo(pycurl.RESPONSE_CODE) or None,
+            output=codecs.utf_8_decode(self._excerpt, "replace", False)[0] if self._excerpt else "",
+            error=self._error(code, message) if code else "",
+            was_sent=self._was_sent,
+        )
+
+    def unsent_reply(self, error: str) -> Reply:
+        """Say that libcurl would not even take the call."""
+        return Reply(self.sent_at_ms, 0.0, None, "", error, was_sent=False)
+
+    def _error(self, code: int, message: str) -> str:
+        if code == pycurl.E_WRITE_ERROR and self._is_broken_off:
+            return ""
+        if code == pycurl.E_ABORTED_BY_CALLBACK and self._was_sent:
+            return _SENT_ONCE
+        return message or self.curl.errstr() or f"libcurl error {code}"
+
+    def _before_send(self, *_addresses: object) -> int:
+        """Let libcurl write the request, or not; libcurl calls this with the connection open.
+
+        It comes twice for one call when a kept-open connection died after the request was written: libcurl
+        would send it again, up to five times, and cannot tell whether the target has acted on it.
+        """
+        if self._was_sent:
+            return pycurl.PREREQFUNC_ABORT
+        if self._sockets.take_dead(self.curl):
+            self.met_dead_connection = True
+            return pycurl.PREREQFUNC_ABORT
+        if not self._is_allowed():
+            self.is_held_back = True
+            return pycurl.PREREQFUNC_ABORT
+        self._was_sent = True
+        self.sent_at_ms = self._clock.now_ms()
+        return pycurl.PREREQFUNC_OK
+
+    def _is_allowed(self) -> bool:
+        try:
+            return self.call.may_send()
+        except Exception:
+            _logger.exception("callback.may_send_raised")
+            return False
+
+    def _keep(self, piece: bytes) -> int | None:
+        """Keep the beginning of the answer, and break off a long one; libcurl calls this."""
+        self._read_bytes += len(piece)
+        room = self._limits.excerpt_bytes - len(self._excerpt)
+        if room > 0:
+            self._excerpt += piece[:room]
+        if self._read_bytes <= self._limits.answer_bytes:
+            return None
+        self._is_broken_off = True
+        return 0
+
+    def _set_lasting_options(self) -> None:
+        setopt = self.curl.setopt
+        setopt(pycurl.NOSIGNAL, 1)  # signals and threads do not mix
+        setopt(pycurl.PROXY, "")  # "" also turns http_proxy and its kin off
+        setopt(pycurl.NOPROXY, "*")
+        setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        setopt(pycurl.FOLLOWLOCATION, 0)
+        setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)  # HTTP/2 has re-sends of its own
+        setopt(pycurl.USERAGENT, _USER_AGENT)
+        setopt(pycurl.CONNECTTIMEOUT_MS, self._limits.connect_timeout_ms)
+        setopt(pycurl.MAXAGE_CONN, self._limits.reuse_idle_s)
+        setopt(pycurl.WRITEFUNCTION, self._keep)
+        setopt(pycurl.PREREQFUNCTION, self._before_send)
+
+    def _set_timeout(self, now: float) -> None:
+        self.curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self._deadline_at - now) * 1000)))
+
+    def _connect_anew(self, is_so: bool) -> None:
+        self.curl.setopt(pycurl.FRESH_CONNECT, int(is_so))
+        self._connects_anew = is_so
+
+    def _set_request(self, request: Request) -> None:
+        setopt = self.curl.setopt
+        if request.url != self._url:
+            setopt(pycurl.URL, request.url.encode())
+            self._url = request.url
+        if request.method != self._method or request.body != self._body:
+            self._set_method(request.method, request.body)
+        if request.headers != self._headers:
+            setopt(pycurl.HTTPHEADER, lines_of(request.headers))
+            self._headers = request.headers
+
+    def _set_method(self, method: str, body: bytes) -> None:
+        setopt = self.curl.setopt
+        if method == "GET" and not body:
+            setopt(pycurl.HTTPGET, 1)
+        else:
+            setopt(pycurl.POSTFIELDS, body)
+        setopt(pycurl.CUSTOMREQUEST, method)
+        self._method = method
+        self._body = body
+
+
+def lines_of(headers: tuple[tuple[str, str], ...]) -> list[bytes]:
+    """Write headers the way libcurl takes them.
+
+    "Name:" without a value takes a header of libcurl's own away (the wait for 100 Continue, a form's content
+    type), and "Name;" is how an empty value is sent.
+    """
+    lines = ["Expect:"]
+    has_type = False
+    for name, value in headers:
+        lines.append(f"{name}: {value}" if value.strip() else f"{name};")
+        has_type = has_type or name.lower() == "content-type"
+    if not has_type:
+        lines.append("Content-Type:")
+    return [line.encode() for line in lines]

@@ -1,0 +1,103 @@
+"""A firing: one due moment of one timer, from its plan to its outcome."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wangtimer.core.slicing import Slice
+
+
+class FiringStatus(StrEnum):
+    """What has become of a firing; every status but `pending` is an outcome and stays."""
+
+    PENDING = "pending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class FiringKind(StrEnum):
+    """Why a firing exists: its timer's schedule, somebody's "fire now", or a past range planned again."""
+
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Member:
+    """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
+
+    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2.
+    """
+
+    timer_id: int
+    fire_at: int
+    attempt: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Member":
+        """Read back what `str()` wrote."""
+        timer_id, fire_at, attempt = text.split(":")
+        return cls(int(timer_id), int(fire_at), int(attempt))
+
+    def __str__(self) -> str:
+        return f"{self.timer_id}:{self.fire_at}:{self.attempt}"
+
+    @property
+    def firing_id(self) -> str:
+        """The idempotence key a target sees as `webhook-id`: the same on every attempt."""
+        return f"{self.timer_id}-{self.fire_at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A row of the firing table, as far as planning, arming and verifying need it."""
+
+    timer_id: int
+    fire_at: int
+    bucket: int
+    kind: FiringKind = FiringKind.SCHEDULED
+    status: FiringStatus = FiringStatus.PENDING
+    due_at: int = 0
+    attempt: int = 1
+
+    @classmethod
+    def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":
+        """Return the firing as planning inserts it: pending, first attempt, due at its own moment."""
+        return cls(timer_id, fire_at, bucket, due_at=fire_at)
+
+    @property
+    def member(self) -> Member:
+        """The attempt that is to be made next."""
+        return Member(self.timer_id, self.fire_at, self.attempt)
+
+    @property
+    def slice(self) -> Slice:
+        """The one place where it waits: the minute of its due moment, the bucket of its row."""
+        return Slice.at(self.due_at, self.bucket)
+
+
+@dataclass(frozen=True, slots=True)
+class DueMember:
+    """A member and the moment (ms UTC) before which it must not be sent."""
+
+    member: Member
+    due_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one executor message carries: members of one slice, armed together."""
+
+    slice: Slice
+    members: tuple[DueMember, ...]
+
+    def to_wire(self) -> list[object]:
+        """Return the message's argument: `[slice tag, [[member, due_at], ...]]`."""
+        return [self.slice.tag, [[str(due.member), due.due_at] for due in self.members]]
+
+    @classmethod
+    def from_wire(cls, tag: str, members: list[list[str | int]]) -> "Chunk":
+        """Read back what `to_wire` wrote."""
+        dues = tuple(DueMember(Member.parse(str(text)), int(due_at)) for text, due_at in members)
+        return cls(Slice.parse(tag), dues)

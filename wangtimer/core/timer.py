@@ -1,0 +1,75 @@
+"""A timer: what a business service defined, and how far it is planned."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from wangtimer.core.schedule import Schedule
+
+
+class TimerStatus(StrEnum):
+    """Only an enabled timer is planned and fired; a deleted one keeps its history and has freed its name."""
+
+    DISABLED = "disabled"
+    ENABLED = "enabled"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """The HTTP call to make: `headers` in the order given, a name may occur more than once."""
+
+    url: str
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What firing needs to know of a timer.
+
+    `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
+    schedule that never changed needs no check that it still contains a planned moment.
+    """
+
+    timer_id: int
+    app: str
+    version: int
+    status: TimerStatus
+    schedule: Schedule
+    notify: Notify
+    edited_at: int = 0
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether it is to be fired at all."""
+        return self.status is TimerStatus.ENABLED
+
+    def still_wants(self, fire_at: int) -> bool:
+        """Whether it is enabled and its present schedule contains this moment."""
+        return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer's row: its definition, its name, and its planning marks (ms UTC).
+
+    Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
+    after it (None: no further moment).
+    """
+
+    definition: Definition
+    name: str
+    planned_until: int
+    next_fire_at: int | None
+    created_at: int
+    updated_at: int
+
+    @property
+    def id(self) -> int:
+        """The timer's number, unique in the deployment."""
+        return self.definition.timer_id
+
+    def planned_from(self, moment: int) -> "Timer":
+        """Return the timer with planning to start right after `moment` (ms UTC)."""
+        return replace(self, planned_until=moment)

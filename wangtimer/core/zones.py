@@ -1,0 +1,102 @@
+"""Where the offset of an IANA zone changes, and the stretches of constant offset in between.
+
+Zones are read from the pinned `tzdata` package, never from the machine, so that all nodes agree on them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from importlib.resources import files
+from zoneinfo import ZoneInfo
+
+LAST_YEAR = 2199
+"""The last year that has stretches; croniter's own year field ends at 2099."""
+
+DAY_S = 86_400
+# No zone has two changes of offset within four days since 1970 (tzdata 2026, all 598 zones).
+SAMPLE_S = DAY_S
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The second `at_s` (since epoch, UTC) at which the offset goes from `before_s` to `after_s`."""
+
+    at_s: int
+    before_s: int
+    after_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Time from `start_s` up to, not including, `end_s` (since epoch, UTC) in which the offset is `offset_s`.
+
+    `start_s` is a transition from `offset_before_s`, or lies in an earlier year with both offsets equal;
+    `end_s` is the next transition or the end of a year, whichever comes first.
+    """
+
+    start_s: int
+    end_s: int
+    offset_s: int
+    offset_before_s: int
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Return the names of all IANA zones."""
+    return frozenset(files("tzdata").joinpath("zones").read_text("ascii").split())
+
+
+@lru_cache(maxsize=1024)
+def read_zone(name: str) -> ZoneInfo:
+    """Return the zone called `name`; KeyError if there is none."""
+    if name not in zone_names():
+        raise KeyError(name)
+    with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+def offset_at(name: str, moment_s: int) -> int:
+    """Return the seconds by which local time in `name` is ahead of UTC at `moment_s`."""
+    offset = datetime.fromtimestamp(moment_s, read_zone(name)).utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
+
+
+@lru_cache(maxsize=4096)
+def transitions(name: str, year: int) -> tuple[Transition, ...]:
+    """Return the transitions of zone `name` within the UTC year `year`, ascending."""
+    samples = range(_start_of(year), _start_of(year + 1), SAMPLE_S)
+    offsets = [offset_at(name, sample - 1) for sample in (*samples, samples.stop)]
+    return tuple(
+        Transition(_first_second_after(name, sample, before), before, after)
+        for sample, before, after in zip(samples, offsets, offsets[1:], strict=False)
+        if before != after
+    )
+
+
+def stretches_from(name: str, moment_s: int) -> Iterator[Stretch]:
+    """Yield the stretches of zone `name` that end after `moment_s`, ascending, up to `LAST_YEAR`."""
+    first_year = datetime.fromtimestamp(moment_s, UTC).year - 1
+    start_s = _start_of(first_year)
+    offset_s = offset_before_s = offset_at(name, start_s - 1)
+    for year in range(first_year, LAST_YEAR + 1):
+        for change in transitions(name, year):
+            if change.at_s > moment_s:
+                yield Stretch(start_s, change.at_s, offset_s, offset_before_s)
+            start_s, offset_s, offset_before_s = change.at_s, change.after_s, change.before_s
+        if _start_of(year + 1) > moment_s:
+            yield Stretch(start_s, _start_of(year + 1), offset_s, offset_before_s)
+
+
+def _first_second_after(name: str, sample: int, before_s: int) -> int:
+    """Bisect the day from `sample - 1` on for the first second whose offset is no longer `before_s`."""
+    low, high = sample - 1, sample - 1 + SAMPLE_S
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if offset_at(name, middle) == before_s else (low, middle)
+    return high
+
+
+def _start_of(year: int) -> int:
+    """Return the first second of the UTC year `year`."""
+    return (date(year, 1, 1) - date(1970, 1, 1)).days * DAY_S

@@ -1,0 +1,88 @@
+"""What this process holds: claims on chunks, and how long their leases surely last."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Event, Lock
+
+from wangtimer.core.firing import Member
+from wangtimer.core.slicing import Slice
+
+# No send with less of the lease left than this, by this process's own stop-watch.
+SAFETY_S = 1.0
+
+
+class Claim:
+    """One chunk's members in this process's hands.
+
+    `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
+    seconds of the stop-watch.
+    """
+
+    def __init__(
+        self, slice_: Slice, claim_id: str, members: Iterable[Member], renewed_at: float, until: float
+    ) -> None:
+        self.slice = slice_
+        self.id = claim_id
+        self.renewed_at = renewed_at
+        self.until = until
+        self.is_done = Event()
+        self._open = set(members)
+        self._lock = Lock()
+
+    def holds(self, member: Member) -> bool:
+        """Whether the member is still this claim's, as far as this process knows."""
+        return member in self._open
+
+    def is_safe(self, member: Member, now: float, lease_s: float) -> bool:
+        """Whether the member may be sent now: held, with a second of its lease surely left."""
+        return member in self._open and now - self.renewed_at <= lease_s - SAFETY_S
+
+    def open_members(self) -> list[Member]:
+        """Return what is held."""
+        with self._lock:
+            return list(self._open)
+
+    def let_go(self, members: Iterable[Member]) -> None:
+        """Hold these no longer."""
+        with self._lock:
+            self._open.difference_update(members)
+            is_empty = not self._open
+        if is_empty:
+            self.is_done.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A member under its claim."""
+
+    claim: Claim
+    member: Member
+
+
+class Claims:
+    """Every claim of this process that still holds something."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, Claim] = {}
+        self._lock = Lock()
+
+    def add(self, claim: Claim) -> None:
+        """Keep a claim until it is empty."""
+        with self._lock:
+            self._claims[claim.id] = claim
+
+    def current(self) -> list[Claim]:
+        """Return the claims that hold something, forgetting those that do not."""
+        with self._lock:
+            done = [claim_id for claim_id, claim in self._claims.items() if claim.is_done.is_set()]
+            for claim_id in done:
+                del self._claims[claim_id]
+            return list(self._claims.values())
+
+
+def by_claim(held: Iterable[Held]) -> dict[tuple[Slice, str], list[Member]]:
+    """Group members as the slice store takes them: by slice and claim id."""
+    grouped: dict[tuple[Slice, str], list[Member]] = {}
+    for one in held:
+        grouped.setdefault((one.claim.slice, one.claim.id), []).append(one.member)
+    return grouped

@@ -1,0 +1,266 @@
+"""The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
+
+from dataclasses import dataclass
+from random import Random
+from uuid import uuid4
+
+import structlog
+
+from wangtimer.callback import Call, DeliveryEngine, Reply
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.timer import Definition
+from wangtimer.executor.claim import Claim, Claims, Held, by_claim
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.prepare import request_of
+from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
+from wangtimer.executor.wanted import Wanted
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.slices import SliceStore, Taken
+
+log = structlog.get_logger()
+
+# Later than this, a firing may have been sent by somebody who died: SQL is asked.
+LATE_MS = 2_000
+# This long after a (re)connect to Redis everything is verified: it may have gone back in time.
+FRESH_S = 10.0
+# A chunk's task ends this long after its last moment; the engine keeps the slow rest.
+PATIENCE_S = 2.0
+# Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
+MARGIN_S = 60.0
+CLAIM_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FireRule:
+    """`timeout_ms` is the total time of a callback, `running_lease_ms` how long a claim lasts unrenewed."""
+
+    timeout_ms: int
+    running_lease_ms: int
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A member to be sent, not before `due_at` (ms UTC), as its definition says."""
+
+    held: Held
+    due_at: int
+    definition: Definition
+
+
+class Executor:
+    """A second delivery of a chunk, or an old one, claims nothing and so does nothing."""
+
+    def __init__(
+        self,
+        slices: SliceStore,
+        hot: HotStore,
+        wanted: Wanted,
+        verifier: Verifier,
+        engine: DeliveryEngine,
+        keeper: Keeper,
+        settler: Settler,
+        claims: Claims,
+        clock: Clock,
+        rule: FireRule,
+        random: Random,
+    ) -> None:
+        self._slices = slices
+        self._hot = hot
+        self._wanted = wanted
+        self._verifier = verifier
+        self._engine = engine
+        self._keeper = keeper
+        self._settler = settler
+        self._claims = claims
+        self._clock = clock
+        self._rule = rule
+        self._random = random
+
+    def fire(self, chunk: Chunk) -> None:
+        """Fire a chunk; returns when every member is settled, or `PATIENCE_S` after the last moment."""
+        claim, taken = self._claim(chunk)
+        if not taken:
+            return
+        ready = self._judge(claim, chunk, taken)
+        self._engine.submit([call for one in ready if (call := self._call(one)) is not None])
+        claim.is_done.wait(self._patience_s(ready))
+
+    def drain(self, timeout_s: float) -> None:
+        """Let running callbacks end, put back what was not sent, settle what is finished."""
+        unsent = self._engine.stop(timeout_s)
+        log.info("drained", unsent=len(unsent))
+        self._settler.settle_all()
+        for claim in self._claims.current():
+            members = [DueMember(member, member.fire_at) for member in claim.open_members()]
+            self._quietly_put_back(claim, members)
+
+    # 4 claim
+
+    def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
+        """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
+        members = [due.member for due in chunk.members]
+        claim_id = uuid4().hex
+        for _ in range(CLAIM_TRIES):
+            sent_at = self._clock.monotonic()
+            try:
+                taken = self._slices.claim(chunk.slice, claim_id, members)
+            except StoreAway as error:
+                log.warning("claim_failed", slice=chunk.slice.tag, error=str(error))
+                continue
+            claim = Claim(
+                chunk.slice, claim_id, (one.member for one in taken), sent_at, sent_at + self._until_s(chunk)
+            )
+            if taken:
+                self._claims.add(claim)
+            return claim, taken
+        return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
+
+    def _until_s(self, chunk: Chunk) -> float:
+        last = max(due.due_at for due in chunk.members)
+        ahead_ms = max(0.0, last - self._clock.now_ms())
+        return (ahead_ms + self._rule.timeout_ms) / 1_000 + MARGIN_S
+
+    # 5 verify, 6 still wanted
+
+    def _judge(self, claim: Claim, chunk: Chunk, taken: list[Taken]) -> list[Ready]:
+        """Return what is to be sent; the rest is skipped, put back or let go."""
+        dues = {due.member: due for due in chunk.members}
+        suspects = {one.member for one in taken if one.is_suspect}
+        mine = [dues[one.member] for one in taken]
+        definitions = self._wanted.definitions(due.member.timer_id for due in mine)
+        unwanted = [due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)]
+        doubtful = [due for due in mine if self._is_doubtful(due, suspects)]
+        asked = list({due.member: due for due in [*unwanted, *doubtful]}.values())
+        verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
+        cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
+        self._skip(claim, chunk, refused)
+        self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
+        return [
+            Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
+            for due in mine
+            if claim.holds(due.member)
+            and due.member not in refused
+            and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id)) is not None
+        ]
+
+    def _is_doubtful(self, due: DueMember, suspects: set[Member]) -> bool:
+        """Tell whether it may have been sent already: only then SQL is asked."""
+        return (
+            due.member in suspects
+            or due.member.attempt > 1
+            or due.due_at != due.member.fire_at
+            or self._clock.now_ms() - due.due_at > LATE_MS
+            or self._slices.seconds_since_reconnect < FRESH_S
+        )
+
+    def _skip(self, claim: Claim, chunk: Chunk, refused: dict[Member, str]) -> None:
+        for member, reason in refused.items():
+            outcome = Outcome(
+                member, chunk.slice.bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason
+            )
+            self._settler.take(Finished(Held(claim, member), outcome))
+
+    def _obey(self, claim: Claim, verdicts: dict[Member, Verdict]) -> None:
+        """Put back what must wait, let go of what is over; what stands elsewhere is added there first."""
+        waiting = [
+            DueMember(member, verdict.until)
+            for member, verdict in verdicts.items()
+            if isinstance(verdict, PutBack)
+        ]
+        self._quietly_put_back(claim, waiting)
+        drops = {member: verdict for member, verdict in verdicts.items() if isinstance(verdict, Drop)}
+        if drops:
+            self._drop(claim, drops)
+
+    def _drop(self, claim: Claim, drops: dict[Member, Drop]) -> None:
+        try:
+            self._hot.add([verdict.row for verdict in drops.values() if verdict.row is not None])
+            self._slices.release(by_claim(Held(claim, member) for member in drops))
+        except StoreAway as error:
+            log.info("drop_left_to_lease", slice=claim.slice.tag, error=str(error))
+        claim.let_go(drops)
+
+    def _quietly_put_back(self, claim: Claim, members: list[DueMember]) -> None:
+        if not members:
+            return
+        try:
+            self._slices.put_back(claim.slice, claim.id, members)
+        except StoreAway as error:
+            log.info("put_back_left_to_lease", slice=claim.slice.tag, error=str(error))
+        claim.let_go(due.member for due in members)
+
+    # the send, and 7 settle
+
+    def _call(self, ready: Ready) -> Call | None:
+        """Return the call to submit; None where its definition can make no request, which is then its outcome."""
+        held, definition = ready.held, ready.definition
+        lease_s = self._rule.running_lease_ms / 1_000
+
+        def may_send() -> bool:
+            return held.claim.is_safe(held.member, self._clock.monotonic(), lease_s)
+
+        def on_held_back(call: Call) -> None:
+            if held.claim.holds(held.member):
+                self._keeper.ask(held, if_mine=lambda: self._engine.submit([call]))
+
+        def on_reply(_call: Call, reply: Reply) -> None:
+            self._settler.take(Finished(held, self._outcome(ready, reply)))
+
+        try:
+            request = request_of(definition.notify, definition.app, held.member)
+        except ValueError as error:
+            self._settler.take(Finished(held, self._impossible(ready, str(error))))
+            return None
+        return Call(request, ready.due_at, may_send, on_held_back, on_reply)
+
+    def _impossible(self, ready: Ready, error: str) -> Outcome:
+        bucket = ready.held.claim.slice.bucket
+        return Outcome(ready.held.member, bucket, FiringStatus.FAILED, ready.due_at, error=error)
+
+    def _outcome(self, ready: Ready, reply: Reply) -> Outcome:
+        member = ready.held.member
+        status, due_at = FiringStatus.SUCCEEDED, ready.due_at
+        if not reply.succeeded:
+            pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
+            status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
+            due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
+        sent_at = int(reply.sent_at_ms)
+        return Outcome(
+            member,
+            ready.held.claim.slice.bucket,
+            status,
+            due_at,
+            first_sent_at=sent_at,
+            lateness_ms=sent_at - member.fire_at,
+            cost_ms=int(reply.cost_ms),
+            http_status=reply.http_status,
+            output=reply.output,
+            error=_error_of(reply),
+        )
+
+    def _patience_s(self, ready: list[Ready]) -> float:
+        last = max((one.due_at for one in ready), default=0)
+        return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
+
+
+def _is_wanted(definition: Definition | None, member: Member) -> bool:
+    """A retry is judged by "enabled" alone: its moment was wanted when it first came."""
+    if definition is None:
+        return False
+    return definition.is_enabled if member.attempt > 1 else definition.still_wants(member.fire_at)
+
+
+def _moment(due: DueMember, verdict: Verdict | None) -> int:
+    return max(due.due_at, verdict.row.due_at) if isinstance(verdict, Send) else due.due_at
+
+
+def _error_of(reply: Reply) -> str:
+    if reply.error or reply.succeeded:
+        return reply.error
+    return f"HTTP {reply.http_status}"

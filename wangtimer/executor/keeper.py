@@ -1,0 +1,86 @@
+"""The keeper: renews the leases of what this process holds, so that a death is noticed in seconds."""
+
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.executor.claim import Claim, Claims, Held
+from wangtimer.store.redis.slices import SliceStore
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 0.25
+CLAIMS_A_TRIP = 100
+
+
+class Keeper:
+    """A thread with a Redis connection of its own, so that no slow command of others costs a lease."""
+
+    def __init__(self, slices: SliceStore, claims: Claims, clock: Clock, renew_every_s: float) -> None:
+        self._slices = slices
+        self._claims = claims
+        self._clock = clock
+        self._renew_every_s = renew_every_s
+        self._doubtful: list[tuple[Held, Callable[[], None]]] = []
+        self._lock = Lock()
+        self._wake = Event()
+
+    def start(self) -> None:
+        """Begin to renew, until the process ends."""
+        Thread(target=self._run, name="keeper", daemon=True).start()
+
+    def ask(self, held: Held, if_mine: Callable[[], None]) -> None:
+        """Renew a member's claim at once and call `if_mine` if it is still held; else it is let go."""
+        with self._lock:
+            self._doubtful.append((held, if_mine))
+        self._wake.set()
+
+    def renew_due(self) -> None:
+        """Renew every claim whose last renewal is old enough, and those asked about."""
+        with self._lock:
+            doubtful, self._doubtful = self._doubtful, []
+        asked = {held.claim.id for held, _ in doubtful}
+        now = self._clock.monotonic()
+        due = [
+            claim
+            for claim in self._claims.current()
+            if now < claim.until and (claim.id in asked or now - claim.renewed_at >= self._renew_every_s)
+        ]
+        for start in range(0, len(due), CLAIMS_A_TRIP):
+            self._renew(due[start : start + CLAIMS_A_TRIP])
+        self._answer(doubtful, started_at=now)
+
+    def _renew(self, claims: list[Claim]) -> None:
+        sent_at = self._clock.monotonic()
+        members = {(claim.slice, claim.id): claim.open_members() for claim in claims}
+        try:
+            mine = self._slices.renew(members)
+        except StoreAway as error:
+            log.warning("renewal_failed", claims=len(claims), error=str(error))
+            return
+        for claim in claims:
+            key = (claim.slice, claim.id)
+            lost = set(members[key]) - mine[key]
+            if lost:
+                log.warning("claim_lost", slice=claim.slice.tag, members=len(lost))
+                claim.let_go(lost)
+            claim.renewed_at = sent_at
+
+    def _answer(self, doubtful: list[tuple[Held, Callable[[], None]]], started_at: float) -> None:
+        for held, if_mine in doubtful:
+            if held.claim.renewed_at >= started_at and held.claim.holds(held.member):
+                if_mine()
+            else:
+                held.claim.let_go([held.member])
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait(LOOK_EVERY_S)
+            self._wake.clear()
+            try:
+                self.renew_due()
+            except Exception:
+                log.exception("keeper_stumbled")

@@ -1,0 +1,47 @@
+"""Requests as targets see them: what the timer's owner gave, and our headers."""
+
+from functools import lru_cache
+
+import orjson
+
+from wangtimer.callback import Request
+from wangtimer.core.firing import Member
+from wangtimer.core.timer import Notify
+
+
+def request_of(notify: Notify, app: str, member: Member) -> Request:
+    """Return the complete request of one attempt.
+
+    `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
+    drops the call. The other four say which timer, which scheduled moment (ms UTC), which attempt, whose.
+    """
+    headers = (
+        *_own_headers(notify),
+        ("webhook-id", member.firing_id),
+        ("X-WangTimer-Timer", str(member.timer_id)),
+        ("X-WangTimer-Fire-At", str(member.fire_at)),
+        ("X-WangTimer-Attempt", str(member.attempt)),
+        ("X-WangTimer-App", app),
+    )
+    return Request(notify.url, notify.method, headers, _body(notify))
+
+
+@lru_cache(maxsize=16_384)
+def _body(notify: Notify) -> bytes:
+    return notify.body.encode()
+
+
+@lru_cache(maxsize=16_384)
+def _own_headers(notify: Notify) -> tuple[tuple[str, str], ...]:
+    """The owner's headers; a body without a content type gets the one it looks like."""
+    if not notify.body or any(name.lower() == "content-type" for name, _ in notify.headers):
+        return notify.headers
+    return (*notify.headers, ("Content-Type", _content_type(notify.body)))
+
+
+def _content_type(body: str) -> str:
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return "text/plain; charset=utf-8"
+    return "application/json"

@@ -1,0 +1,117 @@
+"""The settler: writes what finished to SQL, together, a few times a second."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Event, Lock, Thread
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.outcome import Outcome
+from wangtimer.executor.claim import Held, by_claim
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.slices import SliceStore
+from wangtimer.store.sql.firings import FiringStore
+
+log = structlog.get_logger()
+
+# Outcomes one transaction writes at most.
+BATCH = 1_000
+# After SQL was away, outcomes go straight to the outbox for this long, so that each does not wait for a time-out.
+SQL_REST_S = 2.0
+BOTH_AWAY_PAUSE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An outcome, and the claim it is held under."""
+
+    held: Held
+    outcome: Outcome
+
+
+class Settler:
+    """SQL first, else the outbox, else it keeps trying; then the retry's place, then the release."""
+
+    def __init__(
+        self,
+        firings: FiringStore,
+        outbox: Outbox,
+        hot: HotStore,
+        slices: SliceStore,
+        clock: Clock,
+        every_s: float,
+    ) -> None:
+        self._firings = firings
+        self._outbox = outbox
+        self._hot = hot
+        self._slices = slices
+        self._clock = clock
+        self._every_s = every_s
+        self._finished: deque[Finished] = deque()
+        self._many = Event()
+        self._busy = Lock()
+        self._sql_rests_until = float("-inf")
+
+    def start(self) -> None:
+        """Begin to settle, until the process ends."""
+        Thread(target=self._run, name="settler", daemon=True).start()
+
+    def take(self, finished: Finished) -> None:
+        """Settle this soon; quick, from any thread."""
+        self._finished.append(finished)
+        if len(self._finished) >= BATCH:
+            self._many.set()
+
+    def settle_all(self) -> bool:
+        """Settle whatever has finished; False when neither SQL nor the outbox takes it now."""
+        with self._busy:
+            while self._finished:
+                batch = [self._finished.popleft() for _ in range(min(BATCH, len(self._finished)))]
+                try:
+                    self._settle(batch)
+                except StoreAway as error:
+                    log.warning("outcomes_wait_in_memory", outcomes=len(batch), error=str(error))
+                    self._finished.extendleft(reversed(batch))
+                    return False
+                except Exception:
+                    self._finished.extendleft(reversed(batch))
+                    raise
+            return True
+
+    def _settle(self, batch: Sequence[Finished]) -> None:
+        outcomes = [finished.outcome for finished in batch]
+        if not self._write(outcomes):
+            self._outbox.park(outcomes)
+        try:
+            self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
+            self._slices.release(by_claim(finished.held for finished in batch))
+        except StoreAway as error:
+            log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
+        for finished in batch:
+            finished.held.claim.let_go([finished.held.member])
+
+    def _write(self, outcomes: Sequence[Outcome]) -> bool:
+        if self._clock.monotonic() < self._sql_rests_until:
+            return False
+        try:
+            self._firings.settle(outcomes)
+        except StoreAway as error:
+            log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=str(error))
+            self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
+            return False
+        return True
+
+    def _run(self) -> None:
+        while True:
+            self._many.wait(self._every_s)
+            self._many.clear()
+            try:
+                if not self.settle_all():
+                    self._clock.sleep(BOTH_AWAY_PAUSE_S)
+            except Exception:
+                log.exception("settler_stumbled")
+                self._clock.sleep(BOTH_AWAY_PAUSE_S)

@@ -1,0 +1,79 @@
+"""The verifier: what SQL says of a member that may have been sent already, or is about to be skipped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.sql.firings import FiringStore
+
+SHORTEST_WAIT_MS = 3_000
+LONGEST_WAIT_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """The member is to be sent: its row is pending, at this attempt, in this slice, and due."""
+
+    row: Firing
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The member is over: its outcome is known, or its row stands elsewhere; `row` if that place must be kept."""
+
+    row: Firing | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Nobody can tell now, or it is too early: wait until this moment, ms UTC."""
+
+    until: int
+
+
+Verdict = Send | Drop | PutBack
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """Reads the outbox first, then SQL: the other order would miss an outcome flushed in between."""
+
+    outbox: Outbox
+    firings: FiringStore
+    clock: Clock
+    lead_ms: int
+
+    def verify(self, slice_: Slice, members: Sequence[DueMember]) -> dict[Member, Verdict]:
+        """Return a verdict for each member; all wait where SQL or the outbox cannot be read."""
+        try:
+            parked = self.outbox.holds([due.member for due in members])
+            rows = self.firings.rows(due.member for due in members)
+        except StoreAway:
+            return {due.member: self.wait(due) for due in members}
+        return {
+            due.member: Drop(None)
+            if due.member in parked
+            else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
+            for due in members
+        }
+
+    def wait(self, due: DueMember) -> PutBack:
+        """Return how long to wait before the next look: half as long as it is late by now, so ever longer."""
+        now = self.clock.now_ms()
+        late_ms = now - due.member.fire_at
+        return PutBack(int(now + min(max(late_ms / 2, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)))
+
+    def _judge(self, slice_: Slice, due: DueMember, row: Firing | None) -> Verdict:
+        if row is None or row.status is not FiringStatus.PENDING:
+            return Drop(None)
+        if row.attempt > due.member.attempt or row.slice != slice_:
+            return Drop(row)
+        if row.attempt < due.member.attempt:
+            return self.wait(due)
+        if row.due_at > self.clock.now_ms() + self.lead_ms:
+            return PutBack(row.due_at)
+        return Send(row)

@@ -1,0 +1,72 @@
+"""Whether a firing is still wanted: Redis' word is enough for yes; for no, SQL must say the same."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import DueMember, Firing, FiringKind, Member
+from wangtimer.core.timer import Definition, TimerStatus
+from wangtimer.executor.verifier import Send, Verdict, Verifier
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.sql.timers import TimerStore
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Knows the definitions in use."""
+
+    hot: DefinitionStore
+    timers: TimerStore
+    verifier: Verifier
+
+    def definitions(self, timer_ids: Iterable[int]) -> dict[int, Definition]:
+        """Return what Redis holds of these timers; nothing where it is away, so that SQL is asked."""
+        try:
+            return self.hot.get(sorted(set(timer_ids)))
+        except StoreAway:
+            return {}
+
+    def second_opinion(
+        self, unwanted: list[DueMember], verdicts: dict[Member, Verdict]
+    ) -> tuple[Mapping[Member, Definition], dict[Member, str]]:
+        """Ask SQL about members that seem unwanted; return those to send after all, and those to skip, and why.
+
+        A member that SQL cannot be asked about gets the verdict to wait, in `verdicts`.
+        """
+        asked = [due for due in unwanted if isinstance(verdicts[due.member], Send)]
+        if not asked:
+            return {}, {}
+        try:
+            definitions = self.timers.definitions({due.member.timer_id for due in asked})
+        except StoreAway:
+            verdicts.update({due.member: self.verifier.wait(due) for due in asked})
+            return {}, {}
+        return _sorted_out(asked, verdicts, definitions)
+
+
+def _sorted_out(
+    asked: list[DueMember], verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
+) -> tuple[dict[Member, Definition], dict[Member, str]]:
+    cleared: dict[Member, Definition] = {}
+    refused: dict[Member, str] = {}
+    for due in asked:
+        verdict = verdicts[due.member]
+        assert isinstance(verdict, Send)
+        definition = definitions.get(due.member.timer_id)
+        reason = _why_not(definition, verdict.row)
+        if reason or definition is None:
+            refused[due.member] = reason
+        else:
+            cleared[due.member] = definition
+    return cleared, refused
+
+
+def _why_not(definition: Definition | None, row: Firing) -> str:
+    """Return why a pending firing is not to be sent, "" when it is."""
+    if definition is None or definition.status is TimerStatus.DELETED:
+        return "deleted"
+    if not definition.is_enabled:
+        return "disabled"
+    if row.kind is FiringKind.MANUAL or row.attempt > 1 or definition.still_wants(row.fire_at):
+        return ""
+    return "superseded"

@@ -1,0 +1,61 @@
+"""The scheduler: each second, one trigger task for every slice that needs one and that nobody holds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.slicing import Slice, TriggerOrder
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.slices import SliceStore
+
+# Further than one tick, so that a minute's boundary has no gap.
+LOOK_AHEAD_MS = 2_000
+# A slice that has waited longer than this is past: such are worked off a few at a time, so that catching up after
+# an outage does not starve the current minute.
+PAST_MS = 60_000
+PAST_AT_ONCE = 4
+SLICES_A_TICK = 1_000
+REHYDRATE_AGAIN_S = 5.0
+# Two ticks closer than this are one: late ones that queued up, or those of a second beat.
+SAME_TICK_S = 0.3
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """A tick computes from the clock and the agenda alone, so a missed, late or doubled one harms nothing."""
+
+    agenda: Agenda
+    slices: SliceStore
+    clock: Clock
+    arm_credit: int
+    send_trigger: Callable[[TriggerOrder], None]
+    send_rehydrate: Callable[[], None]
+    _last_tick_at: float = field(default=float("-inf"), init=False)
+    _rehydrate_sent_at: float = field(default=float("-inf"), init=False)
+
+    def tick(self) -> int:
+        """Lock the slices that need a trigger and send their tasks; return how many. Raises `StoreAway`."""
+        started_at = self.clock.monotonic()
+        if started_at - self._last_tick_at < SAME_TICK_S:
+            return 0
+        self._last_tick_at = started_at
+        now = int(self.clock.now_ms())
+        needs = self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
+        if not needs.is_loaded:
+            self._rehydrate(started_at)
+        return self._send_triggers(needs.slices)
+
+    def _send_triggers(self, slices: tuple[Slice, ...]) -> int:
+        if not slices:
+            return 0
+        locked = self.slices.lock({slice_: uuid4().hex for slice_ in slices})
+        for slice_, token in locked.items():
+            of_its_minute = sum(other.minute == slice_.minute for other in slices)
+            self.send_trigger(TriggerOrder(slice_, token, max(1, self.arm_credit // of_its_minute)))
+        return len(locked)
+
+    def _rehydrate(self, now: float) -> None:
+        if now - self._rehydrate_sent_at >= REHYDRATE_AGAIN_S:
+            self._rehydrate_sent_at = now
+            self.send_rehydrate()

@@ -1,0 +1,220 @@
+"""Every setting, with its default, unit and reason; the only reader of the environment."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from wangtimer.core.errors import BadSetting
+
+ENV_PREFIX = "WANGTIMER_"
+
+
+def _known_database(url: str) -> str:
+    try:
+        backend = make_url(url).get_backend_name()
+    except ArgumentError:
+        backend = ""
+    if backend not in ("mysql", "mariadb", "sqlite"):
+        raise ValueError("write mysql+mysqldb://user:password@host/database or sqlite:///path/to/file.db")
+    return url
+
+
+def _redis_url(url: str) -> str:
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("write redis://host:port/db, rediss://... or unix:///path.sock?db=0")
+    return url
+
+
+def _broker_url(url: str) -> str:
+    if "://" not in url:
+        raise ValueError("write redis://host:port/db, redis+socket:///path.sock?virtual_host=1 or amqp://...")
+    return url
+
+
+class Settings(BaseSettings):
+    """Read from `WANGTIMER_<NAME>` variables; a wrong one stops the start."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="ignore")
+
+    # Where things are
+    database_url: Annotated[str, AfterValidator(_known_database)] = Field(
+        default="sqlite:///wangtimer.db",
+        description="SQL database, the truth: mysql+mysqldb://... (MySQL 8, MariaDB 10.11) or sqlite:///...",
+    )
+    store_url: Annotated[str, AfterValidator(_redis_url)] = Field(
+        default="redis://127.0.0.1:6379/0",
+        description="Redis 7 or Valkey for slices and definitions; its loss costs seconds, not firings",
+    )
+    broker_url: Annotated[str, AfterValidator(_broker_url)] = Field(
+        default="redis://127.0.0.1:6379/1",
+        description="Celery broker; another database or server than the store, so that each can be scaled",
+    )
+    key_prefix: str = Field(
+        default="wt",
+        pattern=r"^[a-z0-9_-]{1,20}$",
+        description="start of every Redis key of the store; deployments sharing a Redis need different ones",
+    )
+
+    # Planning
+    step_s: int = Field(
+        default=3600,
+        ge=60,
+        le=86_400,
+        description="s; a time step. Firings are planned up to two steps ahead, and again when one is left",
+    )
+    plan_every_s: int = Field(
+        default=10, ge=1, le=600, description="s; how often the migrator looks for timers to plan"
+    )
+    plan_page_timers: int = Field(
+        default=500, ge=1, le=10_000, description="timers planned in one SQL transaction"
+    )
+    plan_most_moments: int = Field(
+        default=3_600,
+        ge=60,
+        le=100_000,
+        description="moments planned at once for one timer, so that an every-second timer cannot fill a page",
+    )
+    near_s: int = Field(
+        default=60,
+        ge=10,
+        le=3_600,
+        description="s; what enabling plans within the request, the migrator plans the rest. At least three "
+        "times plan_every_s, so that a slow migrator is not felt",
+    )
+    firings_per_bucket: int = Field(
+        default=15_000,
+        ge=1,
+        description="firings a minute that one bucket takes before the next is opened: about 250 a second, "
+        "where chunks are still full enough to be cheap",
+    )
+    most_buckets: int = Field(default=16, ge=1, le=256, description="buckets a minute is cut into at most")
+
+    # Arming
+    lead_ms: int = Field(
+        default=1_000,
+        ge=200,
+        le=2_000,
+        description="ms; how long before its moment a firing is armed. A change to a timer made earlier than "
+        "this always counts. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
+    )
+    turn_ms: int = Field(
+        default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"
+    )
+    chunk_size: int = Field(
+        default=250, ge=1, le=1_000, description="firings one executor message carries at most"
+    )
+    arm_credit: int = Field(
+        default=40_000,
+        ge=1,
+        description="firings of one minute armed and not yet claimed, at most: about 4 s of drain, so that a "
+        "backlog waits in its slice and not in the broker",
+    )
+    callback_queue_most: int = Field(
+        default=200, ge=1, description="chunks in the callback queue above which nothing more is armed"
+    )
+    lock_ms: int = Field(
+        default=5_000, ge=1_000, description="ms; a slice's lock, unless its trigger renews it"
+    )
+    armed_lease_ms: int = Field(
+        default=8_000, ge=2_000, description="ms; until an armed firing nobody claimed is armed again"
+    )
+    running_lease_ms: int = Field(
+        default=6_000, ge=3_000, description="ms; until a claimed firing whose executor died is armed again"
+    )
+    renew_every_ms: int = Field(
+        default=2_000,
+        ge=100,
+        description="ms; how often an executor renews what it holds; two tries must fit",
+    )
+
+    # Calling back
+    callback_timeout_ms: int = Field(
+        default=10_000,
+        ge=100,
+        le=300_000,
+        description="ms; total time one callback may take, connect included",
+    )
+    callback_connect_timeout_ms: int = Field(
+        default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"
+    )
+    callback_connections: int = Field(
+        default=2_000, ge=1, description="open connections of one callback process"
+    )
+    callback_connections_per_host: int = Field(
+        default=200,
+        ge=1,
+        description="open connections to one target host, so that a slow one cannot take all",
+    )
+    callback_excerpt_bytes: int = Field(
+        default=1_024, ge=0, le=4_096, description="bytes of a target's answer that are kept"
+    )
+    most_attempts: int = Field(
+        default=5, ge=1, le=20, description="attempts of a firing, pauses of 1, 2, 4, 8 s ±20 % between them"
+    )
+    settle_every_ms: int = Field(
+        default=200,
+        ge=10,
+        le=2_000,
+        description="ms; how often finished firings are written to SQL, together",
+    )
+
+    # Repair
+    sweep_every_s: int = Field(
+        default=5,
+        ge=1,
+        le=60,
+        description="s; how often overdue firings are looked up in SQL and added again",
+    )
+
+    # API
+    http_bind: str = Field(default="127.0.0.1:5000", description="address the API listens on")
+    http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
+    http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
+    ready_file: Path | None = Field(
+        default=None, description="file a worker writes once it takes work; the supervisor waits for it"
+    )
+
+    @property
+    def horizon_ms(self) -> int:
+        """How far ahead firings are planned: two steps."""
+        return 2 * self.step_s * 1_000
+
+
+def read_settings() -> Settings:
+    """Read the settings from the environment.
+
+    Raises `BadSetting` with one line for each variable that cannot work.
+    """
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise BadSetting("; ".join(_complaint(problem) for problem in error.errors())) from None
+    _check_together(settings)
+    return settings
+
+
+def _complaint(problem: object) -> str:
+    assert isinstance(problem, dict)
+    name = ENV_PREFIX + "_".join(str(part) for part in problem["loc"]).upper()
+    return f"{name}={problem['input']!r}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _check_together(settings: Settings) -> None:
+    if settings.renew_every_ms * 2 > settings.running_lease_ms:
+        raise BadSetting(
+            f"{ENV_PREFIX}RENEW_EVERY_MS={settings.renew_every_ms} is over half of {ENV_PREFIX}RUNNING_LEASE_MS="
+            f"{settings.running_lease_ms}: a single failed renewal would cost the lease; lower it"
+        )
+    if settings.near_s < 3 * settings.plan_every_s:
+        raise BadSetting(
+            f"{ENV_PREFIX}NEAR_S={settings.near_s} is under three times {ENV_PREFIX}PLAN_EVERY_S="
+            f"{settings.plan_every_s}: a newly enabled timer could run out of planned moments; raise it"
+        )
+    if settings.step_s < settings.near_s:
+        raise BadSetting(
+            f"{ENV_PREFIX}STEP_S={settings.step_s} is under {ENV_PREFIX}NEAR_S={settings.near_s}; raise it"
+        )

@@ -1,0 +1,141 @@
+"""The embedded default: the whole service on one machine, with SQLite and a private Valkey."""
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from wangtimer.core.errors import BadSetting
+from wangtimer.stack.child import ChildSpec, inherited_environment
+from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
+from wangtimer.stack.procfile import read_commands
+from wangtimer.stack.service import SERVERS_RANK, Service
+from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
+from wangtimer.stack.valkey_server import embedded_argv, valkey_program
+
+DEFAULT_DATA_DIRECTORY = Path(".wangtimer")
+DEFAULT_PORT = 5000
+HOST = "127.0.0.1"
+PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
+
+# An append-only file of some hundred MB takes this long to read.
+VALKEY_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedStack:
+    """A running embedded service."""
+
+    directory: DataDirectory
+    supervisor: Supervisor
+    api_url: str
+
+
+@contextlib.contextmanager
+def embedded_stack(
+    path: Path, port: int, stop: StopRequest, say: Callable[[str], None] = print
+) -> Iterator[EmbeddedStack]:
+    """Hold the data directory, start everything, wait until it is ready (or `stop` has come); end it after.
+
+    Raises `Conflict` when the directory is in use, `BadSetting` when the port is, `StartError`.
+    """
+    _check_free(port)
+    with held_directory(path) as held:
+        supervisor = Supervisor(say)
+        stack = EmbeddedStack(held.directory, supervisor, f"http://{HOST}:{port}")
+        try:
+            _start_valkey(held, supervisor, stop)
+            _start_service(stack, port, stop)
+            yield stack
+        finally:
+            supervisor.stop()
+
+
+def run_embedded(path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT) -> int:
+    """Run the embedded service until SIGINT or SIGTERM; return the exit code.
+
+    Errors as in `embedded_stack`.
+    """
+    with StopRequest() as stop, embedded_stack(path, port, stop, _say) as stack:
+        if not stop.has_come:
+            _say(_urls(stack))
+        stack.supervisor.tend_until(lambda: stop.has_come)
+        _say("stopping")
+    return 0
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise BadSetting(
+                f"port {port} of {HOST}: {error.strerror}; name another one with --port"
+            ) from None
+
+
+def _start_valkey(held: HeldDirectory, supervisor: Supervisor, stop: StopRequest) -> None:
+    directory = held.directory
+    directory.valkey.mkdir(exist_ok=True)
+    spec = ChildSpec(
+        name="valkey",
+        argv=embedded_argv(valkey_program(), directory),
+        log=directory.logs / "valkey.log",
+        working_directory=directory.path,
+        environment=inherited_environment(),
+        kept_open=(held.lock,),  # the directory is not free while its server still runs
+    )
+    supervisor.start(spec, SERVERS_RANK)
+    if not wait_for(
+        lambda: stop.has_come or (supervisor.all_ready() and _answers(directory)), VALKEY_SECONDS
+    ):
+        raise StartError(f"valkey does not answer after {VALKEY_SECONDS:g} s, see {spec.log}")
+
+
+def _answers(directory: DataDirectory) -> bool:
+    with contextlib.closing(redis.Redis.from_url(directory.store_url)) as client:
+        try:
+            return bool(client.ping())
+        except redis.RedisError:  # not listening yet, or still reading its file
+            return False
+
+
+def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
+    if stop.has_come:
+        return
+    directory = stack.directory
+    environment = {
+        "WANGTIMER_DATABASE_URL": directory.database_url,
+        "WANGTIMER_STORE_URL": directory.store_url,
+        "WANGTIMER_BROKER_URL": directory.broker_url,
+        "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
+    }
+    commands = read_commands()
+    service = Service(stack.supervisor, directory.path, environment)
+    service.start(commands[name] for name in PROCESSES)
+    service.await_ready(stack.api_url, stop)
+
+
+def _urls(stack: EmbeddedStack) -> str:
+    return (
+        f"API      {stack.api_url}/api/timer/v1/def\n"
+        f"docs     {stack.api_url}/docs\n"
+        f"ready    {stack.api_url}/readyz\n"
+        f"data     {stack.directory.path}, logs in {stack.directory.logs}\n"
+        "Ctrl-C ends it; the data stay."
+    )
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,75 @@
+"""The Procfile's processes under a supervisor: started together, awaited, ended together."""
+
+import http.client
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from wangtimer.stack.child import ChildSpec, inherited_environment
+from wangtimer.stack.procfile import Command
+from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
+
+# What makes work ends first, then what does it; servers come after both.
+MAKERS_OF_WORK = ("web", "beat", "flower")
+MAKERS_RANK, WORKERS_RANK, SERVERS_RANK = 0, 1, 2
+
+START_SECONDS = 30.0
+
+READY_FILE_VARIABLE = "WANGTIMER_READY_FILE"
+
+
+class Service:
+    """The processes of `commands`, each with a log file and an announcement of its own in `directory`."""
+
+    def __init__(self, supervisor: Supervisor, directory: Path, environment: Mapping[str, str]) -> None:
+        self._supervisor = supervisor
+        self._directory = directory
+        self._environment = inherited_environment() | dict(environment)
+
+    def start(self, commands: Iterable[Command]) -> None:
+        """Start every process; `await_ready` says when they do their work."""
+        for command in commands:
+            rank = MAKERS_RANK if command.name.startswith(MAKERS_OF_WORK) else WORKERS_RANK
+            self._supervisor.start(self._spec(command), rank)
+
+    def await_ready(self, api_url: str, stop: StopRequest, seconds: float = START_SECONDS) -> None:
+        """Return once every worker has announced itself and the API at `api_url` is ready, or at `stop`.
+
+        Raises `StartError` naming the process that ended or what is not ready in time.
+        """
+
+        def all_ready() -> bool:
+            return stop.has_come or (self._supervisor.all_ready() and is_ready(api_url))
+
+        if not wait_for(all_ready, seconds):
+            missing = ", ".join(self._supervisor.unready()) or f"{api_url}/readyz"
+            raise StartError(f"not ready after {seconds:g} s: {missing}; see {self._directory / 'log'}")
+
+    def _spec(self, command: Command) -> ChildSpec:
+        ready_file = self._directory / "run" / f"{command.name}.ready"
+        announces = _announces_itself(command)
+        variables = {READY_FILE_VARIABLE: str(ready_file)} if announces else {}
+        return ChildSpec(
+            name=command.name,
+            argv=command.argv,
+            log=self._directory / "log" / f"{command.name}.log",
+            working_directory=self._directory,
+            environment=self._environment | variables,
+            ready_file=ready_file if announces else None,
+        )
+
+
+def _announces_itself(command: Command) -> bool:
+    # Celery's workers and beat have a signal for it; the API is asked at /readyz, Flower is not awaited.
+    return "worker" in command.argv or "beat" in command.argv
+
+
+def is_ready(api_url: str) -> bool:
+    """Say whether the API answers that its SQL, store and broker are there."""
+    connection = http.client.HTTPConnection(api_url.removeprefix("http://"), timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

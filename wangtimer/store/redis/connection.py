@@ -1,0 +1,181 @@
+"""One process's connections to Redis, and the scripts it runs there."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from redis import ConnectionPool, Redis
+from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection, Connection, parse_url
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError, ReadOnlyError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from wangtimer.core.errors import StoreAway
+
+Result = TypeVar("Result")
+Argument = str | int | float | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A Lua script; the file beside this one opens with its keys, arguments and answer."""
+
+    text: str
+    sha: str
+
+
+@cache
+def script(name: str) -> Script:
+    """Read a script of the `lua` folder."""
+    text = resources.files("wangtimer.store.redis").joinpath("lua", f"{name}.lua").read_text()
+    return Script(text, hashlib.sha1(text.encode()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCall:
+    """One run of a script."""
+
+    script: Script
+    keys: Sequence[str]
+    arguments: Sequence[Argument]
+
+
+class Reconnects:
+    """When this process last (re)connected to a Redis that had been away: what it remembers may be gone."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._at: float | None = None
+
+    def note(self, previous: float | None) -> float:
+        """Note a new socket; `previous` is when the same connection was opened before, None if never.
+
+        A pool that merely grows is no reconnect, nor is an idle connection that learns late of an outage
+        already noted.
+        """
+        now = self._monotonic()
+        if self._at is None or (previous is not None and previous >= self._at):
+            self._at = now
+        return now
+
+    @property
+    def seconds_since(self) -> float:
+        """Seconds since the last reconnect, or since the first connect; 0 before it."""
+        return 0.0 if self._at is None else self._monotonic() - self._at
+
+
+class RedisConnection:
+    """Runs commands and scripts; a Redis that does not answer in `timeout_s` is away, never waited for."""
+
+    def __init__(
+        self,
+        url: str,
+        timeout_s: float = 3.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.reconnects = Reconnects(monotonic)
+        self._lock = threading.Lock()
+        self._client = Redis(connection_pool=self._pool(url, timeout_s))
+
+    def _pool(self, url: str, timeout_s: float) -> ConnectionPool:
+        return ConnectionPool.from_url(
+            url,
+            connection_class=_noting_class(
+                parse_url(url).get("connection_class", Connection), self.reconnects
+            ),
+            decode_responses=True,
+            socket_timeout=timeout_s,
+            socket_connect_timeout=min(timeout_s, 2.0),
+            retry=Retry(NoBackoff(), 0),
+            max_connections=10_000,
+        )
+
+    def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+        """Run one script and return its answer; raises `StoreAway`."""
+        called = script(name)
+
+        def call(client: "Redis") -> Any:
+            try:
+                return client.evalsha(called.sha, len(keys), *keys, *arguments)
+            except NoScriptError:
+                return client.eval(called.text, len(keys), *keys, *arguments)
+
+        return self.command(call)
+
+    def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
+        """Run scripts in one round trip and return their answers; `then` may add plain commands behind them.
+
+        Not a transaction: each script stands for itself. Where Redis has lost the scripts all are sent again, so
+        each must bear repeating. Raises `StoreAway`.
+        """
+
+        def call(client: "Redis") -> list[Any]:
+            answers = _pipeline(client, calls, then)
+            if any(isinstance(answer, NoScriptError) for answer in answers):
+                for text in {one.script.text for one in calls}:
+                    client.script_load(text)
+                answers = _pipeline(client, calls, then)
+            _raise_first_error(answers)
+            return answers
+
+        return self.command(call)
+
+    def command(self, work: Callable[["Redis"], Result]) -> Result:
+        """Run `work` with the client; a dead pooled connection gets one more try. Raises `StoreAway`."""
+        try:
+            try:
+                return work(self._client)
+            except RedisTimeoutError:
+                raise
+            except RedisConnectionError:
+                return work(self._client)
+        except (RedisConnectionError, RedisTimeoutError, ReadOnlyError, OSError) as error:
+            raise StoreAway("Redis", str(error) or type(error).__name__) from error
+        except ResponseError as error:
+            if str(error).startswith(
+                ("LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "NOREPLICAS")
+            ):
+                raise StoreAway("Redis", str(error)) from error
+            raise
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._client.close()
+        self._client.connection_pool.disconnect()
+
+
+def _pipeline(client: Any, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None) -> list[Any]:
+    with client.pipeline(transaction=False) as pipe:
+        for one in calls:
+            pipe.execute_command("EVALSHA", one.script.sha, len(one.keys), *one.keys, *one.arguments)
+        if then is not None:
+            then(pipe)
+        answers: list[Any] = pipe.execute(raise_on_error=False)
+        return answers
+
+
+def _raise_first_error(answers: list[Any]) -> None:
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+
+
+def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> type[AbstractConnection]:
+    """Return the connection class with a note made whenever a socket is opened."""
+
+    class NotingConnection(base):  # type: ignore[valid-type, misc]
+        _opened_at: float | None = None
+
+        def on_connect(self, *arguments: Any, **named: Any) -> Any:
+            answer = super().on_connect(*arguments, **named)
+            self._opened_at = reconnects.note(self._opened_at)
+            return answer
+
+    return NotingConnection

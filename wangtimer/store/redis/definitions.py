@@ -1,0 +1,90 @@
+"""Definitions of timers with firings in the horizon, and this process's memory of those in use."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.timer import Definition, Notify, TimerStatus
+from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
+from wangtimer.store.redis.keys import Keys
+
+REMEMBERED = 200_000
+
+
+class DefinitionStore:
+    """Definitions by timer; Redis says which is current, memory saves reading its text again."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys, seconds_to_live: int) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._seconds_to_live = seconds_to_live
+        self._memory: dict[int, tuple[str, Definition]] = {}
+
+    def put(self, definitions: Iterable[Definition]) -> None:
+        """Write definitions where they are newer than what is there, and let all live on."""
+        calls = [
+            ScriptCall(
+                script("define"),
+                [self._keys.definition(one.timer_id)],
+                [one.version, _to_text(one), self._seconds_to_live],
+            )
+            for one in definitions
+        ]
+        for start in range(0, len(calls), 1_000):
+            self._connection.run_all(calls[start : start + 1_000])
+
+    def get(self, timer_ids: Sequence[int]) -> dict[int, Definition]:
+        """Return the current definitions of these timers; an unknown one is absent."""
+        if not timer_ids:
+            return {}
+        keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
+        texts = self._connection.command(lambda client: client.mget(keys))
+        return {
+            timer_id: self._recall(timer_id, text)
+            for timer_id, text in zip(timer_ids, texts, strict=True)
+            if text is not None
+        }
+
+    def _recall(self, timer_id: int, text: str) -> Definition:
+        held = self._memory.get(timer_id)
+        if held is not None and held[0] == text:
+            return held[1]
+        definition = _from_text(timer_id, text)
+        if len(self._memory) >= REMEMBERED:
+            self._memory.clear()
+        self._memory[timer_id] = (text, definition)
+        return definition
+
+
+def _to_text(one: Definition) -> str:
+    """`version JSON`: the script that writes it compares the version."""
+    schedule = one.schedule
+    fields = {
+        "app": one.app,
+        "status": one.status.value,
+        "edited_at": one.edited_at,
+        "at_ms": schedule.at_ms if isinstance(schedule, Once) else None,
+        "cron": None if isinstance(schedule, Once) else [schedule.expression, schedule.timezone],
+        "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
+    }
+    return f"{one.version} {orjson.dumps(fields).decode()}"
+
+
+def _from_text(timer_id: int, text: str) -> Definition:
+    version, _, json = text.partition(" ")
+    fields: dict[str, Any] = orjson.loads(json)
+    url, method, headers, body = fields["notify"]
+    cron = fields["cron"]
+    schedule: Schedule = Once(fields["at_ms"]) if cron is None else Cron(*cron)
+    return Definition(
+        timer_id=timer_id,
+        app=fields["app"],
+        version=int(version),
+        status=TimerStatus(fields["status"]),
+        schedule=schedule,
+        notify=Notify(url, method, tuple((name, value) for name, value in headers), body),
+        edited_at=fields["edited_at"],
+    )

@@ -1,0 +1,39 @@
+"""Every key of the store: named here and nowhere else.
+
+The keys of one slice share one hash tag, and those of the agenda share another, so that Redis Cluster can hold
+them: a script touches one slice, or the agenda, never both.
+"""
+
+from wangtimer.core.slicing import Slice
+
+DAY_S = 86_400
+
+
+class Keys:
+    """The keys of a deployment, all starting with its prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        agenda = f"{prefix}:{{agenda}}"
+        self.agenda = f"{agenda}:slices"
+        self.closing = f"{agenda}:closing"
+        self.epoch = f"{agenda}:epoch"
+        self.loading = f"{agenda}:loading"
+        self.outbox = f"{prefix}:outbox"
+
+    def of_slice(self, slice_: Slice, *names: str) -> list[str]:
+        """Return the named keys of a slice: due, armed, running, owner, suspect, lock."""
+        return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
+
+    def load(self, minute: int) -> str:
+        """Return the counter of firings planned into a minute."""
+        return f"{self._prefix}:load:{minute}"
+
+    def definition(self, timer_id: int) -> str:
+        """Return the key of a timer's definition."""
+        return f"{self._prefix}:def:{timer_id}"
+
+
+def expiry_of(slice_: Slice, now_ms: float) -> int:
+    """Return when a slice's keys may go, s UTC: SQL is the truth, so that what is forgotten by then is not lost."""
+    return int(max(now_ms, slice_.ends_at) // 1_000) + DAY_S

@@ -1,0 +1,24 @@
+-- Put members that are due at once straight into `armed`; one that stands in the slice already stays as it is.
+-- KEYS[1] due      zset member -> its moment, ms
+-- KEYS[2] armed    zset member -> end of its lease, ms
+-- KEYS[3] running  zset member -> end of its lease, ms
+-- KEYS[4] suspect  set of members to verify in SQL before they are sent
+-- ARGV    now ms, armed lease ms, expiry s; then member, moment ...
+-- Returns for each member 1 if it was armed here.
+local now, lease = tonumber(ARGV[1]), tonumber(ARGV[2])
+local armed = {}
+for i = 4, #ARGV, 2 do
+  local member, moment = ARGV[i], tonumber(ARGV[i + 1])
+  local held = redis.call('ZSCORE', KEYS[1], member) or redis.call('ZSCORE', KEYS[2], member)
+    or redis.call('ZSCORE', KEYS[3], member)
+  if held then
+    armed[#armed + 1] = 0
+  else
+    redis.call('ZADD', KEYS[2], now + lease, member)
+    if moment <= now then redis.call('SADD', KEYS[4], member) end
+    armed[#armed + 1] = 1
+  end
+end
+redis.call('EXPIREAT', KEYS[2], ARGV[3])
+redis.call('EXPIREAT', KEYS[4], ARGV[3])
+return armed

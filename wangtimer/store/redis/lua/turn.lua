@@ -1,0 +1,56 @@
+-- One turn of the trigger that owns a slice: renew its lock, take back what ran out, arm what comes due.
+-- KEYS[1] due      zset member -> its moment, ms
+-- KEYS[2] armed    zset member -> end of its lease, ms
+-- KEYS[3] running  zset member -> end of its lease, ms
+-- KEYS[4] owner    hash member -> id of the claim that runs it
+-- KEYS[5] suspect  set of members to verify in SQL before they are sent
+-- KEYS[6] lock     string, the token of the trigger that owns the slice
+-- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s
+-- Returns nothing when another trigger owns the slice, else
+-- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
+local due, armed, running, owner, suspect, lock = unpack(KEYS)
+local now, lead, credit = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local holder = redis.call('GET', lock)
+if holder and holder ~= ARGV[2] then return false end
+redis.call('SET', lock, ARGV[2], 'PX', ARGV[3])
+
+local function take_back(held)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 2000)) do
+    local fire_at, attempt = string.match(member, '^%d+:(%d+):(%d+)$')
+    redis.call('ZREM', held, member)
+    redis.call('HDEL', owner, member)
+    redis.call('ZADD', due, attempt == '1' and fire_at or now, member)
+    redis.call('SADD', suspect, member)
+  end
+end
+if ARGV[7] ~= '1' then
+  take_back(armed)
+  take_back(running)
+end
+
+local taken = {}
+local room = math.min(credit - redis.call('ZCARD', armed), 5000)
+if room > 0 then
+  taken = redis.call('ZRANGEBYSCORE', due, '-inf', now + lead, 'WITHSCORES', 'LIMIT', 0, room)
+end
+if #taken > 0 then
+  redis.call('ZREMRANGEBYRANK', due, 0, #taken / 2 - 1)
+  local lease_end, batch = now + tonumber(ARGV[6]), {}
+  for i = 1, #taken, 2 do
+    batch[#batch + 1] = lease_end
+    batch[#batch + 1] = taken[i]
+    if #batch >= 1000 then
+      redis.call('ZADD', armed, unpack(batch))
+      batch = {}
+    end
+  end
+  if #batch > 0 then redis.call('ZADD', armed, unpack(batch)) end
+  redis.call('EXPIREAT', armed, ARGV[8])
+  redis.call('EXPIREAT', suspect, ARGV[8])
+end
+
+local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+return {
+  holder and 0 or 1, first[2] or '', redis.call('ZCARD', due), redis.call('ZCARD', armed),
+  redis.call('ZCARD', running), taken,
+}

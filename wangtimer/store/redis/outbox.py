@@ -1,0 +1,43 @@
+"""The outbox: outcomes that wait in Redis until SQL is back."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from wangtimer.core.firing import Member
+from wangtimer.core.outcome import Outcome
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
+
+
+class Outbox:
+    """Parked outcomes by member; whoever verifies a member looks here first, then in SQL."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        self._connection = connection
+        self._key = keys.outbox
+
+    def park(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep outcomes until `forget`."""
+        texts = {str(outcome.member): orjson.dumps(outcome.to_wire()).decode() for outcome in outcomes}
+        self._connection.command(lambda client: client.hset(self._key, mapping=texts))
+
+    def holds(self, members: Sequence[Member]) -> set[Member]:
+        """Return which of these members have a parked outcome."""
+        fields = [str(member) for member in members]
+        found = self._connection.command(lambda client: client.hmget(self._key, fields))
+        return {member for member, text in zip(members, found, strict=True) if text is not None}
+
+    def page(self, limit: int) -> dict[str, str]:
+        """Return up to about `limit` parked outcomes, as their raw texts by member."""
+        _, found = self._connection.command(lambda client: client.hscan(self._key, 0, count=limit))
+        return dict(found)
+
+    def read(self, texts: dict[str, str]) -> list[Outcome]:
+        """Return the outcomes of a page."""
+        return [Outcome.from_wire(orjson.loads(text)) for text in texts.values()]
+
+    def forget(self, texts: dict[str, str]) -> None:
+        """Drop a page that is written to SQL, save what was parked anew meanwhile."""
+        flat = [part for pair in texts.items() for part in pair]
+        self._connection.run("forget_parked", [self._key], flat)

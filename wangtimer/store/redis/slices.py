@@ -1,0 +1,185 @@
+"""Slices: the sets a member moves through, `due` to `armed` to `running`, each move one script."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.firing import DueMember, Member
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
+from wangtimer.store.redis.keys import Keys, expiry_of
+
+# Members one script takes at most: longer ones would hold up everybody else's commands.
+MEMBERS_A_SCRIPT = 2_000
+# Lua's `unpack` and the length of a chunk bound what the smaller scripts take.
+MEMBERS_A_CLAIM = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """How long things are held, ms: the lock of a slice, an armed member, a running one; and the lead."""
+
+    lead_ms: int
+    lock_ms: int
+    armed_ms: int
+    running_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a trigger's turn found and did; moments in ms UTC."""
+
+    took_lock: bool
+    next_due_at: int | None
+    due: int
+    armed: int
+    running: int
+    now_armed: tuple[DueMember, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all stands in the slice."""
+        return not (self.due or self.armed or self.running or self.now_armed)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A member a claim took; a suspect one must be verified in SQL before it is sent."""
+
+    member: Member
+    is_suspect: bool
+
+
+Item = TypeVar("Item")
+
+
+class SliceStore:
+    """The hot firings; every method is one script a slice, and bears repeating."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock, leases: Leases) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._clock = clock
+        self._leases = leases
+
+    @property
+    def seconds_since_reconnect(self) -> float:
+        """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
+        return self._connection.reconnects.seconds_since
+
+    def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> None:
+        """Put members into the `due` of their slices; one that stands in its slice already stays as it is."""
+        now, leases = self._now(), self._leases
+        calls = []
+        for slice_, members in by_slice.items():
+            keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
+            head = [now, leases.lead_ms, leases.running_ms, int(is_repair), expiry_of(slice_, now)]
+            for page in _pages(members, MEMBERS_A_SCRIPT):
+                calls.append(ScriptCall(script("add"), keys, [*head, *_flat(page)]))
+        for calls_page in _pages(calls, 50):
+            self._connection.run_all(calls_page)
+
+    def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
+        """Put members that are due at once into `armed`; return those that were not in the slice before."""
+        now = self._now()
+        keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
+        head = [now, self._leases.armed_ms, expiry_of(slice_, now)]
+        answers = self._connection.run("arm_now", keys, [*head, *_flat(members)])
+        return [member for member, armed in zip(members, answers, strict=True) if armed]
+
+    def lock(self, tokens: dict[Slice, str]) -> dict[Slice, str]:
+        """Lock free slices with these tokens; return those that were free, with their tokens."""
+
+        def set_locks(pipe: Any) -> None:
+            for slice_, token in tokens.items():
+                pipe.set(self._lock_key(slice_), token, px=self._leases.lock_ms, nx=True)
+
+        answers = self._connection.run_all([], set_locks)
+        return {slice_: token for (slice_, token), got in zip(tokens.items(), answers, strict=True) if got}
+
+    def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
+        """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
+
+        At most `credit` members stand armed and unclaimed. None when another trigger owns the slice.
+        """
+        now, leases = self._now(), self._leases
+        keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "lock")
+        arguments = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
+        arguments += [int(keep_leases), expiry_of(slice_, now)]
+        answer = self._connection.run("turn", keys, arguments)
+        if answer is None:
+            return None
+        took, next_due_at, due, armed, running, taken = answer
+        members = zip(taken[::2], taken[1::2], strict=True)
+        now_armed = tuple(DueMember(Member.parse(text), int(float(moment))) for text, moment in members)
+        return Turn(bool(took), _moment(next_due_at), due, armed, running, now_armed)
+
+    def next_need(self, slice_: Slice) -> int | None:
+        """Return when the slice next needs a trigger (ms UTC), None when nothing stands in it."""
+        answer = self._connection.run("look", self._keys.of_slice(slice_, "due", "armed", "running"), [])
+        due, armed, running = (_moment(text) for text in answer)
+        needs = [due - self._leases.lead_ms if due is not None else None, armed, running]
+        return min((need for need in needs if need is not None), default=None)
+
+    def unlock(self, slice_: Slice, token: str) -> None:
+        """Give the lock back, if it is still this token's."""
+        self._connection.run("unlock", [self._lock_key(slice_)], [token])
+
+    def claim(self, slice_: Slice, claim_id: str, members: Sequence[Member]) -> list[Taken]:
+        """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
+        now = self._now()
+        keys = self._keys.of_slice(slice_, "armed", "running", "owner", "suspect")
+        head: list[Argument] = [now, claim_id, self._leases.running_ms, expiry_of(slice_, now)]
+        answers = self._connection.run("claim", keys, head + [str(member) for member in members])
+        return [Taken(member, answer == 2) for member, answer in zip(members, answers, strict=True) if answer]
+
+    def renew(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> dict[tuple[Slice, str], set[Member]]:
+        """Renew running leases, by slice and claim id; return which members are still each claim's."""
+        now = self._now()
+        calls = []
+        for (slice_, claim_id), members in held.items():
+            keys = self._keys.of_slice(slice_, "running", "owner")
+            head: list[Argument] = [now, self._leases.running_ms, claim_id]
+            calls.append(ScriptCall(script("renew"), keys, head + [str(member) for member in members]))
+        answers = self._connection.run_all(calls)
+        return {
+            claim: {member for member, is_mine in zip(members, flags, strict=True) if is_mine}
+            for (claim, members), flags in zip(held.items(), answers, strict=True)
+        }
+
+    def release(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> None:
+        """Let go of running members, by slice and claim id; touches only what is still each claim's."""
+        calls = []
+        for (slice_, claim_id), members in held.items():
+            keys = self._keys.of_slice(slice_, "running", "owner", "suspect")
+            for page in _pages([str(member) for member in members], MEMBERS_A_CLAIM):
+                calls.append(ScriptCall(script("release"), keys, [claim_id, *page]))
+        if calls:
+            self._connection.run_all(calls)
+
+    def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
+        """Put running members back to wait until their moment; touches only what is still this claim's."""
+        keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect")
+        self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
+
+    def _lock_key(self, slice_: Slice) -> str:
+        return self._keys.of_slice(slice_, "lock")[0]
+
+    def _now(self) -> int:
+        return int(self._clock.now_ms())
+
+
+def _flat(members: Iterable[DueMember]) -> list[Argument]:
+    flat: list[Argument] = []
+    for due in members:
+        flat += (str(due.member), due.due_at)
+    return flat
+
+
+def _pages(items: Sequence[Item], size: int) -> Iterable[Sequence[Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _moment(text: str) -> int | None:
+    return int(float(text)) if text else None

@@ -1,0 +1,158 @@
+"""Connections to SQL, and transactions that bear being repeated."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.sql.tables import metadata
+
+Result = TypeVar("Result")
+
+# MySQL: deadlock, lock wait. A repeat may pass at once.
+_COLLISIONS = {1213, 1205}
+# MySQL: gone away, lost during a query, cannot connect (socket, TCP), shutting down, too many connections, ...
+_AWAY = {2006, 2013, 2002, 2003, 2055, 1053, 1040, 1203, 1927, 1317, 3024, 1969, 4031}
+_TRIES_ON_COLLISION = 8
+_TRIES_WHEN_LOST = 2
+
+
+class Database:
+    """A pool of connections, and whole transactions on them.
+
+    A driver error is not a rollback: a write that failed may have been applied, so whatever runs in `write`
+    must bear repeating. A server that does not answer costs seconds (connect 3, read 5, write 5), never a
+    worker.
+    """
+
+    def __init__(self, url: str, pool_size: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.engine = _engine(url, pool_size)
+        self._reading = self.engine.execution_options(wangtimer_reads=True)
+        self._sleep = sleep
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this is the embedded default."""
+        return self.engine.dialect.name == "sqlite"
+
+    def create_tables(self) -> None:
+        """Create what is missing; does nothing where the tables stand."""
+        self._repeat(lambda: metadata.create_all(self.engine))
+
+    def write(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` in one transaction, again where it collided or the connection was lost.
+
+        Raises `StoreAway` when the server does not answer; the transaction may still have been applied.
+        """
+
+        def transaction() -> Result:
+            with self.engine.begin() as connection:
+                return work(connection)
+
+        return self._repeat(transaction)
+
+    def read(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` on one fresh snapshot; errors as for `write`."""
+
+        def snapshot() -> Result:
+            with self._reading.connect() as connection:
+                return work(connection)
+
+        return self._repeat(snapshot)
+
+    def ping(self) -> None:
+        """Return when the server answers; raises `StoreAway` otherwise."""
+        self.read(lambda connection: connection.execute(text("SELECT 1")))
+
+    def close(self) -> None:
+        """Close the pool's connections."""
+        self.engine.dispose()
+
+    def _repeat(self, attempt: Callable[[], Result]) -> Result:
+        collisions = losses = 0
+        while True:
+            try:
+                return attempt()
+            except PoolTimeout as error:
+                raise StoreAway("SQL", "no free connection within 5 s") from error
+            except (OperationalError, InterfaceError) as error:
+                if _is_collision(error) and collisions < _TRIES_ON_COLLISION:
+                    collisions += 1
+                    self._sleep(random.uniform(0.002, 0.02) * collisions)
+                elif _is_away(error) and losses < _TRIES_WHEN_LOST - 1 and error.connection_invalidated:
+                    losses += 1
+                elif _is_away(error) or _is_collision(error):
+                    raise StoreAway("SQL", _cause(error)) from error
+                else:
+                    raise
+
+
+def _engine(url: str, pool_size: int) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite_engine(url, pool_size)
+    if parsed.drivername in ("mysql", "mariadb"):
+        parsed = parsed.set(drivername=f"{parsed.drivername}+mysqldb")
+    return create_engine(
+        parsed,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=5,
+        pool_recycle=1800,
+        isolation_level="READ COMMITTED",
+        connect_args={
+            "connect_timeout": 3,
+            "read_timeout": 5,
+            "write_timeout": 5,
+            "charset": "utf8mb4",
+            "init_command": "SET innodb_lock_wait_timeout = 4",
+        },
+    )
+
+
+def _sqlite_engine(url: str, pool_size: int) -> Engine:
+    """WAL, BEGIN IMMEDIATE and a busy time-out: the one setting under which 4 processes lost nothing."""
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=5,
+        connect_args={"timeout": 5, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA busy_timeout=5000")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        reads = connection.get_execution_options().get("wangtimer_reads")
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _code(error: DBAPIError) -> int | None:
+    arguments = getattr(error.orig, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None
+
+
+def _is_collision(error: DBAPIError) -> bool:
+    return _code(error) in _COLLISIONS or "database is locked" in str(error.orig)
+
+
+def _is_away(error: DBAPIError) -> bool:
+    return _code(error) in _AWAY or error.connection_invalidated
+
+
+def _cause(error: DBAPIError) -> str:
+    return str(error.orig).splitlines()[0][:200]

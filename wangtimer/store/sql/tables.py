@@ -1,0 +1,95 @@
+"""The two tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Enum,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from wangtimer.core.firing import FiringKind, FiringStatus
+from wangtimer.core.timer import TimerStatus
+
+OUTPUT_CHARACTERS = 1024
+ERROR_CHARACTERS = 255
+
+metadata = MetaData()
+
+_MYSQL = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mysql_collate": "utf8mb4_bin",
+    "mariadb_engine": "InnoDB",
+    "mariadb_charset": "utf8mb4",
+    "mariadb_collate": "utf8mb4_bin",
+}
+# SQLite counts up by itself only in a column that is INTEGER to the letter.
+_TimerId = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus]) -> Enum:
+    """One byte in MySQL, and still a word to whoever reads the table."""
+    return Enum(*(word.value for word in of), name=of.__name__.lower())
+
+
+# Every moment is ms since 1970-01-01 UTC.
+timers = Table(
+    "timer",
+    metadata,
+    Column("id", _TimerId, primary_key=True, autoincrement=True),
+    Column("app", String(64), nullable=False),
+    Column("name", String(128), nullable=False),
+    # 0 while the timer lives, its id once deleted: so that deleting frees the name.
+    Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
+    Column("status", _words(TimerStatus), nullable=False),
+    # A cron expression with its zone, or one moment.
+    Column("cron", String(128), nullable=True),
+    Column("timezone", String(64), nullable=False),
+    Column("at_ms", BigInteger, nullable=True),
+    Column("notify", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("edited_at", BigInteger, nullable=False),
+    Column("planned_until", BigInteger, nullable=False),
+    Column("next_fire_at", BigInteger, nullable=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
+    # Planning reads only what comes due before the horizon, not every timer.
+    Index("timer_to_plan", "status", "next_fire_at"),
+    # The sweep refreshes the definitions that changed lately.
+    Index("timer_updated", "updated_at"),
+    sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+firings = Table(
+    "firing",
+    metadata,
+    # In this order planning appends, settling touches neighbouring pages, one minute is a range scan.
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("bucket", SmallInteger, nullable=False),
+    Column("kind", _words(FiringKind), nullable=False),
+    Column("status", _words(FiringStatus), nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("first_sent_at", BigInteger, nullable=True),
+    Column("lateness_ms", BigInteger, nullable=True),
+    Column("cost_ms", BigInteger, nullable=True),
+    Column("http_status", SmallInteger, nullable=True),
+    Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
+    Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
+    # One timer's history.
+    Index("firing_of_timer", "timer_id", "fire_at"),
+    # Overdue work, and one slice's pending rows.
+    Index("firing_due", "status", "due_at"),
+    **_MYSQL,
+)

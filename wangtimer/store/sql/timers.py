@@ -1,0 +1,243 @@
+"""Timers in SQL."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, RowMapping, and_, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.firing import Firing
+from wangtimer.core.planning import Plan
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.tables import timers
+
+# The near part of a timer as it stands: what `enable` plans within its transaction.
+PlanNear = Callable[[Timer], tuple[Plan, list[Firing]]]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTimer:
+    """What a business service defines; it starts disabled."""
+
+    app: str
+    name: str
+    schedule: Schedule
+    notify: Notify
+
+
+class TimerStore:
+    """Every timer; a change is one transaction and raises the version."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, new: NewTimer, now: int) -> Timer:
+        """Store a disabled timer.
+
+        Raises `Conflict` when the app has a living timer of this name, `StoreAway`.
+        """
+        row = _schedule_columns(new.schedule) | {
+            "app": new.app,
+            "name": new.name,
+            "status": TimerStatus.DISABLED.value,
+            "notify": _notify_text(new.notify),
+            "version": 1,
+            "edited_at": 0,
+            "planned_until": now,
+            "next_fire_at": new.schedule.first_after(now),
+            "created_at": now,
+            "updated_at": now,
+        }
+        try:
+            key = self._database.write(
+                lambda sql: sql.execute(insert(timers).values(row)).inserted_primary_key
+            )
+        except IntegrityError:
+            raise Conflict(
+                "name",
+                f"app {new.app!r} already has a timer named {new.name!r}",
+                "choose another name, or delete that timer first",
+            ) from None
+        assert key is not None
+        return _timer(row | {"id": key[0], "tombstone": 0})
+
+    def get(self, app: str, timer_id: int) -> Timer:
+        """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
+
+        def work(sql: Connection) -> Timer:
+            return _timer(_living_row(sql, app, timer_id))
+
+        return self._database.read(work)
+
+    def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
+        """Return the app's living timers with an id over `after_id`, by id."""
+        wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
+        query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
+        return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
+
+    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanNear) -> tuple[Timer, list[Firing]]:
+        """Enable a timer and plan its near part, in one transaction; return what waits to be added to slices.
+
+        `plan_near` gets the timer as it stands and may raise to refuse. Enabling an enabled timer changes
+        nothing. Raises `UnknownTimer`, `StoreAway`, and what `plan_near` raises.
+        """
+
+        def work(sql: Connection) -> tuple[Timer, list[Firing]]:
+            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            if timer.definition.is_enabled:
+                return timer, []
+            near, firings = plan_near(timer)
+            enabled = _change(sql, timer, now, TimerStatus.ENABLED)
+            _move_marks(sql, [near])
+            pending = insert_missing(sql, firings)
+            if firings and not pending and near.next_fire_at is None:
+                raise Conflict(
+                    "id",
+                    "this timer's last moment has its outcome already",
+                    "see its records; create another",
+                )
+            return replace(enabled, planned_until=near.planned_until, next_fire_at=near.next_fire_at), pending
+
+        return self._database.write(work)
+
+    def disable(self, app: str, timer_id: int, now: int) -> Timer:
+        """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
+
+        def work(sql: Connection) -> Timer:
+            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            return _change(sql, timer, now, TimerStatus.DISABLED) if timer.definition.is_enabled else timer
+
+        return self._database.write(work)
+
+    def delete(self, app: str, timer_id: int, now: int) -> Timer:
+        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`."""
+
+        def work(sql: Connection) -> Timer:
+            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            return _change(sql, timer, now, TimerStatus.DELETED, tombstone=timer.id)
+
+        return self._database.write(work)
+
+    def to_plan(self, before: int, limit: int) -> list[Timer]:
+        """Return enabled timers whose next unplanned moment is at or before `before`, nearest first."""
+        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at <= before)
+        query = select(timers).where(wanted).order_by(timers.c.next_fire_at, timers.c.id).limit(limit)
+        return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
+
+    def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
+        """Insert the plans' firings and move their timers' marks, in one transaction.
+
+        `firings` are those of all plans, sorted by key. A plan whose timer is no longer as it was read (version,
+        planned_until, enabled) is left out whole. Returns the plans that hold, and which firings wait.
+        """
+
+        def work(sql: Connection) -> tuple[list[Plan], list[Firing]]:
+            held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
+            ids = {a_plan.timer.id for a_plan in held}
+            pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
+            _move_marks(sql, held)
+            return held, pending
+
+        return self._database.write(work)
+
+    def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
+        """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
+        query = select(timers).where(timers.c.id.in_(sorted(timer_ids)))
+        return self._database.read(
+            lambda sql: {row["id"]: _definition(row) for row in sql.execute(query).mappings()}
+        )
+
+    def changed_since(self, since: int, limit: int) -> list[Definition]:
+        """Return the definitions changed at or after `since`, oldest change first."""
+        query = select(timers).where(timers.c.updated_at >= since).order_by(timers.c.updated_at).limit(limit)
+        return self._database.read(lambda sql: [_definition(row) for row in sql.execute(query).mappings()])
+
+
+def _living_row(sql: Connection, app: str, timer_id: int, for_update: bool = False) -> RowMapping:
+    query = select(timers).where(timers.c.id == timer_id, timers.c.app == app, timers.c.tombstone == 0)
+    if for_update:
+        query = query.with_for_update()
+    row = sql.execute(query).mappings().one_or_none()
+    if row is None:
+        raise UnknownTimer(app, timer_id)
+    return row
+
+
+def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, **columns: Any) -> Timer:
+    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    changed = {"version": definition.version, "status": status.value, "updated_at": now} | columns
+    sql.execute(update(timers).where(timers.c.id == timer.id).values(changed))
+    return replace(timer, definition=definition, updated_at=now)
+
+
+def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
+    columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
+    ids = sorted(a_plan.timer.id for a_plan in plans)
+    rows = sql.execute(select(*columns).where(timers.c.id.in_(ids)).order_by(timers.c.id).with_for_update())
+    now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
+    enabled = TimerStatus.ENABLED.value
+    return [
+        now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
+        for a_plan in plans
+    ]
+
+
+def _move_marks(sql: Connection, plans: list[Plan]) -> None:
+    """One statement for all timers that get the same marks: those of one expression do."""
+    by_marks: dict[tuple[int, int | None], list[int]] = {}
+    for a_plan in plans:
+        by_marks.setdefault((a_plan.planned_until, a_plan.next_fire_at), []).append(a_plan.timer.id)
+    for (planned_until, next_fire_at), ids in by_marks.items():
+        marks = update(timers).where(timers.c.id.in_(sorted(ids)))
+        sql.execute(marks.values(planned_until=planned_until, next_fire_at=next_fire_at))
+
+
+def _schedule_columns(schedule: Schedule) -> dict[str, Any]:
+    if isinstance(schedule, Once):
+        return {"cron": None, "timezone": "UTC", "at_ms": schedule.at_ms}
+    return {"cron": schedule.expression, "timezone": schedule.timezone, "at_ms": None}
+
+
+def _schedule(row: Any) -> Schedule:
+    return Once(row["at_ms"]) if row["cron"] is None else Cron(row["cron"], row["timezone"])
+
+
+def _notify_text(notify: Notify) -> str:
+    fields = {"url": notify.url, "method": notify.method, "headers": notify.headers, "body": notify.body}
+    return orjson.dumps(fields).decode()
+
+
+def _notify(text: str) -> Notify:
+    fields = orjson.loads(text)
+    headers = tuple((name, value) for name, value in fields["headers"])
+    return Notify(fields["url"], fields["method"], headers, fields["body"])
+
+
+def _definition(row: Any) -> Definition:
+    return Definition(
+        timer_id=row["id"],
+        app=row["app"],
+        version=row["version"],
+        status=TimerStatus(row["status"]),
+        schedule=_schedule(row),
+        notify=_notify(row["notify"]),
+        edited_at=row["edited_at"],
+    )
+
+
+def _timer(row: Any) -> Timer:
+    return Timer(
+        definition=_definition(row),
+        name=row["name"],
+        planned_until=row["planned_until"],
+        next_fire_at=row["next_fire_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

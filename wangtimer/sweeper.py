@@ -1,0 +1,103 @@
+"""The sweeper: whatever Redis or a crash forgot is added again from SQL; parked outcomes are written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.firing import Firing
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+OVERDUE_MS = 5_000
+PAGE = 2_000
+# Bounds one sweep; the next goes on where it stopped.
+PAGES_A_SWEEP = 10
+# Definitions changed this lately are written to Redis again: the API may have died before it did.
+REFRESH_MS = 60_000
+
+
+@dataclass(slots=True)
+class Sweeper:
+    """Repairs never ask what is missing: they add, and adding what stands there already does nothing."""
+
+    timers: TimerStore
+    firings: FiringStore
+    hot: HotStore
+    agenda: Agenda
+    definitions: DefinitionStore
+    outbox: Outbox
+    clock: Clock
+    horizon_ms: int
+    _swept_to: Firing | None = field(default=None, init=False)
+
+    def sweep(self) -> int:
+        """Write parked outcomes, add overdue firings, refresh changed definitions; return the overdue.
+
+        Raises `StoreAway`.
+        """
+        self.flush()
+        now = int(self.clock.now_ms())
+        self.definitions.put(self.timers.changed_since(now - REFRESH_MS, PAGE))
+        added = 0
+        for _ in range(PAGES_A_SWEEP):
+            page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to)
+            self.hot.add(page, is_repair=True)
+            added += len(page)
+            self._swept_to = page[-1] if len(page) == PAGE else None
+            if self._swept_to is None:
+                break
+        if added:
+            log.info("swept", firings=added)
+        return added
+
+    def flush(self) -> int:
+        """Write parked outcomes to SQL, add their retries, then forget them; return how many."""
+        flushed = 0
+        while texts := self.outbox.page(PAGE):
+            outcomes = self.outbox.read(texts)
+            self.firings.settle(outcomes)
+            self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
+            self.outbox.forget(texts)
+            flushed += len(texts)
+        return flushed
+
+    def reconcile(self) -> int:
+        """Add every pending firing of the coming minute; return how many there are. Raises `StoreAway`."""
+        start = (int(self.clock.now_ms()) // MINUTE_MS + 1) * MINUTE_MS
+        return sum(self._add(page) for page in self._pages(start, start + MINUTE_MS - 1))
+
+    def rehydrate(self) -> int:
+        """Load the horizon after Redis lost it, nearest first; return how many firings were added.
+
+        Another load that begins, or another loss, leaves it undeclared, and it is done again. Raises `StoreAway`.
+        """
+        token = uuid4().hex
+        if not self.agenda.begin_load(token):
+            return 0
+        added = 0
+        for page in self._pages(0, int(self.clock.now_ms()) + self.horizon_ms):
+            self.definitions.put(self.timers.definitions({firing.timer_id for firing in page}).values())
+            added += self._add(page)
+        self.agenda.end_load(token)
+        log.warning("rehydrated", firings=added)
+        return added
+
+    def _pages(self, first: int, last: int) -> Iterator[list[Firing]]:
+        after: Firing | None = None
+        while page := self.firings.pending_between(first, last, PAGE, after):
+            yield page
+            after = page[-1]
+
+    def _add(self, page: list[Firing]) -> int:
+        self.hot.add(page, is_repair=True)
+        return len(page)

@@ -1,0 +1,101 @@
+"""The Celery tasks: each finds its stage and calls it. Every one may run twice; why that is harmless stands by it."""
+
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import structlog
+from celery import shared_task
+from celery.signals import worker_process_init, worker_shutdown, worker_shutting_down
+
+from wangtimer.celery import app
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk
+from wangtimer.core.slicing import Slice
+from wangtimer.settings import read_settings
+from wangtimer.wiring import Wiring, build
+
+log = structlog.get_logger()
+
+# What a stopping callback worker gives its running callbacks.
+DRAIN_S = 12.0
+
+
+_one_thread = Lock()
+
+
+def wiring() -> Wiring:
+    """Return this process's parts."""
+    with _one_thread:
+        return _build()
+
+
+@cache
+def _build() -> Wiring:
+    return build(read_settings(), app)
+
+
+# A tick computes from the clock and the agenda; locks are taken by one.
+@shared_task(name="wangtimer.schedule", throws=(StoreAway,))
+def schedule() -> None:
+    """Send a trigger task for every slice that needs one."""
+    wiring().scheduler.tick()
+
+
+# A plan whose timer was planned meanwhile is left out; rows that stand are ignored.
+@shared_task(name="wangtimer.migrate", throws=(StoreAway,))
+def migrate() -> None:
+    """Plan the next stretch of every timer that needs it."""
+    wiring().migrator.plan_due()
+
+
+# Adding what stands in its slice does nothing.
+@shared_task(name="wangtimer.sweep", throws=(StoreAway,))
+def sweep() -> None:
+    """Add overdue firings again, write parked outcomes."""
+    wiring().sweeper.sweep()
+
+
+# As above.
+@shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
+def reconcile() -> None:
+    """Add every firing of the coming minute."""
+    wiring().sweeper.reconcile()
+
+
+# As above; only the last of several loads declares the horizon loaded.
+@shared_task(name="wangtimer.rehydrate", throws=(StoreAway,))
+def rehydrate() -> None:
+    """Load the horizon into a Redis that lost it."""
+    wiring().sweeper.rehydrate()
+
+
+# The slice's lock is one token's; a second trigger ends at its first turn.
+@shared_task(name="wangtimer.trigger", throws=(StoreAway,))
+def trigger(tag: str, token: str, credit: int) -> None:
+    """Watch a slice for as long as it has work."""
+    wiring().trigger.watch(Slice.parse(tag), token, credit)
+
+
+# Members are claimed once; a second delivery claims nothing.
+@shared_task(name="wangtimer.callback", throws=(StoreAway,))
+def callback(tag: str, members: list[list[str | int]]) -> None:
+    """Fire a chunk."""
+    wiring().executor.fire(Chunk.from_wire(tag, members))
+
+
+@worker_process_init.connect
+def _forget_inherited(**_: Any) -> None:
+    """A forked child opens its own connections."""
+    _build.cache_clear()
+
+
+@worker_shutting_down.connect
+def _stop_polling(**_: Any) -> None:
+    wiring().stopping.set()
+
+
+@worker_shutdown.connect
+def _drain(**_: Any) -> None:
+    if "executor" in vars(wiring()):
+        wiring().executor.drain(DRAIN_S)

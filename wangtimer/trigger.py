@@ -1,0 +1,170 @@
+"""The trigger: owns a slice for as long as it has work, arms firings ahead of their moment, sends them on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk, DueMember
+from wangtimer.core.slicing import Slice
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.slices import SliceStore, Turn
+from wangtimer.store.sql.firings import FiringStore
+
+log = structlog.get_logger()
+
+# Nothing due within this: the slice is closed, so that an idle minute holds no thread.
+IDLE_AHEAD_MS = 3_000
+# Running members hold a slice open this long after the last arming, then only the agenda watches their leases.
+RUNNING_PATIENCE_S = 2.0
+# Closing puts a slice off by this much; a trigger that dies in it leaves an entry that comes due.
+PUT_OFF_MS = 10_000
+# After Redis was away its living claims renew first, before anything is taken back.
+GRACE_S = 3.0
+REDIS_TRIES = 30
+REDIS_PAUSE_S = 0.2
+SHORTEST_PAUSE_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRule:
+    """How firings are armed: `lead_ms` ahead, at least every `turn_ms`, `chunk_size` a message at most, and none
+    while more than `queue_most` chunks wait for executors.
+    """
+
+    lead_ms: int
+    turn_ms: int
+    lock_ms: int
+    chunk_size: int
+    queue_most: int
+
+
+@dataclass(slots=True)
+class Watch:
+    """One trigger's time with one slice; times in seconds of the stop-watch."""
+
+    slice: Slice
+    token: str
+    credit: int
+    turns: int = 0
+    turned_at: float = 0.0
+    armed_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A slice's lock decides who arms it; a second trigger on it ends at its first turn."""
+
+    slices: SliceStore
+    agenda: Agenda
+    hot: HotStore
+    firings: FiringStore
+    clock: Clock
+    rule: ArmRule
+    send_chunk: Callable[[Chunk], None]
+    waiting_chunks: Callable[[], int]
+    seconds_since_reconnect: Callable[[], float]
+    is_stopping: Callable[[], bool] = field(default=lambda: False)
+
+    def watch(self, slice_: Slice, token: str, credit: int) -> None:
+        """Turn until the slice needs nobody for a while, or is another's, or work must end."""
+        watch = Watch(slice_, token, credit, armed_at=self.clock.monotonic())
+        while not self.is_stopping():
+            turn = self._turn(watch)
+            if turn is None:
+                return
+            if self._has_lost_data(watch, turn) and self._reload(slice_):
+                continue
+            self._send(watch, turn.now_armed)
+            if self._may_close(watch, turn):
+                self._close(watch)
+                return
+            self.clock.sleep(self._pause_s(turn))
+        self._quietly(lambda: self.slices.unlock(slice_, token))
+
+    def _turn(self, watch: Watch) -> Turn | None:
+        """Make one turn, patient with Redis; None when the slice is another's, or Redis stays away."""
+        for _ in range(REDIS_TRIES):
+            try:
+                credit = 0 if self.waiting_chunks() > self.rule.queue_most else watch.credit
+                keep_leases = self.seconds_since_reconnect() < GRACE_S
+                turn = self.slices.turn(watch.slice, watch.token, credit, keep_leases)
+            except StoreAway:
+                self.clock.sleep(REDIS_PAUSE_S)
+                continue
+            watch.turns += 1
+            return turn
+        return None
+
+    def _has_lost_data(self, watch: Watch, turn: Turn) -> bool:
+        """Tell whether Redis seems to have lost the slice: lock gone early, or empty at first sight."""
+        now = self.clock.monotonic()
+        since_last = now - watch.turned_at
+        watch.turned_at = now
+        if watch.turns == 1:
+            return turn.is_empty
+        return turn.took_lock and since_last < self.rule.lock_ms / 1_000 - 0.5
+
+    def _reload(self, slice_: Slice) -> bool:
+        """Add the slice's pending firings from SQL; True if there were any."""
+        try:
+            pending = self.firings.pending_of(slice_)
+            self.hot.add(pending, is_repair=True)
+        except StoreAway:
+            return False
+        if pending:
+            log.warning("slice_reloaded", slice=slice_.tag, firings=len(pending))
+        return bool(pending)
+
+    def _send(self, watch: Watch, members: tuple[DueMember, ...]) -> None:
+        if members:
+            watch.armed_at = self.clock.monotonic()
+        for chunk in chunks_of(watch.slice, members, self.rule.chunk_size):
+            self.send_chunk(chunk)
+
+    def _may_close(self, watch: Watch, turn: Turn) -> bool:
+        if turn.armed or turn.now_armed:
+            return False
+        patient = self.clock.monotonic() - watch.armed_at < RUNNING_PATIENCE_S
+        if turn.running and patient:
+            return False
+        if turn.next_due_at is None:
+            return True
+        return turn.next_due_at - self.rule.lead_ms - self.clock.now_ms() > IDLE_AHEAD_MS
+
+    def _close(self, watch: Watch) -> None:
+        """Put the slice off, look, note its next need; a crash or an add at any step leaves an entry."""
+        put_off = int(self.clock.now_ms()) + PUT_OFF_MS
+
+        def close() -> None:
+            self.agenda.begin_closing(watch.slice, watch.token, put_off)
+            self.agenda.finish_closing(watch.slice, watch.token, self.slices.next_need(watch.slice))
+            self.slices.unlock(watch.slice, watch.token)
+
+        self._quietly(close)
+
+    def _pause_s(self, turn: Turn) -> float:
+        pause_ms: float = self.rule.turn_ms
+        if turn.next_due_at is not None:
+            pause_ms = min(pause_ms, turn.next_due_at - self.rule.lead_ms - self.clock.now_ms())
+        return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
+
+    def _quietly(self, step: Callable[[], None]) -> None:
+        """Leave what fails here to the agenda entry and the lock's expiry."""
+        try:
+            step()
+        except StoreAway as error:
+            log.info("slice_left_open", error=str(error))
+
+
+def chunks_of(slice_: Slice, members: tuple[DueMember, ...], size: int) -> list[Chunk]:
+    """Cut armed members into chunks of at most `size`, in due order."""
+    rest = iter(members)
+    chunks = []
+    while page := tuple(islice(rest, size)):
+        chunks.append(Chunk(slice_, page))
+    return chunks

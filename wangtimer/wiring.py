@@ -1,0 +1,262 @@
+"""Builds the stores and stages of one process, each at its first use, never at import or before a fork."""
+
+from functools import cached_property
+from random import Random
+from threading import Event, RLock
+from typing import Any, TypeVar
+
+from celery import Celery
+
+from wangtimer.broker import Broker
+from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.slicing import BucketRule
+from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.claim import Claims
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.settler import Settler
+from wangtimer.executor.verifier import Verifier
+from wangtimer.executor.wanted import Wanted
+from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.registrar import NearRule, Registrar
+from wangtimer.scheduler import Scheduler
+from wangtimer.settings import Settings
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.clock import RedisClock
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.timers import TimerStore
+from wangtimer.sweeper import Sweeper
+from wangtimer.trigger import ArmRule, Trigger
+
+# SQL connections of a process: its threads hold one for a statement or two, never during a callback.
+SQL_CONNECTIONS = 10
+# A renewal that hangs longer than this would cost the lease.
+KEEPER_TIMEOUT_S = 1.0
+
+Part = TypeVar("Part")
+
+
+class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
+    """A part built at its first use, by one of the threads that want it first."""
+
+    def __get__(self, wiring: Any, owner: type[Any] | None = None) -> Any:
+        with wiring.building:
+            return super().__get__(wiring, owner)
+
+
+class Wiring:
+    """The parts of one process. `stopping` is set when the process is asked to end."""
+
+    def __init__(self, settings: Settings, app: Celery) -> None:
+        self.settings = settings
+        self.building = RLock()
+        self.broker = Broker(app)
+        self.stopping = Event()
+        self.keys = Keys(settings.key_prefix)
+
+    # far ends
+
+    @once
+    def database(self) -> Database:
+        """SQL; on the embedded default the tables are made here, elsewhere a DBA loads schema.sql."""
+        database = Database(self.settings.database_url, SQL_CONNECTIONS)
+        if database.is_sqlite:
+            database.create_tables()
+        return database
+
+    @once
+    def redis(self) -> RedisConnection:
+        """Redis, the hot store."""
+        return RedisConnection(self.settings.store_url)
+
+    @once
+    def clock(self) -> RedisClock:
+        """The one clock."""
+        return RedisClock(self.redis)
+
+    @once
+    def timers(self) -> TimerStore:
+        """Timers in SQL."""
+        return TimerStore(self.database)
+
+    @once
+    def firings(self) -> FiringStore:
+        """Firings in SQL."""
+        return FiringStore(self.database)
+
+    @once
+    def leases(self) -> Leases:
+        """How long things are held."""
+        s = self.settings
+        return Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
+
+    @once
+    def slices(self) -> SliceStore:
+        """Hot firings."""
+        return SliceStore(self.redis, self.keys, self.clock, self.leases)
+
+    @once
+    def agenda(self) -> Agenda:
+        """Which slices need a trigger."""
+        return Agenda(self.redis, self.keys)
+
+    @once
+    def hot(self) -> HotStore:
+        """The one way into Redis."""
+        return HotStore(self.slices, self.agenda, self.clock, self.settings.lead_ms)
+
+    @once
+    def definitions(self) -> DefinitionStore:
+        """Definitions in Redis; they outlive what is planned by a step."""
+        return DefinitionStore(self.redis, self.keys, 3 * self.settings.step_s)
+
+    @once
+    def outbox(self) -> Outbox:
+        """Outcomes that wait for SQL."""
+        return Outbox(self.redis, self.keys)
+
+    @once
+    def load(self) -> MinuteLoad:
+        """Firings planned by minute."""
+        return MinuteLoad(self.redis, self.keys)
+
+    # stages
+
+    @once
+    def registrar(self) -> Registrar:
+        """What business services ask for."""
+        s = self.settings
+        near = NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms)
+        return Registrar(
+            self.timers,
+            self.hot,
+            self.definitions,
+            self.load,
+            self.clock,
+            near,
+            self._buckets,
+            self.broker.send_chunk,
+        )
+
+    @once
+    def migrator(self) -> Migrator:
+        """Plans."""
+        s = self.settings
+        rule = PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments)
+        return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
+
+    @once
+    def scheduler(self) -> Scheduler:
+        """Sends slices to triggers."""
+        return Scheduler(
+            self.agenda,
+            self.slices,
+            self.clock,
+            self.settings.arm_credit,
+            self.broker.send_trigger,
+            self.broker.send_rehydrate,
+        )
+
+    @once
+    def trigger(self) -> Trigger:
+        """Arms firings."""
+        s = self.settings
+        return Trigger(
+            self.slices,
+            self.agenda,
+            self.hot,
+            self.firings,
+            self.clock,
+            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most),
+            self.broker.send_chunk,
+            self.broker.waiting_chunks,
+            lambda: self.redis.reconnects.seconds_since,
+            self.stopping.is_set,
+        )
+
+    @once
+    def executor(self) -> Executor:
+        """Fires chunks; starts its engine, keeper and settler."""
+        s = self.settings
+        claims = Claims()
+        keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
+        settler = Settler(
+            self.firings, self.outbox, self.hot, self.slices, self.clock, s.settle_every_ms / 1_000
+        )
+        engine = DeliveryEngine(self.clock, self._limits())
+        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
+        executor = Executor(
+            self.slices,
+            self.hot,
+            Wanted(self.definitions, self.timers, verifier),
+            verifier,
+            engine,
+            keeper,
+            settler,
+            claims,
+            self.clock,
+            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
+            Random(),
+        )
+        for part in (engine, keeper, settler):
+            part.start()
+        return executor
+
+    @once
+    def sweeper(self) -> Sweeper:
+        """Repairs."""
+        return Sweeper(
+            self.timers,
+            self.firings,
+            self.hot,
+            self.agenda,
+            self.definitions,
+            self.outbox,
+            self.clock,
+            self.settings.horizon_ms,
+        )
+
+    # checks
+
+    def check_sql(self) -> None:
+        """Return when SQL answers; raises `StoreAway`."""
+        self.database.ping()
+
+    def check_store(self) -> None:
+        """Return when the store Redis answers; raises `StoreAway`."""
+        self.redis.command(lambda client: client.ping())
+
+    def check_broker(self) -> None:
+        """Return when the broker answers; raises `StoreAway`."""
+        self.broker.ping()
+
+    def _keeper_slices(self) -> SliceStore:
+        own = RedisConnection(self.settings.store_url, timeout_s=KEEPER_TIMEOUT_S)
+        return SliceStore(own, self.keys, self.clock, self.leases)
+
+    def _limits(self) -> Limits:
+        s = self.settings
+        return Limits(
+            timeout_ms=s.callback_timeout_ms,
+            connect_timeout_ms=s.callback_connect_timeout_ms,
+            connections_per_host=s.callback_connections_per_host,
+            connections_total=s.callback_connections,
+            excerpt_bytes=s.callback_excerpt_bytes,
+        )
+
+    @once
+    def _buckets(self) -> BucketRule:
+        return BucketRule(self.settings.firings_per_bucket, self.settings.most_buckets)
+
+
+def build(settings: Settings, app: Celery) -> Wiring:
+    """Return the parts of this process; nothing is opened yet."""
+    return Wiring(settings, app)
