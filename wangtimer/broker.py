@@ -16,6 +16,7 @@ log = structlog.get_logger()
 
 SCHEDULE, MIGRATE, TRIGGER, CALLBACK = "schedule", "migrate", "trigger", "callback"
 QUEUE_LOOK_S = 0.25
+NOT_FOUND = 404
 
 # One publish may take this long: a broker that is away must not hold up a slice.
 PUBLISHING = {
@@ -63,14 +64,18 @@ class Broker:
             raise StoreAway("broker", str(error)) from error
 
     def _queue_length(self, queue: str) -> int:
+        """Ask the broker; a queue without a message does not exist on Redis, and has length 0."""
         with self.app.pool.acquire(block=True, timeout=2) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
             try:
-                connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
-                length = connection.default_channel.queue_declare(queue=queue, passive=True).message_count
-            except connection.connection_errors + connection.channel_errors as error:
-                connection.collapse()
+                declared = connection.default_channel.queue_declare(queue=queue, passive=True)
+            except connection.channel_errors as error:
+                if getattr(error, "code", None) == NOT_FOUND:
+                    return 0
                 raise OperationalError(str(error)) from error
-        return int(length)
+            except connection.connection_errors as error:
+                raise OperationalError(str(error)) from error
+        return int(declared.message_count)
 
     def _send(self, task: str, arguments: list[Any], queue: str) -> None:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.callback.target import NO_CONTENT, hang_up, hold, wait_until
+from tests.callback.target import NO_CONTENT, answer_with, hang_up, hold, wait_until
 
 
 def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
@@ -21,6 +21,27 @@ def test_a_connection_the_target_closed_while_idle_is_replaced(engine, target, o
         assert outcomes.wait(number + 1)[-1].succeeded
         hang_up(target.connections[-1])
     assert len(target.requests) == len(target.connections) == 3
+
+
+def test_a_target_that_restarts_while_idle_fails_no_call(engine, new_target, outcomes) -> None:
+    target = new_target(hold)
+    engine.submit(outcomes.call(target.url) for _ in range(20))
+    target.wait_for_requests(20)
+    target.answer = answer_with(NO_CONTENT)
+    for received in target.requests:
+        received.connection.sendall(NO_CONTENT)
+    outcomes.wait(20)
+    for connection in list(target.connections):
+        hang_up(connection)
+    engine.submit(outcomes.call(target.url) for _ in range(20))
+    assert all(reply.succeeded for reply in outcomes.wait(40))
+    assert len(target.requests) == 40
+
+
+def test_a_host_may_be_a_name(engine, target, outcomes) -> None:
+    url = f"http://localhost:{target.port}/"
+    engine.submit(outcomes.call(url if number % 2 else target.url) for number in range(20))
+    assert all(reply.succeeded for reply in outcomes.wait(20))
 
 
 def test_a_connection_idle_for_too_long_is_not_used_again(engine, target, outcomes) -> None:

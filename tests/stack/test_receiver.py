@@ -55,7 +55,7 @@ def test_a_request_is_written_down_with_its_time_and_contents(receiver: RunningR
 def test_many_requests_on_one_connection_in_any_cuts_are_read_apart(receiver: RunningReceiver) -> None:
     raw = b"POST /1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nonePOST /2 HTTP/1.1\r\nContent-Length: 3\r\n\r\ntwo"
     raw += b"GET /3 HTTP/1.1\r\nHost: x\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
+    with socket.create_connection(("127.0.0.1", receiver.port), timeout=5) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for cut in range(0, len(raw), 7):
             connection.sendall(raw[cut : cut + 7])
@@ -71,7 +71,7 @@ def test_many_requests_on_one_connection_in_any_cuts_are_read_apart(receiver: Ru
 
 
 def test_what_is_not_http_is_refused_and_hurts_nobody_else(receiver: RunningReceiver) -> None:
-    with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
+    with socket.create_connection(("127.0.0.1", receiver.port), timeout=5) as connection:
         connection.sendall(b"nonsense\r\n\r\n")
         assert connection.recv(4096).startswith(b"HTTP/1.1 400")
     assert requests.get(f"http://127.0.0.1:{receiver.port}/").status_code == 200
@@ -80,7 +80,7 @@ def test_what_is_not_http_is_refused_and_hurts_nobody_else(receiver: RunningRece
 def test_it_takes_two_thousand_requests_a_second(receiver: RunningReceiver) -> None:
     """4,000 requests, sent as 20 connections' worth of bursts, cost it less than two seconds of CPU."""
     request = b"POST /x HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nX-B: 2\r\nX-C: 3\r\nContent-Length: 2\r\n\r\nhi"
-    connections = [socket.create_connection(("127.0.0.1", receiver.port)) for _ in range(20)]
+    connections = [socket.create_connection(("127.0.0.1", receiver.port), timeout=5) for _ in range(20)]
     began = time.monotonic()
     for _ in range(20):
         for connection in connections:

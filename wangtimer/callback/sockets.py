@@ -2,6 +2,7 @@
 
 import contextlib
 import select
+import socket
 
 import pycurl
 
@@ -18,8 +19,8 @@ class Sockets:
     """What libcurl waits for, and the one place where the engine's thread rests.
 
     A socket stays in the epoll while its kept-open connection idles, because leaving and entering it for each
-    call costs 4 µs of the 20 a call takes. It goes when it shows life while idle, or with its descriptor; so a
-    descriptor asked for again may or may not be known to the kernel.
+    call costs 4 µs of the 20 a call takes. It goes when it shows life while idle, or with its descriptor; so
+    a descriptor asked for again may or may not be known to the kernel.
 
     Life on an idle connection means that the target closed it. It is remembered, because libcurl (from 8.22)
     looks whether a connection is alive at most once a second, and would write a request into a dead one.
@@ -31,7 +32,7 @@ class Sockets:
         self._epoll = select.epoll()
         self._epoll.register(wake_fd, select.EPOLLIN)
         self._wanted: set[int] = set()
-        self._dead: set[int] = set()
+        self._dead_ports: set[int] = set()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._want)
 
     def drive(self, timeout_s: float) -> bool:
@@ -50,18 +51,16 @@ class Sockets:
                 self._bury(fd)
         return is_woken
 
-    def take_dead(self, curl: pycurl.Curl) -> bool:
-        """Tell whether the target closed the connection `curl` has now, and forget it: it must not be used.
+    def take_dead(self, local_port: int) -> bool:
+        """Tell whether the target closed the connection from this port, and forget it: it must not be used.
 
-        Where libcurl closed it first and the descriptor has become another connection's, this is a false
-        alarm, once, and costs a new connection.
+        Where libcurl closed it first and the port has come to another connection, this is a false alarm, once,
+        and costs a new connection.
         """
-        if not self._dead:
+        if local_port not in self._dead_ports:
             return False
-        fd = curl.getinfo(pycurl.ACTIVESOCKET)
-        is_dead = fd in self._dead
-        self._dead.discard(fd)
-        return is_dead
+        self._dead_ports.discard(local_port)
+        return True
 
     def close(self) -> None:
         """Stop watching; the sockets are libcurl's own."""
@@ -87,6 +86,16 @@ class Sockets:
             self._epoll.register(fd, _TO_EPOLL[what])
 
     def _bury(self, fd: int) -> None:
-        self._dead.add(fd)
-        with contextlib.suppress(OSError):  # closed between the event and now
+        """Take a connection that shows life while idle off the watch, and remember its local port."""
+        with contextlib.suppress(OSError, IndexError):  # closed by now, or no connection but libcurl's own
             self._epoll.unregister(fd)
+            self._dead_ports.add(local_port_of(fd))
+
+
+def local_port_of(fd: int) -> int:
+    """Read the local port of a TCP socket that stays another's own."""
+    borrowed = socket.socket(fileno=fd)
+    try:
+        return int(borrowed.getsockname()[1])
+    finally:
+        borrowed.detach()

@@ -109,7 +109,7 @@ class Transfer:
             return _SENT_ONCE
         return message or self.curl.errstr() or f"libcurl error {code}"
 
-    def _before_send(self, *_addresses: object) -> int:
+    def _before_send(self, _ip: str, _local_ip: str, _port: int, local_port: int) -> int:
         """Let libcurl write the request, or not; libcurl calls this with the connection open.
 
         It comes twice for one call when a kept-open connection died after the request was written: libcurl
@@ -117,7 +117,7 @@ class Transfer:
         """
         if self._was_sent:
             return pycurl.PREREQFUNC_ABORT
-        if self._sockets.take_dead(self.curl):
+        if self._sockets.take_dead(local_port):
             self.met_dead_connection = True
             return pycurl.PREREQFUNC_ABORT
         if not self._is_allowed():

@@ -1,0 +1,5 @@
+"""The command line: `wangtimer ...`."""
+
+from wangtimer.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,38 @@
+"""The `wangtimer` command and its sub-commands; wrong use exits with 2, what fails with 1."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from wangtimer.core.errors import WangTimerError
+from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="wangtimer")
+def commands() -> None:
+    """WangTimer: an alarm clock for other services."""
+
+
+@commands.command()
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=DEFAULT_DATA_DIRECTORY,
+    show_default=True,
+    help="Where timers, firings and logs are kept.",
+)
+@click.option("--port", type=click.IntRange(1, 65_535), default=DEFAULT_PORT, show_default=True)
+def up(data_dir: Path, port: int) -> None:
+    """Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."""
+    sys.exit(run_embedded(data_dir, port))
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        commands()
+    except WangTimerError as error:
+        click.echo(f"wangtimer: {error}", err=True)
+        sys.exit(1)
