@@ -124,6 +124,7 @@ class DeliveryEngine:
             self._drop_unsent()
         self._give_up_overdue()
         if self._start_ripe():
+            self._watch(0.0)  # learn which idle connections are dead before a request is written into one
             self._act_on_timers()
         self._rest()
         self._act_on_timers()
@@ -220,9 +221,11 @@ class DeliveryEngine:
         elif rest_s < 0.001:
             self._clock.sleep(rest_s)
             rest_s = 0.0
-        is_woken = self._sockets.drive(rest_s)
+        self._watch(rest_s)
         self._inbox.end_rest()
-        if is_woken:
+
+    def _watch(self, timeout_s: float) -> None:
+        if self._sockets.drive(timeout_s):
             self._inbox.drain_wake()
 
     def _rest_s(self) -> float:

@@ -29,7 +29,6 @@ class Transfer:
     __slots__ = (
         "_body",
         "_clock",
-        "_connects_anew",
         "_deadline_at",
         "_excerpt",
         "_headers",
@@ -58,7 +57,6 @@ class Transfer:
         self._method = ""
         self._body: bytes | None = None
         self._headers: tuple[tuple[str, str], ...] | None = None
-        self._connects_anew = False
         self.call: Call
         self.lane: Lane
         self._set_lasting_options()
@@ -77,15 +75,12 @@ class Transfer:
         self._started_at = self._clock.monotonic()
         self._deadline_at = deadline_at
         self._set_timeout(self._started_at)
-        if self._connects_anew:
-            self._connect_anew(False)
         self._set_request(call.request)
 
     def reload(self) -> None:
-        """Make ready to try the same call, of which nothing was sent, on a new connection."""
+        """Make ready to try the same call, of which nothing was sent, on another connection."""
         self.met_dead_connection = False
         self._set_timeout(self._clock.monotonic())
-        self._connect_anew(True)
 
     def reply(self, code: int, message: str) -> Reply:
         """Say what became of the call, from libcurl's result code (pycurl.E_*) and message."""
@@ -148,8 +143,7 @@ class Transfer:
     def _set_lasting_options(self) -> None:
         setopt = self.curl.setopt
         setopt(pycurl.NOSIGNAL, 1)  # signals and threads do not mix
-        setopt(pycurl.PROXY, "")  # "" also turns http_proxy and its kin off
-        setopt(pycurl.NOPROXY, "*")
+        setopt(pycurl.PROXY, "")  # "" turns http_proxy and its kin off
         setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         setopt(pycurl.FOLLOWLOCATION, 0)
         setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)  # HTTP/2 has re-sends of its own
@@ -161,10 +155,6 @@ class Transfer:
 
     def _set_timeout(self, now: float) -> None:
         self.curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self._deadline_at - now) * 1000)))
-
-    def _connect_anew(self, is_so: bool) -> None:
-        self.curl.setopt(pycurl.FRESH_CONNECT, int(is_so))
-        self._connects_anew = is_so
 
     def _set_request(self, request: Request) -> None:
         setopt = self.curl.setopt

@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
 from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.timer import TimerStatus
@@ -33,6 +34,9 @@ _MYSQL = {
 }
 # SQLite counts up by itself only in a column that is INTEGER to the letter.
 _TimerId = BigInteger().with_variant(Integer, "sqlite")
+
+# A request may have 64 KiB; MySQL's TEXT ends one byte before that.
+_NotifyText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
 def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus]) -> Enum:
@@ -54,7 +58,7 @@ timers = Table(
     Column("cron", String(128), nullable=True),
     Column("timezone", String(64), nullable=False),
     Column("at_ms", BigInteger, nullable=True),
-    Column("notify", Text, nullable=False),
+    Column("notify", _NotifyText, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),

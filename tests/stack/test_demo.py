@@ -1,0 +1,110 @@
+"""`make demo` and `wangtimer up` as a newcomer runs them: whole, without a terminal, and gone afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.stack.processes import living_with
+from wangtimer.stack.embedded import free_port
+from wangtimer.stack.supervisor import wait_for
+
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+
+
+class Command:
+    """A command of ours with its output, and a mark by which its descendants are found."""
+
+    def __init__(self, folder: Path, *argv: str) -> None:
+        self.out = folder / "out.txt"
+        self.mark = f"WANGTIMER_TEST_MARK={folder}"
+        with self.out.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "WANGTIMER_TEST_MARK": str(folder), "TMPDIR": str(folder)},
+            )
+
+    def output(self) -> str:
+        return self.out.read_text()
+
+    def await_line(self, words: str, seconds: float) -> None:
+        ended = self.process.poll
+        assert wait_for(lambda: words in self.output() or ended() is not None, seconds), self.output()
+        assert words in self.output(), self.output()
+
+    def living(self) -> list[int]:
+        return living_with(self.mark)
+
+    def end(self) -> None:
+        for pid in self.living():
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Command]:
+    command = Command(tmp_path, "-m", "wangtimer.stack.demo")
+    yield command
+    command.end()
+
+
+UP = (
+    "import sys; from pathlib import Path; from wangtimer.stack.embedded import run_embedded; "
+    "sys.exit(run_embedded(Path(sys.argv[1]), int(sys.argv[2])))"
+)
+
+
+def up(tmp_path: Path, port: int) -> Command:
+    return Command(tmp_path, "-c", UP, str(tmp_path / "data"), str(port))
+
+
+@pytest.mark.timeout(90)
+def test_the_demo_shows_ten_callbacks_and_leaves_nothing_behind(demo: Command, tmp_path: Path) -> None:
+    code = demo.process.wait(75)
+    assert code == 0, demo.output()
+    assert "lost 0, duplicates 0, early 0" in demo.output()
+    assert " once " in demo.output()
+    assert demo.output().count("ms late") >= 10
+    assert demo.living() == []
+    assert list(tmp_path.glob("wangtimer-*")) == []
+
+
+@pytest.mark.parametrize("when", ["starting", "ready after", "ms late"])
+def test_an_interrupted_demo_leaves_nothing_behind(demo: Command, tmp_path: Path, when: str) -> None:
+    demo.await_line(when, seconds=40)
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.process.wait(30) == 130
+    assert demo.living() == []
+    assert "Traceback" not in demo.output()
+    assert list(tmp_path.glob("wangtimer-*")) == []
+
+
+def test_a_timer_is_still_there_after_a_restart_even_after_sigkill(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/api/timer/v1/def"
+    first = up(tmp_path, port)
+    try:
+        first.await_line("Ctrl-C", seconds=30)
+        notify = {"url": "http://127.0.0.1:9/", "method": "POST"}
+        timer = {"app": "shop", "name": "daily", "cron": "0 9 * * *", "notifyHTTPParam": notify}
+        timer_id = requests.post(url, json=timer, timeout=5).json()["id"]
+        first.process.kill()
+        first.process.wait()
+        assert wait_for(lambda: not first.living(), seconds=10), "SIGKILL of the supervisor left orphans"
+        second = up(tmp_path, port)
+        second.await_line("Ctrl-C", seconds=30)
+        answer = requests.get(url, params={"app": "shop", "id": timer_id}, timeout=5).json()
+        assert answer["data"]["name"] == "daily"
+        second.process.send_signal(signal.SIGTERM)
+        assert second.process.wait(30) == 0
+        assert second.living() == []
+    finally:
+        first.end()
