@@ -1,0 +1,167 @@
+"""A whole deployment as operators run it: the Procfile's commands on a MariaDB, two Redis servers and a target."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import MySQLdb
+import requests
+from celery import Celery
+
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.stack.child import ChildSpec, inherited_environment
+from wangtimer.stack.embedded import free_port
+from wangtimer.stack.procfile import Command, read_commands
+from wangtimer.stack.service import SERVERS_RANK, Service
+from wangtimer.stack.supervisor import StopRequest, Supervisor, wait_for
+
+SCHEMA = Path(__file__).parents[2] / "schema.sql"
+PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call at the target; moments in ms by the target's own clock."""
+
+    timer_id: int
+    fire_at: int
+    attempt: int
+    arrived_at: float
+
+    @property
+    def lateness_ms(self) -> float:
+        """Arrival less scheduled moment."""
+        return self.arrived_at - self.fire_at
+
+
+class Deployment:
+    """`with Deployment(directory, {"callback": 2}) as it: it.api(...)`; `copies` names processes run more than once."""
+
+    def __init__(
+        self, directory: Path, copies: Mapping[str, int] | None = None, **variables: str | int
+    ) -> None:
+        self._directory = directory
+        self._copies = dict(copies or {})
+        self._variables = {f"WANGTIMER_{name.upper()}": str(value) for name, value in variables.items()}
+        self._stack = ExitStack()
+        self._session = requests.Session()
+        self.supervisor = Supervisor()
+
+    def __enter__(self) -> "Deployment":
+        self.sql = self._stack.enter_context(MariaDBServer(_made(self._directory / "sql")))
+        self.store = self._stack.enter_context(RedisServer(redis_program(), _made(self._directory / "store")))
+        self.broker = self._stack.enter_context(
+            RedisServer(redis_program(), _made(self._directory / "broker"))
+        )
+        self._stack.callback(self.supervisor.stop)
+        self.database_url = self.sql.create_database("wangtimer")
+        self._load_schema()
+        port = free_port()
+        self.api_url = f"http://127.0.0.1:{port}"
+        self.target_url = self._start_target()
+        service = Service(self.supervisor, _made(self._directory / "service"), self.environment(port))
+        service.start(self._commands())
+        service.await_ready(self.api_url, StopRequest())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+        self._stack.close()
+
+    def environment(self, port: int) -> dict[str, str]:
+        """Return what every process is told."""
+        return {
+            "WANGTIMER_DATABASE_URL": self.database_url,
+            "WANGTIMER_STORE_URL": self.store.url(0),
+            "WANGTIMER_BROKER_URL": self.broker.url(1),
+            "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+        } | self._variables
+
+    def post(self, path: str, **fields: Any) -> dict[str, Any]:
+        """Ask the API for a change; raises unless it answers with success."""
+        response = self._session.post(f"{self.api_url}{path}", json=fields, timeout=20)
+        assert response.ok, f"{path}: {response.status_code} {response.text}"
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    def make_timer(self, name: str, **schedule: Any) -> int:
+        """Create and enable a timer that calls the target; return its id."""
+        notify = {"url": self.target_url, "method": "POST", "body": json.dumps({"name": name})}
+        created = self.post("/api/timer/v1/def", app="e2e", name=name, notifyHTTPParam=notify, **schedule)
+        timer_id = int(created["id"])
+        self.post("/api/timer/v1/enable", app="e2e", id=timer_id)
+        return timer_id
+
+    def calls(self) -> Iterator[Call]:
+        """Yield every call the target has received."""
+        with self._arrivals.open() as lines:
+            for line in lines:
+                request = json.loads(line)
+                headers = request["headers"]
+                yield Call(
+                    int(headers["x-wangtimer-timer"]),
+                    int(headers["x-wangtimer-fire-at"]),
+                    int(headers["x-wangtimer-attempt"]),
+                    request["arrivedAt"],
+                )
+
+    def tend_for(self, seconds: float) -> None:
+        """Let it run."""
+        ends_at = time.monotonic() + seconds
+        self.supervisor.tend_until(lambda: time.monotonic() > ends_at)
+
+    def tasks_done(self) -> dict[str, dict[str, int]]:
+        """Return how many tasks of each name each worker has run, by worker name without its host."""
+        app = Celery(broker=self.broker.url(1))
+        stats = app.control.inspect(timeout=5).stats() or {}
+        return {worker.partition("@")[0]: stat["total"] for worker, stat in stats.items()}
+
+    def _commands(self) -> Iterator[Command]:
+        commands = read_commands()
+        for name in PROCESSES:
+            yield commands[name]
+            for number in range(2, self._copies.get(name, 1) + 1):
+                yield commands[name].numbered(number)
+
+    def _load_schema(self) -> None:
+        connection = MySQLdb.connect(host="127.0.0.1", port=self.sql.port, user="root", database="wangtimer")
+        for statement in SCHEMA.read_text().split(";\n"):
+            if statement.strip():
+                connection.cursor().execute(statement)
+        connection.close()
+
+    def _start_target(self) -> str:
+        directory = _made(self._directory / "target")
+        self._arrivals = directory / "arrivals.jsonl"
+        spec = ChildSpec(
+            name="target",
+            argv=(
+                sys.executable,
+                "-m",
+                "wangtimer.stack.receiver",
+                "--port",
+                "0",
+                "--out",
+                str(self._arrivals),
+            ),
+            log=directory / "port",
+            working_directory=directory,
+            environment=inherited_environment(),
+        )
+        self.supervisor.start(spec, SERVERS_RANK)
+        assert wait_for(lambda: spec.log.exists() and spec.log.read_text().endswith("\n"), 10)
+        return f"http://127.0.0.1:{spec.log.read_text().strip()}/callback"
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
