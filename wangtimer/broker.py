@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 SCHEDULE, MIGRATE, TRIGGER, CALLBACK = "schedule", "migrate", "trigger", "callback"
 QUEUE_LOOK_S = 0.25
-NOT_FOUND = 404
+NOT_FOUND = "404"
 
 # One publish may take this long: a broker that is away must not hold up a slice.
 PUBLISHING = {
@@ -70,7 +70,7 @@ class Broker:
             try:
                 declared = connection.default_channel.queue_declare(queue=queue, passive=True)
             except connection.channel_errors as error:
-                if getattr(error, "code", None) == NOT_FOUND:
+                if str(getattr(error, "reply_code", "")) == NOT_FOUND:
                     return 0
                 raise OperationalError(str(error)) from error
             except connection.connection_errors as error:

@@ -214,6 +214,11 @@ def _check_together(settings: Settings) -> None:
             f"{ENV_PREFIX}NEAR_S={settings.near_s} is under three times {ENV_PREFIX}PLAN_EVERY_S="
             f"{settings.plan_every_s}: a newly enabled timer could run out of planned moments; raise it"
         )
+    if settings.turn_ms > settings.lead_ms / 2:
+        raise BadSetting(
+            f"{ENV_PREFIX}TURN_MS={settings.turn_ms} is over half of {ENV_PREFIX}LEAD_MS={settings.lead_ms}: firings "
+            "would be armed too close to their moment; lower it"
+        )
     if settings.step_s < settings.near_s:
         raise BadSetting(
             f"{ENV_PREFIX}STEP_S={settings.step_s} is under {ENV_PREFIX}NEAR_S={settings.near_s}; raise it"

@@ -27,7 +27,7 @@ PUT_OFF_MS = 10_000
 GRACE_S = 3.0
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
-SHORTEST_PAUSE_S = 0.01
+SHORTEST_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +148,11 @@ class Trigger:
         self._quietly(close)
 
     def _pause_s(self, turn: Turn) -> float:
+        """Sleep as long as the next member can still be armed a lead less a turn ahead, so that chunks get full."""
         pause_ms: float = self.rule.turn_ms
         if turn.next_due_at is not None:
-            pause_ms = min(pause_ms, turn.next_due_at - self.rule.lead_ms - self.clock.now_ms())
+            latest = turn.next_due_at - (self.rule.lead_ms - self.rule.turn_ms)
+            pause_ms = min(pause_ms, latest - self.clock.now_ms())
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
 
     def _quietly(self, step: Callable[[], None]) -> None:

@@ -10,9 +10,11 @@ def joined(lanes: Lanes, *hosts: str) -> None:
 
 
 def taken(lanes: Lanes) -> list[str]:
+    """Start all that can start, at hosts that answer."""
     hosts = []
     while lanes.can_send:
         lane, _ = lanes.take()
+        lanes.open_wide(lane)
         hosts.append(lane.host.split(":")[0])
     return hosts
 
@@ -30,6 +32,38 @@ def test_hosts_take_turns_when_places_are_short() -> None:
     assert taken(lanes) == ["a", "b", "c", "a"]
 
 
+def test_a_host_not_reached_yet_gets_few_places_until_it_is() -> None:
+    lanes = Lanes(places_per_host=9, places_total=100)
+    joined(lanes, *"aaaaaaaaaaaa")
+    lane, _ = lanes.take()
+    lanes.take()
+    assert not lanes.can_send
+    lanes.open_wide(lane)
+    assert len(taken(lanes)) == 7
+
+
+def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
+    lanes = Lanes(places_per_host=9, places_total=100)
+    joined(lanes, *"aaaaaaa")
+    lane, _ = lanes.take()
+    lanes.open_wide(lane)
+    lanes.leave(lane, has_connected=False)
+    lanes.take()
+    lanes.take()
+    assert not lanes.can_send
+
+
+def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
+    lanes = Lanes(places_per_host=9, places_total=100)
+    joined(lanes, "a")
+    lane, _ = lanes.take()
+    lanes.open_wide(lane)
+    lanes.leave(lane, has_connected=True)
+    joined(lanes, *"aaaa")
+    for _ in range(4):
+        lanes.take()
+
+
 def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "a", "a")
@@ -38,7 +72,7 @@ def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> Non
         lane, waiting = lanes.take()
         order.append(waiting.since)
         assert not lanes.can_send
-        lanes.leave(lane)
+        lanes.leave(lane, has_connected=True)
     assert order == [0, 1, 2]
 
 
@@ -48,7 +82,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     lane, _ = lanes.take()
     assert [waiting.since for waiting in lanes.give_up(since=2)] == [1, 2]
     assert not lanes.can_send
-    lanes.leave(lane)
+    lanes.leave(lane, has_connected=True)
     assert taken(lanes) == ["a"]
     assert (lanes.running, lanes.waiting) == (1, 0)
 
@@ -57,7 +91,7 @@ def test_idle_hosts_are_forgotten() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "b")
     lane, _ = lanes.take()
-    lanes.leave(lane)
+    lanes.leave(lane, has_connected=True)
     lanes.clear()
     assert not lanes._lanes
 

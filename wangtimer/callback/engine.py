@@ -155,15 +155,18 @@ class DeliveryEngine:
         return True
 
     def _start(self, lane: Lane, waiting: Waiting) -> None:
-        transfer = self._spare.pop() if self._spare else Transfer(self._clock, self._limits, self._sockets)
+        transfer = self._spare.pop() if self._spare else self._new_transfer()
         try:
             transfer.load(waiting.call, lane, waiting.since + self._timeout_s)
             self._multi.add_handle(transfer.curl)
         except (pycurl.error, ValueError) as error:  # the handle, half loaded, is let go
-            self._lanes.leave(lane)
+            self._lanes.leave(lane, has_connected=False)
             _tell(waiting.call.on_reply, waiting.call, transfer.unsent_reply(f"not sent: {error}"))
             return
         self._running[transfer.curl] = transfer
+
+    def _new_transfer(self) -> Transfer:
+        return Transfer(self._clock, self._limits, self._sockets, self._lanes.open_wide)
 
     def _act_on_timers(self) -> None:
         """Let libcurl do what needs no socket (start what was added, time out), and tell what ended."""
@@ -186,7 +189,7 @@ class DeliveryEngine:
             return
         del self._running[curl]
         call = transfer.call
-        self._lanes.leave(transfer.lane)
+        self._lanes.leave(transfer.lane, transfer.has_connected)
         if transfer.is_held_back:
             _tell(call.on_held_back, call)
         else:

@@ -8,6 +8,11 @@ from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
 
+# libcurl looks names up in 20 threads, and a look-up that hangs holds one for 10 s and more. So a host that was
+# not reached gets few places until it is; ten hanging names still hold up all look-ups (not kept connections).
+_PLACES_UNTIL_REACHED = 2
+_MOST_REACHED = 10_000  # names remembered; then learnt anew
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -19,12 +24,13 @@ class Waiting(NamedTuple):
 
 
 class Lane:
-    """The calls to one host: how many are under way, and who waits."""
+    """The calls to one host: how many are under way, of how many places, and who waits."""
 
-    __slots__ = ("host", "is_in_round", "queue", "running")
+    __slots__ = ("host", "is_in_round", "places", "queue", "running")
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, places: int) -> None:
         self.host = host
+        self.places = places
         self.running = 0
         self.queue: deque[Waiting] = deque()
         self.is_in_round = False
@@ -39,7 +45,9 @@ class Lanes:
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
+        self._places_until_reached = min(_PLACES_UNTIL_REACHED, places_per_host)
         self._places_total = places_total
+        self._reached: set[str] = set()
         self._lanes: dict[str, Lane] = {}
         self._round: deque[Lane] = deque()  # lanes with a waiting call and a free place, each once
         self.running = 0
@@ -55,7 +63,8 @@ class Lanes:
         host = host_of(waiting.call.request.url)
         lane = self._lanes.get(host)
         if lane is None:
-            lane = self._lanes[host] = Lane(host)
+            places = self._places_per_host if host in self._reached else self._places_until_reached
+            lane = self._lanes[host] = Lane(host, places)
         lane.queue.append(waiting)
         self.waiting += 1
         self._let_in_round(lane)
@@ -71,10 +80,23 @@ class Lanes:
         self._let_in_round(lane)
         return lane, waiting
 
-    def leave(self, lane: Lane) -> None:
-        """Free the place of a call that ended."""
+    def open_wide(self, lane: Lane) -> None:
+        """Give a host its full share, because a connection to it is open."""
+        if lane.places == self._places_per_host:
+            return
+        if len(self._reached) >= _MOST_REACHED:
+            self._reached.clear()
+        self._reached.add(lane.host)
+        lane.places = self._places_per_host
+        self._let_in_round(lane)
+
+    def leave(self, lane: Lane, has_connected: bool) -> None:
+        """Free the place of a call that ended; a host it could not connect to gets few until it is reached."""
         lane.running -= 1
         self.running -= 1
+        if not has_connected:
+            self._reached.discard(lane.host)
+            lane.places = self._places_until_reached
         self._let_in_round(lane)
         self._forget_if_idle(lane)
 
@@ -93,7 +115,7 @@ class Lanes:
         return [waiting.call for waiting in self.give_up(math.inf)]
 
     def _let_in_round(self, lane: Lane) -> None:
-        if lane.queue and not lane.is_in_round and lane.running < self._places_per_host:
+        if lane.queue and not lane.is_in_round and lane.running < lane.places:
             lane.is_in_round = True
             self._round.append(lane)
 

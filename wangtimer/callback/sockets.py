@@ -47,8 +47,10 @@ class Sockets:
                 self._act(fd, events)
             elif fd == self._wake_fd:
                 is_woken = True
-            else:
+            elif events & _READABLE:
                 self._bury(fd)
+            else:  # answered before it was asked to wait for the answer
+                self._epoll.modify(fd, select.EPOLLIN)
         return is_woken
 
     def take_dead(self, local_port: int) -> bool:

@@ -2,6 +2,7 @@
 
 import codecs
 import logging
+from collections.abc import Callable
 from importlib.metadata import version
 
 import pycurl
@@ -29,12 +30,14 @@ class Transfer:
     __slots__ = (
         "_body",
         "_clock",
+        "_connects_anew",
         "_deadline_at",
         "_excerpt",
         "_headers",
         "_is_broken_off",
         "_limits",
         "_method",
+        "_on_connected",
         "_read_bytes",
         "_sockets",
         "_started_at",
@@ -42,16 +45,21 @@ class Transfer:
         "_was_sent",
         "call",
         "curl",
+        "has_connected",
         "is_held_back",
         "lane",
         "met_dead_connection",
         "sent_at_ms",
     )
 
-    def __init__(self, clock: Clock, limits: Limits, sockets: Sockets) -> None:
+    def __init__(
+        self, clock: Clock, limits: Limits, sockets: Sockets, on_connected: Callable[[Lane], None]
+    ) -> None:
         self._clock = clock
         self._limits = limits
         self._sockets = sockets
+        self._on_connected = on_connected
+        self._connects_anew = False
         self.curl = pycurl.Curl()
         self._url = ""
         self._method = ""
@@ -67,6 +75,7 @@ class Transfer:
         self.lane = lane
         self.is_held_back = False
         self.met_dead_connection = False
+        self.has_connected = False
         self._was_sent = False
         self._is_broken_off = False
         self._excerpt = b""
@@ -75,12 +84,15 @@ class Transfer:
         self._started_at = self._clock.monotonic()
         self._deadline_at = deadline_at
         self._set_timeout(self._started_at)
+        if self._connects_anew:
+            self._connect_anew(False)
         self._set_request(call.request)
 
     def reload(self) -> None:
-        """Make ready to try the same call, of which nothing was sent, on another connection."""
+        """Make ready to try the same call, of which nothing was sent, on a new connection."""
         self.met_dead_connection = False
         self._set_timeout(self._clock.monotonic())
+        self._connect_anew(True)
 
     def reply(self, code: int, message: str) -> Reply:
         """Say what became of the call, from libcurl's result code (pycurl.E_*) and message."""
@@ -112,9 +124,11 @@ class Transfer:
         """
         if self._was_sent:
             return pycurl.PREREQFUNC_ABORT
-        if self._sockets.take_dead(local_port):
+        self.has_connected = True
+        if self._sockets.take_dead(local_port) and not self._connects_anew:
             self.met_dead_connection = True
             return pycurl.PREREQFUNC_ABORT
+        self._on_connected(self.lane)
         if not self._is_allowed():
             self.is_held_back = True
             return pycurl.PREREQFUNC_ABORT
@@ -155,6 +169,10 @@ class Transfer:
 
     def _set_timeout(self, now: float) -> None:
         self.curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self._deadline_at - now) * 1000)))
+
+    def _connect_anew(self, is_so: bool) -> None:
+        self.curl.setopt(pycurl.FRESH_CONNECT, int(is_so))
+        self._connects_anew = is_so
 
     def _set_request(self, request: Request) -> None:
         setopt = self.curl.setopt

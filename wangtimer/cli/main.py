@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from wangtimer.cli.settings import settings
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 
@@ -27,6 +28,9 @@ def commands() -> None:
 def up(data_dir: Path, port: int) -> None:
     """Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."""
     sys.exit(run_embedded(data_dir, port))
+
+
+commands.add_command(settings)
 
 
 def main() -> None:

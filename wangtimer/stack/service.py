@@ -41,7 +41,7 @@ class Service:
             return stop.has_come or (self._supervisor.all_ready() and is_ready(api_url))
 
         if not wait_for(all_ready, seconds):
-            missing = ", ".join(self._supervisor.unready()) or f"{api_url}/readyz"
+            missing = ", ".join(self._supervisor.unready()) or f"/readyz says {readiness(api_url)[1]}"
             raise StartError(f"not ready after {seconds:g} s: {missing}; see {self._directory / 'log'}")
 
     def _spec(self, command: Command) -> ChildSpec:
@@ -65,11 +65,17 @@ def _announces_itself(command: Command) -> bool:
 
 def is_ready(api_url: str) -> bool:
     """Say whether the API answers that its SQL, store and broker are there."""
+    return readiness(api_url)[0] == http.client.OK
+
+
+def readiness(api_url: str) -> tuple[int, str]:
+    """Return the status and text of the API's answer at /readyz, or 0 and why there is none."""
     connection = http.client.HTTPConnection(api_url.removeprefix("http://"), timeout=5)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        return 0, str(error)
     finally:
         connection.close()

@@ -18,8 +18,9 @@ FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
 SOUND_AFTER_SECONDS = 30.0
 
-# Above what a callback takes by default (10 s total), so that nothing in flight is cut at a planned stop.
-STOP_SECONDS = 12.0
+# Above what a callback takes by default (10 s in all) and gunicorn gives its requests (12 s), so that nothing in
+# flight is cut at a planned stop.
+STOP_SECONDS = 15.0
 
 
 class StartError(WangTimerError):

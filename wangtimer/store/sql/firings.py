@@ -4,7 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.sql.dml import Insert
@@ -259,7 +270,12 @@ def _settled_columns(new: Any) -> dict[str, ColumnElement[Any]]:
 
 
 def _takes_effect(new: Any) -> ColumnElement[bool]:
-    succeeded = FiringStatus.SUCCEEDED.value
-    made = case((new.status == PENDING, new.attempt - 1), else_=new.attempt)
+    """The condition has no bound value: mysqlclient makes many rows one statement only without any behind VALUES."""
+    pending, succeeded = _word(FiringStatus.PENDING), _word(FiringStatus.SUCCEEDED)
+    made = case((new.status == pending, new.attempt - literal_column("1")), else_=new.attempt)
     overtaken = and_(new.status == succeeded, firings.c.attempt >= new.attempt)
-    return and_(firings.c.status == PENDING, or_(firings.c.attempt == made, overtaken))
+    return and_(firings.c.status == pending, or_(firings.c.attempt == made, overtaken))
+
+
+def _word(status: FiringStatus) -> ColumnElement[str]:
+    return literal_column(f"'{status.value}'")

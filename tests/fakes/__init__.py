@@ -1,0 +1,27 @@
+"""In-memory stores with the contract of the real ones, on a clock moved by hand.
+
+`tests/store` runs the same tests on these and on the real stores. The hot ones share one `MemoryServer`, the SQL
+ones another; a server can be switched away, lose its data, or go back in time.
+"""
+
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.memory_agenda import MemoryAgenda
+from tests.fakes.memory_definitions import MemoryDefinitions
+from tests.fakes.memory_firings import MemoryFirings
+from tests.fakes.memory_load import MemoryLoad
+from tests.fakes.memory_outbox import MemoryOutbox
+from tests.fakes.memory_server import MemoryServer
+from tests.fakes.memory_slices import MemorySlices
+from tests.fakes.memory_timers import MemoryTimers
+
+__all__ = [
+    "HandClock",
+    "MemoryAgenda",
+    "MemoryDefinitions",
+    "MemoryFirings",
+    "MemoryLoad",
+    "MemoryOutbox",
+    "MemoryServer",
+    "MemorySlices",
+    "MemoryTimers",
+]

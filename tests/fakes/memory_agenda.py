@@ -1,0 +1,84 @@
+"""The agenda in memory, with its closing marks and the epoch."""
+
+from collections.abc import Sequence
+
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.agenda import Needs
+
+
+class MemoryAgenda:
+    """Tables: `agenda` slice -> moment, `closing` slice -> token, `epoch` with the keys "epoch" and "loading"."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+
+    def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> Needs:
+        def work() -> Needs:
+            entries = sorted((score, slice_.tag) for slice_, score in self._entries.items())
+            earlier = [tag for score, tag in entries if score < past][:past_limit]
+            current = [tag for score, tag in entries if past <= score <= moment][:limit]
+            return Needs(tuple(map(Slice.parse, earlier + current)), "epoch" in self._epoch)
+
+        return self._server.call(work)
+
+    def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
+        def work() -> None:
+            for slice_, moment in needs:
+                self._bring_forward(slice_, moment)
+                self._closing.pop(slice_, None)
+
+        self._server.call(work)
+
+    def begin_closing(self, slice_: Slice, token: str, put_off_until: int) -> None:
+        def work() -> None:
+            if slice_ in self._entries:
+                self._entries[slice_] = put_off_until
+                self._closing[slice_] = token
+
+        self._server.call(work)
+
+    def finish_closing(self, slice_: Slice, token: str, next_need: int | None) -> None:
+        def work() -> None:
+            is_mine = self._closing.get(slice_) == token
+            if is_mine:
+                del self._closing[slice_]
+                self._entries.pop(slice_, None)
+            if next_need is not None:
+                self._bring_forward(slice_, next_need)
+
+        self._server.call(work)
+
+    def begin_load(self, token: str) -> bool:
+        def work() -> bool:
+            if "epoch" in self._epoch:
+                return False
+            self._epoch["loading"] = token
+            return True
+
+        return self._server.call(work)
+
+    def end_load(self, token: str) -> bool:
+        def work() -> bool:
+            if self._epoch.get("loading") != token:
+                return False
+            del self._epoch["loading"]
+            self._epoch["epoch"] = token
+            return True
+
+        return self._server.call(work)
+
+    def _bring_forward(self, slice_: Slice, moment: int) -> None:
+        self._entries[slice_] = min(moment, self._entries.get(slice_, moment))
+
+    @property
+    def _entries(self) -> dict[Slice, int]:
+        return self._server.table("agenda")
+
+    @property
+    def _closing(self) -> dict[Slice, str]:
+        return self._server.table("closing")
+
+    @property
+    def _epoch(self) -> dict[str, str]:
+        return self._server.table("epoch")

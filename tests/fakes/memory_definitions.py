@@ -1,0 +1,37 @@
+"""Definitions in memory: the newer version wins, each write lets it live on."""
+
+from collections.abc import Iterable, Sequence
+
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.timer import Definition
+
+
+class MemoryDefinitions:
+    """Table `definitions`: timer id -> (definition, when it expires, s of the stop-watch)."""
+
+    def __init__(self, server: MemoryServer, clock: HandClock, seconds_to_live: int) -> None:
+        self._server = server
+        self._clock = clock
+        self._seconds_to_live = seconds_to_live
+
+    def put(self, definitions: Iterable[Definition]) -> None:
+        def work() -> None:
+            expires_at = self._clock.monotonic() + self._seconds_to_live
+            for one in definitions:
+                held = self._living(one.timer_id)
+                newest = one if held is None or one.version > held.version else held
+                self._server.table("definitions")[one.timer_id] = newest, expires_at
+
+        self._server.call(work)
+
+    def get(self, timer_ids: Sequence[int]) -> dict[int, Definition]:
+        def work() -> dict[int, Definition]:
+            found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
+            return {timer_id: one for timer_id, one in found.items() if one is not None}
+
+        return self._server.call(work) if timer_ids else {}
+
+    def _living(self, timer_id: int) -> Definition | None:
+        held, expires_at = self._server.table("definitions").get(timer_id, (None, 0.0))
+        return held if self._clock.monotonic() < expires_at else None

@@ -1,0 +1,117 @@
+"""The firing table in memory."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+from wangtimer.core.slicing import Slice
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
+
+Table = dict[tuple[int, int], FiringRecord]
+
+
+class MemoryFirings:
+    """Table `firings`: (timer_id, fire_at) -> its record."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+
+    def insert(self, planned: Sequence[Firing]) -> list[Firing]:
+        """Insert what is missing, as planning does; return which of them wait."""
+        return self._server.call(lambda: insert_missing(self._table, planned))
+
+    def settle(self, outcomes: Sequence[Outcome]) -> None:
+        def work() -> None:
+            for outcome in outcomes:
+                _settle(self._table, outcome)
+
+        if outcomes:
+            self._server.call(work)
+
+    def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
+        keys = {(member.timer_id, member.fire_at) for member in members}
+        return self._server.call(lambda: {key: self._table[key].firing for key in keys if key in self._table})
+
+    def pending_of(self, slice_: Slice) -> list[Firing]:
+        return self._pending(lambda firing: firing.slice == slice_)
+
+    def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
+        def is_wanted(firing: Firing) -> bool:
+            is_behind = after is None or _by_due(firing) > _by_due(after)
+            return first <= firing.due_at <= last and is_behind
+
+        return self._pending(is_wanted)[:limit]
+
+    def records(
+        self, timer_id: int, limit: int, before: int | None = None, upto: int | None = None
+    ) -> list[FiringRecord]:
+        def is_wanted(firing: Firing) -> bool:
+            is_before = before is None or firing.fire_at < before
+            return firing.timer_id == timer_id and is_before and (upto is None or firing.fire_at <= upto)
+
+        def work() -> list[FiringRecord]:
+            found = [record for record in self._table.values() if is_wanted(record.firing)]
+            return sorted(found, key=lambda record: -record.firing.fire_at)[:limit]
+
+        return self._server.call(work)
+
+    def _pending(self, is_wanted: Callable[[Firing], bool]) -> list[Firing]:
+        def work() -> list[Firing]:
+            found = (record.firing for record in self._table.values())
+            return sorted(filter(is_wanted, filter(_is_pending, found)), key=_by_due)
+
+        return self._server.call(work)
+
+    @property
+    def _table(self) -> Table:
+        return self._server.table("firings")
+
+
+def insert_missing(table: Table, planned: Sequence[Firing]) -> list[Firing]:
+    """Insert what is missing; return what the table holds as pending of it."""
+    for firing in planned:
+        row = replace(firing, status=FiringStatus.PENDING)
+        table.setdefault(_key(firing), FiringRecord(row, None, None, None, None, "", ""))
+    return [row for firing in planned if _is_pending(row := table[_key(firing)].firing)]
+
+
+def _settle(table: Table, outcome: Outcome) -> None:
+    member = outcome.member
+    key = member.timer_id, member.fire_at
+    held = table.get(key)
+    if held is not None and not _takes_effect(held.firing, outcome):
+        return
+    kind = held.firing.kind if held else FiringKind.SCHEDULED
+    bucket = held.firing.bucket if held else outcome.bucket
+    attempt = max(outcome.next_attempt, held.firing.attempt if held else 0)
+    firing = Firing(*key, bucket, kind, outcome.status, outcome.due_at, attempt)
+    is_first = held is None or held.first_sent_at is None
+    table[key] = FiringRecord(
+        firing,
+        outcome.first_sent_at if is_first else held.first_sent_at,
+        outcome.lateness_ms if is_first else held.lateness_ms,
+        outcome.cost_ms,
+        outcome.http_status,
+        outcome.output[:OUTPUT_CHARACTERS],
+        outcome.error[:ERROR_CHARACTERS],
+    )
+
+
+def _takes_effect(row: Firing, outcome: Outcome) -> bool:
+    made, succeeded = outcome.member.attempt, outcome.status is FiringStatus.SUCCEEDED
+    return _is_pending(row) and (row.attempt == made or (succeeded and row.attempt >= made))
+
+
+def _is_pending(firing: Firing) -> bool:
+    return firing.status is FiringStatus.PENDING
+
+
+def _key(firing: Firing) -> tuple[int, int]:
+    return firing.timer_id, firing.fire_at
+
+
+def _by_due(firing: Firing) -> tuple[int, int, int]:
+    return firing.due_at, firing.fire_at, firing.timer_id

@@ -1,0 +1,42 @@
+"""The outbox in memory."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import orjson
+
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.firing import Member
+from wangtimer.core.outcome import Outcome
+
+
+class MemoryOutbox:
+    """Table `outbox`: member -> outcome, both as text."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+
+    def park(self, outcomes: Sequence[Outcome]) -> None:
+        texts = {str(outcome.member): orjson.dumps(outcome.to_wire()).decode() for outcome in outcomes}
+        self._server.call(lambda: self._parked.update(texts))
+
+    def holds(self, members: Sequence[Member]) -> set[Member]:
+        return self._server.call(lambda: {member for member in members if str(member) in self._parked})
+
+    def page(self, limit: int) -> dict[str, str]:
+        return self._server.call(lambda: dict(islice(self._parked.items(), limit)))
+
+    def read(self, texts: dict[str, str]) -> list[Outcome]:
+        return [Outcome.from_wire(orjson.loads(text)) for text in texts.values()]
+
+    def forget(self, texts: dict[str, str]) -> None:
+        def work() -> None:
+            for member, text in texts.items():
+                if self._parked.get(member) == text:
+                    del self._parked[member]
+
+        self._server.call(work)
+
+    @property
+    def _parked(self) -> dict[str, str]:
+        return self._server.table("outbox")

@@ -1,0 +1,73 @@
+"""What Redis or an SQL server is to the fakes: tables that can be away, be lost, or go back in time."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from threading import RLock
+from typing import Any, TypeVar
+
+from tests.fakes.hand_clock import HandClock
+from wangtimer.core.errors import StoreAway
+
+Result = TypeVar("Result")
+
+
+class MemoryServer:
+    """Tables by name. Every call of a store goes through `call`, one at a time.
+
+    `loses_answers`: what is asked takes effect, and then looks like a server that is away.
+    """
+
+    def __init__(self, name: str, clock: HandClock) -> None:
+        self.name = name
+        self.loses_answers = False
+        self._clock = clock
+        self._tables: dict[str, dict[Any, Any]] = {}
+        self._is_away = False
+        self._connected_at = clock.monotonic()
+        self._lock = RLock()
+
+    @property
+    def away(self) -> bool:
+        """Whether every call raises `StoreAway`."""
+        return self._is_away
+
+    @away.setter
+    def away(self, is_away: bool) -> None:
+        if self._is_away and not is_away:
+            self._connected_at = self._clock.monotonic()
+        self._is_away = is_away
+
+    @property
+    def seconds_since_reconnect(self) -> float:
+        """Seconds since the server was last away, or since the start."""
+        return self._clock.monotonic() - self._connected_at
+
+    def call(self, work: Callable[[], Result]) -> Result:
+        """Run one script or transaction; `work` changes nothing before it is sure not to raise."""
+        with self._lock:
+            if self.away:
+                raise StoreAway(self.name, "switched away by the test")
+            answer = work()
+            if self.loses_answers:
+                raise StoreAway(self.name, "answer lost by the test")
+            return answer
+
+    def table(self, name: str) -> dict[Any, Any]:
+        """Return a table, empty if it was never written or is lost."""
+        return self._tables.setdefault(name, {})
+
+    def lose(self, *names: str) -> None:
+        """Forget these tables, or all data."""
+        with self._lock:
+            for name in names or tuple(self._tables):
+                self._tables.pop(name, None)
+
+    def snapshot(self) -> dict[str, dict[Any, Any]]:
+        """Return all data as they are now, for `restore`."""
+        with self._lock:
+            return deepcopy(self._tables)
+
+    def restore(self, snapshot: dict[str, dict[Any, Any]]) -> None:
+        """Go back to a snapshot."""
+        with self._lock:
+            self._tables = deepcopy(snapshot)

@@ -1,0 +1,215 @@
+"""Slices in memory: the rules of add, arm_now, turn, claim, renew, release and put_back, as in their Lua."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.firing import DueMember, Member
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.keys import expiry_of
+from wangtimer.store.redis.slices import Leases, Taken, Turn
+
+TAKEN_BACK_A_TURN = 2_000
+ARMED_A_TURN = 5_000
+
+
+@dataclass
+class Sets:
+    """One slice: `due` holds moments, `armed` and `running` ends of leases, ms."""
+
+    due: dict[Member, int] = field(default_factory=dict)
+    armed: dict[Member, int] = field(default_factory=dict)
+    running: dict[Member, int] = field(default_factory=dict)
+    owner: dict[Member, str] = field(default_factory=dict)
+    suspect: set[Member] = field(default_factory=set)
+    token: str = ""
+    locked_until: float = 0.0
+    expires_at_s: int = 0
+
+    def holder(self, now: int) -> str | None:
+        """Return the token of the trigger that owns the slice now."""
+        return self.token if self.token and now < self.locked_until else None
+
+    def holds(self, member: Member) -> bool:
+        """Tell whether the member stands anywhere."""
+        return member in self.due or member in self.armed or member in self.running
+
+
+class MemorySlices:
+    """The hot firings, in the table `slices` of a server."""
+
+    def __init__(self, server: MemoryServer, clock: HandClock, leases: Leases) -> None:
+        self._server = server
+        self._clock = clock
+        self._leases = leases
+
+    @property
+    def seconds_since_reconnect(self) -> float:
+        return self._server.seconds_since_reconnect
+
+    def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> None:
+        def work() -> None:
+            for slice_, members in by_slice.items():
+                sets = self._written(slice_)
+                for due in members:
+                    self._add(sets, due, is_repair)
+
+        self._server.call(work)
+
+    def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
+        def work() -> list[DueMember]:
+            sets, now = self._written(slice_), self._now()
+            new = [due for due in members if not sets.holds(due.member)]
+            sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
+            sets.suspect |= {due.member for due in new if due.due_at <= now}
+            return new
+
+        return self._server.call(work)
+
+    def lock(self, tokens: dict[Slice, str]) -> dict[Slice, str]:
+        def work() -> dict[Slice, str]:
+            now = self._now()
+            free = {slice_: token for slice_, token in tokens.items() if not self._read(slice_).holder(now)}
+            for slice_, token in free.items():
+                self._lock(self._read(slice_), token)
+            return free
+
+        return self._server.call(work)
+
+    def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
+        def work() -> Turn | None:
+            sets, holder = self._read(slice_), self._read(slice_).holder(self._now())
+            if holder not in (None, token):
+                return None
+            self._lock(sets, token)
+            if not keep_leases:
+                self._take_back(slice_, sets.armed)
+                self._take_back(slice_, sets.running)
+            now_armed = self._arm(slice_, credit)
+            first = min(sets.due.values(), default=None)
+            counts = len(sets.due), len(sets.armed), len(sets.running)
+            return Turn(holder is None, first, *counts, now_armed)
+
+        return self._server.call(work)
+
+    def next_need(self, slice_: Slice) -> int | None:
+        def work() -> int | None:
+            sets = self._read(slice_)
+            needs = [moment - self._leases.lead_ms for moment in sets.due.values()]
+            return min([*needs, *sets.armed.values(), *sets.running.values()], default=None)
+
+        return self._server.call(work)
+
+    def unlock(self, slice_: Slice, token: str) -> None:
+        def work() -> None:
+            if self._read(slice_).holder(self._now()) == token:
+                self._read(slice_).token = ""
+
+        self._server.call(work)
+
+    def claim(self, slice_: Slice, claim_id: str, members: Sequence[Member]) -> list[Taken]:
+        def work() -> list[Taken]:
+            sets = self._written(slice_)
+            for member in members:
+                if sets.armed.pop(member, None) is not None:
+                    sets.running[member] = self._now() + self._leases.running_ms
+                    sets.owner[member] = claim_id
+            return [Taken(member, member in sets.suspect) for member in _of(claim_id, sets, members)]
+
+        return self._server.call(work)
+
+    def renew(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> dict[tuple[Slice, str], set[Member]]:
+        def work() -> dict[tuple[Slice, str], set[Member]]:
+            mine = {}
+            for (slice_, claim_id), members in held.items():
+                sets = self._read(slice_)
+                mine[slice_, claim_id] = set(_of(claim_id, sets, members))
+                for member in mine[slice_, claim_id] & sets.running.keys():
+                    sets.running[member] = self._now() + self._leases.running_ms
+            return mine
+
+        return self._server.call(work)
+
+    def release(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> None:
+        def work() -> None:
+            for (slice_, claim_id), members in held.items():
+                sets = self._read(slice_)
+                for member in _of(claim_id, sets, members):
+                    _let_go(sets, member)
+                    sets.suspect.discard(member)
+
+        self._server.call(work)
+
+    def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
+        def work() -> None:
+            sets = self._written(slice_)
+            moments = {due.member: due.due_at for due in members}
+            for member in _of(claim_id, sets, list(moments)):
+                _let_go(sets, member)
+                sets.due[member] = moments[member]
+                sets.suspect.add(member)
+
+        self._server.call(work)
+
+    def _add(self, sets: Sets, due: DueMember, is_repair: bool) -> None:
+        if sets.holds(due.member):
+            return
+        is_near = due.due_at <= self._now() + self._leases.lead_ms
+        if is_near:
+            sets.suspect.add(due.member)
+        wait_ms = self._leases.running_ms if is_near and is_repair else 0
+        sets.due[due.member] = due.due_at + wait_ms
+
+    def _take_back(self, slice_: Slice, held: dict[Member, int]) -> None:
+        sets, now = self._written(slice_), self._now()
+        for member in _first_until(held, now, TAKEN_BACK_A_TURN):
+            del held[member]
+            sets.owner.pop(member, None)
+            sets.due[member] = member.fire_at if member.attempt == 1 else now
+            sets.suspect.add(member)
+
+    def _arm(self, slice_: Slice, credit: int) -> tuple[DueMember, ...]:
+        sets, now = self._read(slice_), self._now()
+        room = max(0, min(credit - len(sets.armed), ARMED_A_TURN))
+        ready = _first_until(sets.due, now + self._leases.lead_ms, room)
+        armed = tuple(DueMember(member, sets.due.pop(member)) for member in ready)
+        sets.armed |= {due.member: now + self._leases.armed_ms for due in armed}
+        if armed:
+            self._written(slice_)
+        return armed
+
+    def _lock(self, sets: Sets, token: str) -> None:
+        sets.token, sets.locked_until = token, self._now() + self._leases.lock_ms
+
+    def _read(self, slice_: Slice) -> Sets:
+        """Return the slice; one whose keys have expired is empty."""
+        slices = self._server.table("slices")
+        sets: Sets = slices.setdefault(slice_, Sets())
+        if sets.expires_at_s and self._now() >= sets.expires_at_s * 1_000:
+            sets = slices[slice_] = Sets()
+        return sets
+
+    def _written(self, slice_: Slice) -> Sets:
+        """Return the slice for a change, which puts its expiry off."""
+        sets = self._read(slice_)
+        sets.expires_at_s = expiry_of(slice_, self._now())
+        return sets
+
+    def _now(self) -> int:
+        return int(self._clock.now_ms())
+
+
+def _first_until(scores: dict[Member, int], moment: int, limit: int) -> list[Member]:
+    """Return the members up to a score in Redis' order: by score, then by their text."""
+    ready = [member for member, score in scores.items() if score <= moment]
+    return sorted(ready, key=lambda member: (scores[member], str(member)))[:limit]
+
+
+def _of(claim_id: str, sets: Sets, members: Sequence[Member]) -> list[Member]:
+    return [member for member in members if sets.owner.get(member) == claim_id]
+
+
+def _let_go(sets: Sets, member: Member) -> None:
+    sets.running.pop(member, None)
+    del sets.owner[member]

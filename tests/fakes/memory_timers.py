@@ -1,0 +1,140 @@
+"""The timer table in memory; it shares its server with `MemoryFirings`."""
+
+from dataclasses import replace
+
+from tests.fakes.memory_firings import insert_missing
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.firing import Firing
+from wangtimer.core.planning import Plan
+from wangtimer.core.timer import Definition, Timer, TimerStatus
+from wangtimer.store.sql.timers import NewTimer, PlanNear
+
+
+class MemoryTimers:
+    """Table `timers`: id -> timer; deleted ones stay, and have freed their name."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+
+    def create(self, new: NewTimer, now: int) -> Timer:
+        def work() -> Timer:
+            if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
+                raise Conflict("name", "in use", "choose another")
+            timer_id = max(self._timers, default=0) + 1
+            definition = Definition(timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify)
+            return self._store(Timer(definition, new.name, now, new.schedule.first_after(now), now, now))
+
+        return self._server.call(work)
+
+    def get(self, app: str, timer_id: int) -> Timer:
+        return self._server.call(lambda: self._find(app, timer_id))
+
+    def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
+        def work() -> list[Timer]:
+            found = [one for one in self._living() if one.definition.app == app and one.id > after_id]
+            return sorted(found, key=lambda one: one.id)[:limit]
+
+        return self._server.call(work)
+
+    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanNear) -> tuple[Timer, list[Firing]]:
+        def work() -> tuple[Timer, list[Firing]]:
+            timer = self._find(app, timer_id)
+            if timer.definition.is_enabled:
+                return timer, []
+            near, firings = plan_near(timer)
+            if firings and near.next_fire_at is None and not insert_missing(dict(self._firings), firings):
+                raise Conflict("id", "its last moment has its outcome already", "create another")
+            enabled = _changed(timer, now, TimerStatus.ENABLED)
+            self._store(_moved(enabled, near))
+            return self._timers[timer_id], insert_missing(self._firings, firings)
+
+        return self._server.call(work)
+
+    def disable(self, app: str, timer_id: int, now: int) -> Timer:
+        def work() -> Timer:
+            timer = self._find(app, timer_id)
+            is_on = timer.definition.is_enabled
+            return self._store(_changed(timer, now, TimerStatus.DISABLED)) if is_on else timer
+
+        return self._server.call(work)
+
+    def delete(self, app: str, timer_id: int, now: int) -> Timer:
+        def work() -> Timer:
+            return self._store(_changed(self._find(app, timer_id), now, TimerStatus.DELETED))
+
+        return self._server.call(work)
+
+    def to_plan(self, before: int, limit: int) -> list[Timer]:
+        def work() -> list[Timer]:
+            due = [
+                (timer.next_fire_at, timer.id, timer)
+                for timer in self._timers.values()
+                if timer.definition.is_enabled and timer.next_fire_at is not None
+            ]
+            return [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
+
+        return self._server.call(work)
+
+    def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
+        def work() -> tuple[list[Plan], list[Firing]]:
+            held = [
+                a_plan for a_plan in plans if _is_as_read(self._timers.get(a_plan.timer.id), a_plan.timer)
+            ]
+            ids = {a_plan.timer.id for a_plan in held}
+            for a_plan in held:
+                self._store(_moved(self._timers[a_plan.timer.id], a_plan))
+            return held, insert_missing(self._firings, [one for one in firings if one.timer_id in ids])
+
+        return self._server.call(work)
+
+    def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
+        def work() -> dict[int, Definition]:
+            return {one: self._timers[one].definition for one in timer_ids if one in self._timers}
+
+        return self._server.call(work)
+
+    def changed_since(self, since: int, limit: int) -> list[Definition]:
+        def work() -> list[Definition]:
+            changed = [timer for timer in self._timers.values() if timer.updated_at >= since]
+            return [timer.definition for timer in sorted(changed, key=lambda one: one.updated_at)[:limit]]
+
+        return self._server.call(work)
+
+    def _find(self, app: str, timer_id: int) -> Timer:
+        for timer in self._living():
+            if timer.id == timer_id and timer.definition.app == app:
+                return timer
+        raise UnknownTimer(app, timer_id)
+
+    def _living(self) -> list[Timer]:
+        deleted = TimerStatus.DELETED
+        return [timer for timer in self._timers.values() if timer.definition.status is not deleted]
+
+    def _store(self, timer: Timer) -> Timer:
+        self._timers[timer.id] = timer
+        return timer
+
+    @property
+    def _timers(self) -> dict[int, Timer]:
+        return self._server.table("timers")
+
+    @property
+    def _firings(self) -> dict:
+        return self._server.table("firings")
+
+
+def _changed(timer: Timer, now: int, status: TimerStatus) -> Timer:
+    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    return replace(timer, definition=definition, updated_at=now)
+
+
+def _moved(timer: Timer, marks: Plan) -> Timer:
+    return replace(timer, planned_until=marks.planned_until, next_fire_at=marks.next_fire_at)
+
+
+def _is_as_read(timer: Timer | None, read: Timer) -> bool:
+    if timer is None or not timer.definition.is_enabled:
+        return False
+    now, then = timer, read
+    return (now.definition.version, now.planned_until) == (then.definition.version, then.planned_until)

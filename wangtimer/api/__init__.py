@@ -1,0 +1,44 @@
+"""The HTTP API: `gunicorn --config python:wangtimer.api.gunicorn "wangtimer.api:create_app()"`."""
+
+from importlib.metadata import version
+
+from flask_openapi.models.info import Info
+from flask_openapi.openapi import OpenAPI
+
+from wangtimer.api.answers import ErrorAnswer
+from wangtimer.api.docs_page import add_docs
+from wangtimer.api.failures import answer_failures
+from wangtimer.api.health import health_routes
+from wangtimer.api.late_wiring import LateWiring
+from wangtimer.api.record_routes import record_routes
+from wangtimer.api.timer_routes import timer_routes
+from wangtimer.wiring import Wiring
+
+MOST_BODY_BYTES = 65_536
+
+__all__ = ["MOST_BODY_BYTES", "create_app"]
+
+
+def create_app(wiring: Wiring | None = None) -> OpenAPI:
+    """Return the API; without a wiring it builds its own at the first request, so that a fork before is safe."""
+    app = OpenAPI(
+        "wangtimer.api",
+        info=Info(
+            title="WangTimer", version=version("wangtimer"), description="Calls other services back on time."
+        ),
+        # Without it the document has a null that code generators stumble over.
+        security_schemes={},
+        validation_error_status=400,
+        validation_error_model=ErrorAnswer,
+        doc_ui=False,
+        static_folder=None,
+    )
+    # The package's default of 3.2.0 is too new for openapi-generator.
+    app.openapi_version = "3.1.0"
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    late = LateWiring(wiring)
+    for routes in (timer_routes(late), record_routes(late), health_routes(late)):
+        app.register_api(routes)
+    add_docs(app)
+    answer_failures(app)
+    return app

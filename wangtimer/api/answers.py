@@ -1,0 +1,161 @@
+"""What the API answers: the envelope `{"code":0,"msg":"",...}`, and each operation's data in it.
+
+`status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
+"""
+
+from typing import Annotated, Any
+
+from flask import Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class Sent(BaseModel):
+    """Something we send; in JSON its names are camelCase."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=False,
+        serialize_by_alias=True,
+    )
+
+
+class Answer(Sent):
+    """The envelope; `code` 0 means it was done."""
+
+    code: int = 0
+    msg: str = ""
+
+
+class ErrorAnswer(Answer):
+    """An error: `code` is stable, `msg` is "field: what is wrong; what to do", `field` its dotted name."""
+
+    field: str = ""
+
+
+_Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+class Moment(Sent):
+    """A moment of a schedule: as text in the timer's zone, and in ms since 1970."""
+
+    at: _Text
+    at_ms: int
+
+
+class NotifyData(Sent):
+    """The HTTP call a timer makes."""
+
+    url: str
+    method: str
+    header: dict[str, list[str]]
+    body: str
+
+
+class TimerData(Sent):
+    """A timer; it has either `cron`, or `at` and `atMs`."""
+
+    id: int
+    app: str
+    name: str
+    status: Annotated[int, Field(description="1 disabled, 2 enabled")]
+    status_name: str
+    cron: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
+    at_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    timezone: str
+    notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
+    next_fire_at: Annotated[_Text | None, Field(description="null while disabled, or when no moment is left")]
+    version: Annotated[int, Field(description="grows with every change")]
+    created_at: _Text
+    updated_at: _Text
+
+
+class NewTimerData(TimerData):
+    """A timer just created, with the next five moments it will fire at once enabled."""
+
+    next_moments: list[Moment]
+
+
+class CreateAnswer(Answer):
+    """The new timer; it is disabled until it is enabled."""
+
+    id: int
+    data: NewTimerData
+
+
+class TimerAnswer(Answer):
+    """A timer."""
+
+    data: TimerData
+
+
+class TimersAnswer(Answer):
+    """A page of timers, by id."""
+
+    data: list[TimerData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+
+
+class RecordData(Sent):
+    """A firing; moments in ms since 1970 UTC where the name ends in Ms."""
+
+    timer_id: Annotated[int, Field(alias="timerID")]
+    app: str
+    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    fire_at_ms: Annotated[int, Field(description="its scheduled moment")]
+    first_sent_at_ms: int | None
+    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    cost_time: Annotated[
+        int, Field(description="ms from the last attempt's send to its answer; 0 until then")
+    ]
+    attempt: int
+    status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
+    status_name: str
+    http_status: int | None
+    output: Annotated[str, Field(description="the start of the target's last answer")]
+    error: str
+    webhook_id: Annotated[
+        str, Field(description="header webhook-id of its callback, the same on each attempt")
+    ]
+
+
+class RecordsAnswer(Answer):
+    """A page of a timer's firings, latest first."""
+
+    data: list[RecordData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+
+
+class PartHealth(Sent):
+    """Whether one part answers, and what it said if not."""
+
+    ok: bool
+    error: str = ""
+
+
+class PartsHealth(Sent):
+    """The parts without which no timer can be made or fired."""
+
+    sql: PartHealth
+    store: PartHealth
+    broker: PartHealth
+
+
+class ReadyAnswer(Answer):
+    """Whether this process can serve."""
+
+    data: PartsHealth
+
+
+def send(answer: Answer, status: int = 200) -> Response:
+    """Return the answer as an HTTP response."""
+    return Response(
+        answer.__pydantic_serializer__.to_json(answer, by_alias=True), status, mimetype="application/json"
+    )

@@ -1,0 +1,53 @@
+"""Every error code of the API: stable numbers whose first three digits are the HTTP status.
+
+`docs/api-errors.md` is this table; a test holds the two together. A number is never given a new meaning.
+"""
+
+from enum import Enum
+
+
+class ErrorCode(Enum):
+    """What went wrong, as `code` in the answer; 0 means that nothing did."""
+
+    BAD_REQUEST = 40000, "The HTTP request itself cannot be read."
+    BROKEN_JSON = 40001, "The body is not JSON in UTF-8 (`NaN`, half surrogates and deep nesting included)."
+    NOT_AN_OBJECT = 40002, "The body is JSON, but not an object."
+    DUPLICATE_FIELD = 40003, "A field or query parameter is given twice."
+    UNKNOWN_FIELD = 40004, "A field or query parameter that does not exist here."
+    MISSING_FIELD = 40005, "A required field or query parameter is missing."
+    WRONG_TYPE = 40006, 'A field has the wrong type: `"1"` is not a number.'
+    BAD_VALUE = 40007, "A value is too long, too short, out of range, or has characters it must not have."
+    BAD_SCHEDULE = (
+        40008,
+        (
+            "Not exactly one of `cron`, `at`, `delayMs`; or one that cannot be read, never fires, or is long past; "
+            "or an unknown zone."
+        ),
+    )
+    BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
+    BAD_CURSOR = 40010, "A cursor that no answer of this operation gave."
+    UNKNOWN_TIMER = 40401, "This app has no timer with this id (another app's timer is unknown too)."
+    UNKNOWN_PATH = 40402, "No operation has this path."
+    WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
+    NAME_TAKEN = 40901, "The app has a timer of this name; deleting that one frees the name."
+    WRONG_STATE = 40902, "The timer's state does not allow it, such as a one-shot more than a minute past."
+    BODY_TOO_LARGE = 41301, "The request's body is over 64 KiB."
+    WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
+    INTERNAL = 50001, "A fault of the service; it is in its log."
+    STORE_AWAY = (
+        50301,
+        (
+            "SQL or Redis did not answer. Repeat after `Retry-After` seconds; a change may or may not have been "
+            "made, so a repeated create can answer 40901."
+        ),
+    )
+    NOT_READY = 50302, "`/readyz` only: at least one of SQL, store and broker does not answer."
+
+    def __init__(self, number: int, meaning: str) -> None:
+        self.number = number
+        self.meaning = meaning
+
+    @property
+    def status(self) -> int:
+        """The HTTP status the code goes with."""
+        return self.number // 100

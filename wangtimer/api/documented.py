@@ -1,0 +1,24 @@
+"""What the OpenAPI document says of an operation: read off its view."""
+
+from collections.abc import Callable
+from inspect import getdoc
+from typing import Any, get_type_hints
+
+from wangtimer.api.answers import ErrorAnswer
+
+
+def documented(view: Callable[..., Any], operation_id: str, *errors: int) -> dict[str, Any]:
+    """Return a route's options: a stable operation id, text, answer, and errors as HTTP statuses.
+
+    What any operation can answer (bad input, a fault, a store away) need not be named.
+    """
+    hints = get_type_hints(view)
+    summary, _, description = (getdoc(view) or "").partition("\n")
+    of_a_body = (413, 415) if "body" in hints else ()
+    statuses = sorted({400, 500, 503, *of_a_body, *errors})
+    return {
+        "operation_id": operation_id,
+        "summary": summary.rstrip("."),
+        "description": " ".join(description.split()),
+        "responses": {200: hints["return"]} | dict.fromkeys(statuses, ErrorAnswer),
+    }

@@ -1,0 +1,42 @@
+"""gunicorn's settings: `gunicorn --config python:wangtimer.api.gunicorn "wangtimer.api:create_app()"`.
+
+Wrong settings stop the start here, before anything listens.
+"""
+
+from wangtimer.core.errors import BadSetting
+from wangtimer.logs import log_as_lines
+from wangtimer.settings import Settings, read_settings
+
+
+def _settings() -> Settings:
+    try:
+        return read_settings()
+    except BadSetting as wrong:
+        raise SystemExit(f"wangtimer: {wrong}") from None
+
+
+_read = _settings()
+
+bind = _read.http_bind
+workers = _read.http_workers
+worker_class = "gthread"
+threads = _read.http_threads
+
+# A kept connection holds no thread. 75 s is over the 60 s for which most load balancers keep an idle one, so that
+# it is never closed just as a request comes.
+keepalive = 75
+worker_connections = 1_000
+
+# s without a sign of life of a worker's main thread, which no request runs in.
+timeout = 30
+# s a stopping worker gives its requests: above any request's (SQL 5 s, twice), below compose's 15 s.
+graceful_timeout = 12
+
+# It would lie in a home directory that a service may not have.
+control_socket_disable = True
+proc_name = "wangtimer-web"
+
+
+def post_worker_init(_worker: object) -> None:
+    """Log as every other process does."""
+    log_as_lines()

@@ -1,0 +1,106 @@
+"""Requests into models, once: JSON bodies and query strings, and nothing but what a model has."""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn, TypeVar, get_type_hints
+
+import orjson
+from flask import Response, request
+from pydantic import BaseModel, ValidationError
+
+from wangtimer.api.answers import Answer, send
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.refusals import Refused, refusal_of, shown
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def taking_body(view: Callable[[Model], Answer]) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the JSON body, and sends what it answers."""
+    return _taking(view, "body", _read_body)
+
+
+def taking_query(view: Callable[[Model], Answer]) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the query string, and sends what it answers."""
+    return _taking(view, "query", _read_query)
+
+
+def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
+    """Return a plain function of a view: flask-openapi leaves a mark on it, which a bound method does not take."""
+
+    @wraps(view)
+    def answer() -> Response:
+        return view()
+
+    return answer
+
+
+def _taking(
+    view: Callable[[Model], Answer], argument: str, read: Callable[[], dict[str, Any]]
+) -> Callable[[], Response]:
+    model: type[Model] = get_type_hints(view)[argument]
+
+    @wraps(view)
+    def read_and_answer() -> Response:
+        try:
+            given = model.model_validate(read())
+        except ValidationError as error:
+            raise refusal_of(error, model) from None
+        return send(view(given))
+
+    # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
+    # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
+    read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
+    return read_and_answer
+
+
+def _read_query() -> dict[str, Any]:
+    return _unique(list(request.args.items(multi=True)))
+
+
+def _read_body() -> dict[str, Any]:
+    charset = request.mimetype_params.get("charset", "utf-8")
+    if request.mimetype != "application/json" or charset.lower() != "utf-8":
+        raise Refused(
+            ErrorCode.WRONG_CONTENT_TYPE,
+            "",
+            f"the content type is {shown(request.content_type or '')}",
+            "send JSON in UTF-8 with Content-Type: application/json",
+        )
+    return read_object(request.get_data(cache=False))
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """Return the JSON object that `raw` spells; raises `Refused` for anything else."""
+    try:
+        found = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        if b"\\u" in raw:
+            # Escapes can spell half a surrogate pair, which no UTF-8 can hold: orjson refuses that.
+            orjson.loads(raw)
+    except RecursionError:
+        raise _broken("it is nested too deep") from None
+    except ValueError as error:
+        raise _broken(str(error)) from None
+    if not isinstance(found, dict):
+        raise Refused(ErrorCode.NOT_AN_OBJECT, "", "the body is no JSON object", "write {...}")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    names = [name for name, _ in pairs]
+    twice = next(name for name in names if names.count(name) > 1)
+    raise Refused(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _broken(reason: str) -> Refused:
+    return Refused(
+        ErrorCode.BROKEN_JSON, "", f"the body is not JSON: {reason}", "send one JSON object in UTF-8"
+    )

@@ -1,0 +1,75 @@
+"""Refusing input: which code, which field, what is wrong with it, what to write instead."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from wangtimer.api.codes import ErrorCode
+from wangtimer.core.errors import InvalidInput
+
+SHOWN_CHARACTERS = 64
+
+_SCHEDULE_FIELDS = frozenset({"cron", "at", "delayMs", "timezone"})
+_TYPE_NAMES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "model_type": "an object",
+    "literal_error": "another of its values",
+}
+
+
+class Refused(InvalidInput):
+    """Input the API itself refuses, with the code that says why."""
+
+    def __init__(self, code: ErrorCode, field: str, reason: str, mend: str) -> None:
+        super().__init__(field, reason, mend)
+        self.code = code
+
+
+def code_of(error: InvalidInput) -> ErrorCode:
+    """Return the code of refused input; what core refuses is told by its field."""
+    if isinstance(error, Refused):
+        return error.code
+    return ErrorCode.BAD_SCHEDULE if error.field in _SCHEDULE_FIELDS else ErrorCode.BAD_VALUE
+
+
+def shown(text: str) -> str:
+    """Return foreign text as a message may quote it."""
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
+
+
+def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
+    """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
+    found = error.errors(include_url=False, include_context=True, include_input=False)
+    first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
+    field = _dotted(first["loc"])
+    match first["type"]:
+        case "extra_forbidden":
+            return Refused(
+                ErrorCode.UNKNOWN_FIELD, field, "unknown field", _known_fields(model, first["loc"])
+            )
+        case "missing":
+            return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+        case kind if kind in _TYPE_NAMES:
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
+        case _:
+            return _bad_value(field, first)
+
+
+def _bad_value(field: str, detail: ErrorDetails) -> Refused:
+    return Refused(ErrorCode.BAD_VALUE, field, "not allowed", detail["msg"].replace("Input s", "it s"))
+
+
+def _dotted(path: Sequence[int | str]) -> str:
+    return ".".join(str(part)[:SHOWN_CHARACTERS] for part in path)
+
+
+def _known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
+    for part in path[:-1]:
+        inner = next(field for name, field in model.model_fields.items() if (field.alias or name) == part)
+        assert isinstance(inner.annotation, type)
+        model = inner.annotation
+    names = (field.alias or name for name, field in model.model_fields.items())
+    return f"leave it out; there are {', '.join(names)}"

@@ -1,0 +1,156 @@
+"""Timers over HTTP: create, read, list, enable, disable, delete."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api import cursors
+from wangtimer.api.answers import (
+    Answer,
+    CreateAnswer,
+    Moment,
+    NewTimerData,
+    NotifyData,
+    TimerAnswer,
+    TimerData,
+    TimersAnswer,
+)
+from wangtimer.api.asked_schedule import schedule_of
+from wangtimer.api.documented import documented
+from wangtimer.api.reading import taking_body, taking_query
+from wangtimer.api.request_models import CreateTimer, TimerKey, TimerQuery, TimersQuery
+from wangtimer.api.rfc3339 import show_moment
+from wangtimer.core.cron import END_MS
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.timer import Notify, Timer, TimerStatus
+from wangtimer.core.zones import read_zone
+from wangtimer.store.sql.timers import NewTimer
+from wangtimer.wiring import Wiring
+
+MOMENTS_SHOWN = 5
+
+# xTimer's numbers.
+_STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class TimerViews:
+    """The operations on timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def create(self, body: CreateTimer) -> CreateAnswer:
+        """Create a timer.
+
+        It stays disabled until it is enabled. The answer shows the next five moments.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        new = NewTimer(body.app, body.name, schedule_of(body, now), _notify(body))
+        timer = wiring.registrar.create(new)
+        data = NewTimerData(**_fields(timer, now), next_moments=_next_moments(new.schedule, now))
+        return CreateAnswer(id=timer.id, data=data)
+
+    def enable(self, body: TimerKey) -> TimerAnswer:
+        """Enable a timer.
+
+        A one-shot up to a minute past fires at once; longer past is refused. Enabling twice changes nothing.
+        """
+        return self._answer(self.wiring().registrar.enable(body.app, body.id))
+
+    def disable(self, body: TimerKey) -> TimerAnswer:
+        """Disable a timer.
+
+        A moment more than a second away no longer fires. Disabling twice changes nothing.
+        """
+        return self._answer(self.wiring().registrar.disable(body.app, body.id))
+
+    def delete(self, body: TimerKey) -> Answer:
+        """Delete a timer.
+
+        It fires no more, its name is free, its records stay.
+        """
+        self.wiring().registrar.delete(body.app, body.id)
+        return Answer()
+
+    def get(self, query: TimerQuery) -> TimerAnswer:
+        """Read a timer."""
+        return self._answer(self.wiring().timers.get(query.app, query.id))
+
+    def page(self, query: TimersQuery) -> TimersAnswer:
+        """List an app's timers.
+
+        By id; a timer created while one pages through the list comes at its end.
+        """
+        after_id = 0 if query.cursor is None else cursors.TIMERS.read(query.cursor)
+        wiring = self.wiring()
+        found = wiring.timers.page(query.app, after_id, query.limit + 1)
+        shown, is_last = found[: query.limit], len(found) <= query.limit
+        now = int(wiring.clock.now_ms())
+        data = [TimerData(**_fields(timer, now)) for timer in shown]
+        return TimersAnswer(data=data, next_cursor=None if is_last else cursors.TIMERS.write(shown[-1].id))
+
+    def _answer(self, timer: Timer) -> TimerAnswer:
+        return TimerAnswer(data=TimerData(**_fields(timer, int(self.wiring().clock.now_ms()))))
+
+
+def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of timers."""
+    views = TimerViews(wiring)
+    routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    create, enable, disable = views.create, views.enable, views.disable
+    routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
+    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
+    routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
+    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(taking_body(enable))
+    routes.post("/disable", **documented(disable, "disableTimer", 404))(taking_body(disable))
+    # xTimer's word for it.
+    unable = documented(disable, "unableTimer", 404)
+    routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
+    return routes
+
+
+def _notify(asked: CreateTimer) -> Notify:
+    notify = asked.notify
+    return Notify(notify.url, notify.method, notify.header, notify.body or "")
+
+
+def _fields(timer: Timer, now: int) -> dict[str, Any]:
+    definition = timer.definition
+    next_at = definition.schedule.first_after(now) if definition.is_enabled else None
+    return _schedule_fields(definition.schedule) | {
+        "id": timer.id,
+        "app": definition.app,
+        "name": timer.name,
+        "status": _STATUS[definition.status],
+        "status_name": definition.status.value,
+        "notify": _notify_data(definition.notify),
+        "next_fire_at": None if next_at is None else show_moment(next_at),
+        "version": definition.version,
+        "created_at": show_moment(timer.created_at),
+        "updated_at": show_moment(timer.updated_at),
+    }
+
+
+def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
+    if isinstance(schedule, Once):
+        return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
+    return {"cron": schedule.expression, "timezone": schedule.timezone}
+
+
+def _notify_data(notify: Notify) -> NotifyData:
+    header: dict[str, list[str]] = {}
+    for name, value in notify.headers:
+        header.setdefault(name, []).append(value)
+    return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)
+
+
+def _next_moments(schedule: Schedule, now: int) -> list[Moment]:
+    if isinstance(schedule, Once):
+        return [Moment(at=show_moment(schedule.at_ms), at_ms=schedule.at_ms)]
+    zone = read_zone(schedule.timezone)
+    moments = schedule.moments(now, END_MS, MOMENTS_SHOWN)
+    return [Moment(at=show_moment(moment, zone), at_ms=moment) for moment in moments]
