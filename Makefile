@@ -28,7 +28,7 @@ up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR
 
 test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
 	@sh .ci/system-packages
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not $(LEFT_OUT)"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not $(LEFT_OUT)"
 	@echo "left out: make e2e"
 
 e2e: .venv/.installed-dev ## run real processes end to end on MariaDB and Redis, and measure

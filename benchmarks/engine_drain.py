@@ -4,8 +4,8 @@
 
 Starts an nginx of its own (one worker, `return 204`) on a free loopback port and prints one JSON line:
 calls/s and CPU µs a call of the engine's thread for a burst due at one moment; rate and CPU µs of a bare
-CurlMulti loop (perform and select, no engine) in the same run; lateness and CPU at 1,000 calls/s spread at
-random. Every call has its own id header, as real ones do.
+CurlMulti loop (perform and select, no engine) and of a requests.Session in the same run; lateness and CPU at
+1,000 calls/s spread at random. Every call has its own id header, as real ones do.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Event
 
 import pycurl
+import requests
 
 from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 
@@ -187,6 +188,15 @@ def bare_handle(url: str) -> pycurl.Curl:
     return curl
 
 
+def with_requests(url: str, calls: int) -> dict[str, float]:
+    with requests.Session() as session:
+        session.trust_env = False
+        cpu = time.thread_time()
+        for _ in range(calls):
+            session.post(url, data=BODY, headers=dict(FIXED_HEADERS), timeout=10)
+        return {"cpu_us_per_call": round((time.thread_time() - cpu) / calls * 1e6, 1)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=100_000)
@@ -194,6 +204,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with nginx() as url:
         report = {
+            "requests": with_requests(url, 2_000),
             "bare": bare_loop(url, chosen.calls),
             "drain": drain(url, chosen.calls),
             "spread": spread(url, chosen.spread_calls, per_s=1_000),

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from celery import shared_task
-from celery.signals import worker_process_init, worker_shutdown, worker_shutting_down
+from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
@@ -82,6 +82,13 @@ def trigger(tag: str, token: str, credit: int) -> None:
 def callback(tag: str, members: list[list[str | int]]) -> None:
     """Fire a chunk."""
     wiring().executor.fire(Chunk.from_wire(tag, members))
+
+
+@worker_ready.connect
+def _warm_up(**_: Any) -> None:
+    """Open what the first chunk would wait for; what is away now is opened later."""
+    if "callback" in app.amqp.queues.consume_from:
+        wiring().executor.warm_up()
 
 
 @worker_process_init.connect

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
 
-# libcurl looks names up in 20 threads, and a look-up that hangs holds one for 10 s and more. So a host that was
-# not reached gets few places until it is; ten hanging names still hold up all look-ups (not kept connections).
-_PLACES_UNTIL_REACHED = 2
-_MOST_REACHED = 10_000  # names remembered; then learnt anew
+# libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
+# resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
+_PLACES_UNTIL_REACHED = 1
+_MOST_REACHED = 10_000  # hosts remembered; then learnt anew
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -45,7 +45,6 @@ class Lanes:
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
-        self._places_until_reached = min(_PLACES_UNTIL_REACHED, places_per_host)
         self._places_total = places_total
         self._reached: set[str] = set()
         self._lanes: dict[str, Lane] = {}
@@ -63,7 +62,7 @@ class Lanes:
         host = host_of(waiting.call.request.url)
         lane = self._lanes.get(host)
         if lane is None:
-            places = self._places_per_host if host in self._reached else self._places_until_reached
+            places = self._places_per_host if host in self._reached else _PLACES_UNTIL_REACHED
             lane = self._lanes[host] = Lane(host, places)
         lane.queue.append(waiting)
         self.waiting += 1
@@ -91,12 +90,12 @@ class Lanes:
         self._let_in_round(lane)
 
     def leave(self, lane: Lane, has_connected: bool) -> None:
-        """Free the place of a call that ended; a host it could not connect to gets few until it is reached."""
+        """Free the place of a call that ended; a host it could not connect to gets one until it is reached."""
         lane.running -= 1
         self.running -= 1
         if not has_connected:
             self._reached.discard(lane.host)
-            lane.places = self._places_until_reached
+            lane.places = _PLACES_UNTIL_REACHED
         self._let_in_round(lane)
         self._forget_if_idle(lane)
 

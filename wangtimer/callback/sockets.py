@@ -49,8 +49,8 @@ class Sockets:
                 is_woken = True
             elif events & _READABLE:
                 self._bury(fd)
-            else:  # answered before it was asked to wait for the answer
-                self._epoll.modify(fd, select.EPOLLIN)
+            else:
+                self._watch_idle(fd)
         return is_woken
 
     def take_dead(self, local_port: int) -> bool:
@@ -86,6 +86,11 @@ class Sockets:
             self._epoll.modify(fd, _TO_EPOLL[what])
         except FileNotFoundError:
             self._epoll.register(fd, _TO_EPOLL[what])
+
+    def _watch_idle(self, fd: int) -> None:
+        """Watch for closing only, what was watched for writing: its answer came before libcurl had to wait."""
+        with contextlib.suppress(OSError):  # closed by now
+            self._epoll.modify(fd, select.EPOLLIN)
 
     def _bury(self, fd: int) -> None:
         """Take a connection that shows life while idle off the watch, and remember its local port."""

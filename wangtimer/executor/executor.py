@@ -82,6 +82,13 @@ class Executor:
         self._rule = rule
         self._random = random
 
+    def warm_up(self) -> None:
+        """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
+        try:
+            self._clock.now_ms()
+        except StoreAway as error:
+            log.warning("redis_away_at_start", error=str(error))
+
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; returns when every member is settled, or `PATIENCE_S` after the last moment."""
         claim, taken = self._claim(chunk)

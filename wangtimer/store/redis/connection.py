@@ -173,8 +173,9 @@ def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> typ
     class NotingConnection(base):  # type: ignore[valid-type, misc]
         _opened_at: float | None = None
 
-        def on_connect(self, *arguments: Any, **named: Any) -> Any:
-            answer = super().on_connect(*arguments, **named)
+        # `connect` calls this one, not `on_connect`, which calls it too.
+        def on_connect_check_health(self, *arguments: Any, **named: Any) -> Any:
+            answer = super().on_connect_check_health(*arguments, **named)
             self._opened_at = reconnects.note(self._opened_at)
             return answer
 

@@ -1,0 +1,1 @@
+"""The HTTP API, on real stores and a clock moved by hand."""

@@ -1,0 +1,101 @@
+import pytest
+
+from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
+
+MINUTE, HOUR = 60_000, 3_600_000
+
+
+def status_of(world: World, timer_id: int) -> str:
+    return str(world.get(DEF, app="shop", id=timer_id).data["statusName"])
+
+
+def test_enabling_plans_the_near_part_and_twice_changes_nothing(world: World) -> None:
+    timer_id = world.made(cron="* * * * * *")
+    first = world.post(ENABLE, app="shop", id=timer_id)
+    planned = world.stored()
+    again = world.post(ENABLE, app="shop", id=timer_id)
+    assert planned[1] == 60
+    assert world.stored() == planned
+    assert again.json == first.json
+
+
+def test_only_what_is_due_at_once_goes_straight_to_an_executor(world: World) -> None:
+    world.enabled(cron="* * * * * *")
+    assert world.broker.moments == [world.clock.now + 1_000]
+
+
+@pytest.mark.parametrize("path", [DISABLE, UNABLE])
+def test_disabling_by_either_word_stands_until_enabled_again(world: World, path: str) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    disabled = world.post(path, app="shop", id=timer_id)
+    assert (disabled.data["status"], disabled.data["nextFireAt"]) == (1, None)
+    assert world.post(path, app="shop", id=timer_id).json == disabled.json
+    assert status_of(world, timer_id) == "disabled"
+    assert world.post(ENABLE, app="shop", id=timer_id).data["status"] == 2
+
+
+def test_redis_learns_of_every_change(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    known = world.wiring.definitions
+    assert known.get([timer_id])[timer_id].is_enabled
+    world.post(DISABLE, app="shop", id=timer_id)
+    assert not known.get([timer_id])[timer_id].is_enabled
+    world.delete(app="shop", id=timer_id)
+    assert known.get([timer_id])[timer_id].status == "deleted"
+
+
+@pytest.mark.parametrize("ahead", [1_000, HOUR, 2 * HOUR])
+def test_xtimer_fault_a_one_shot_inside_two_hours_could_not_be_enabled(world: World, ahead: int) -> None:
+    timer_id = world.made(delayMs=ahead)
+    enabled = world.post(ENABLE, app="shop", id=timer_id)
+    assert (enabled.status, enabled.data["status"]) == (200, 2)
+
+
+@pytest.mark.parametrize("late", [0, 1, 59_999, 60_000])
+def test_a_one_shot_up_to_a_minute_past_fires_at_once_when_enabled(world: World, late: int) -> None:
+    moment = world.clock.now + HOUR
+    timer_id = world.made(at=moment)
+    world.clock.now = moment + late
+    assert world.post(ENABLE, app="shop", id=timer_id).status == 200
+    assert world.broker.moments == [moment]
+
+
+def test_a_one_shot_longer_past_cannot_be_enabled_and_stays_as_it_is(world: World) -> None:
+    moment = world.clock.now + HOUR
+    timer_id = world.made(at=moment)
+    world.clock.now = moment + 60_001
+    refused = world.post(ENABLE, app="shop", id=timer_id)
+    assert (refused.status, refused.code, refused.json["field"]) == (409, 40902, "id")
+    assert "60 s" in refused.msg
+    assert status_of(world, timer_id) == "disabled"
+    assert world.stored() == (1, 0)
+    assert world.broker.chunks == []
+
+
+@pytest.mark.parametrize("app", ["other", "Shop", "shop2"])
+def test_xtimer_fault_app_was_not_checked_on_get_delete_enable(world: World, app: str) -> None:
+    timer_id = world.made(cron="* * * * *")
+    before = world.get(DEF, app="shop", id=timer_id).json
+    answers = [world.get(DEF, app=app, id=timer_id), world.get(RECORDS, app=app, id=timer_id)]
+    answers += [world.post(path, app=app, id=timer_id) for path in (ENABLE, DISABLE, UNABLE)]
+    answers.append(world.delete(app=app, id=timer_id))
+    assert {(answer.status, answer.code, answer.json["field"]) for answer in answers} == {(404, 40401, "id")}
+    assert world.get(DEF, app="shop", id=timer_id).json == before
+
+
+@pytest.mark.parametrize("unknown", [999_999, 2**63 - 1])
+def test_an_id_that_no_timer_has_is_not_found(world: World, unknown: int) -> None:
+    for path in (ENABLE, DISABLE, UNABLE):
+        assert world.post(path, app="shop", id=unknown).code == 40401
+    for path in (DEF, RECORDS):
+        assert world.get(path, app="shop", id=unknown).code == 40401
+    missing = world.delete(app="shop", id=unknown)
+    assert (missing.status, missing.code) == (404, 40401)
+    assert str(unknown) in missing.msg
+
+
+def test_a_deleted_timer_cannot_be_changed_and_is_listed_no_more(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    world.delete(app="shop", id=timer_id)
+    assert world.post(ENABLE, app="shop", id=timer_id).status == 404
+    assert world.get("/api/timer/v1/defs", app="shop").data == []

@@ -1,0 +1,154 @@
+"""The API over real stores; only the clock and the broker are fakes."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from wangtimer.api import create_app
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk
+from wangtimer.settings import Settings
+from wangtimer.store.sql.tables import firings, timers
+from wangtimer.wiring import Wiring
+
+URL = "http://target.example:8080/fire"
+DEF, DEFS, RECORDS = "/api/timer/v1/def", "/api/timer/v1/defs", "/api/task/v1/records"
+ENABLE, DISABLE, UNABLE = (f"/api/timer/v1/{verb}" for verb in ("enable", "disable", "unable"))
+
+
+@dataclass
+class HandClock:
+    """Stands still until it is moved; ms since 1970."""
+
+    now: int
+    is_away: bool = False
+
+    def now_ms(self) -> float:
+        if self.is_away:
+            raise StoreAway("Redis", "no clock")
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now / 1_000
+
+    def sleep(self, seconds: float) -> None:
+        self.now += int(seconds * 1_000)
+
+
+@dataclass
+class ChunkCollector:
+    """In the broker's place: keeps what would be sent to executors."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+
+    def send_chunk(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+
+    def ping(self) -> None:
+        """It is always there."""
+
+    @property
+    def moments(self) -> list[int]:
+        return [due.member.fire_at for chunk in self.chunks for due in chunk.members]
+
+
+@dataclass
+class Answered:
+    status: int
+    json: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def code(self) -> int:
+        return int(self.json["code"])
+
+    @property
+    def msg(self) -> str:
+        return str(self.json["msg"])
+
+    @property
+    def data(self) -> Any:
+        return self.json["data"]
+
+
+class World:
+    """`api.post(DEF, json={...})`; every answer is held against the OpenAPI document on its way."""
+
+    def __init__(self, database_url: str, store_url: str, now: int) -> None:
+        self.clock = HandClock(now)
+        self.broker = ChunkCollector()
+        settings = Settings(database_url=database_url, store_url=store_url, broker_url=store_url)
+        self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
+        vars(self.wiring).update(clock=self.clock, broker=self.broker)
+        self.app = create_app(self.wiring)
+        self.client: FlaskClient = self.app.test_client()
+
+    def close(self) -> None:
+        self.wiring.database.close()
+        self.wiring.redis.close()
+
+    def call(self, method: str, path: str, **options: Any) -> Answered:
+        response = self.client.open(path, method=method, **options)
+        assert response.mimetype == "application/json", response.get_data(as_text=True)
+        answered = Answered(response.status_code, json.loads(response.data), dict(response.headers))
+        self._check_documented(method, path, answered)
+        return answered
+
+    def post(self, path: str, **fields: Any) -> Answered:
+        return self._send("POST", path, fields)
+
+    def get(self, path: str, **parameters: Any) -> Answered:
+        return self.call("GET", path, query_string=parameters)
+
+    def delete(self, **fields: Any) -> Answered:
+        return self._send("DELETE", DEF, fields)
+
+    def create(self, **fields: Any) -> Answered:
+        return self.post(DEF, **definition(**fields))
+
+    def made(self, **fields: Any) -> int:
+        """Create a timer and return its id."""
+        answered = self.create(**fields)
+        assert (answered.status, answered.code) == (200, 0), answered.json
+        return int(answered.json["id"])
+
+    def enabled(self, **fields: Any) -> int:
+        """Create and enable a timer; return its id."""
+        timer_id = self.made(**fields)
+        assert self.post(ENABLE, app=fields.get("app", "shop"), id=timer_id).code == 0
+        return timer_id
+
+    def stored(self) -> tuple[int, int]:
+        """Return how many timers and firings SQL holds."""
+        counts = [select(func.count()).select_from(table) for table in (timers, firings)]
+        found = self.wiring.database.read(lambda sql: [sql.execute(count).scalar_one() for count in counts])
+        return found[0], found[1]
+
+    def _send(self, method: str, path: str, fields: dict[str, Any]) -> Answered:
+        body = json.dumps(fields, ensure_ascii=False).encode()
+        return self.call(method, path, data=body, content_type="application/json")
+
+    def _check_documented(self, method: str, path: str, answered: Answered) -> None:
+        document = self.app.api_doc
+        operation = document["paths"].get(path.partition("?")[0], {}).get(method.lower())
+        if operation is None:
+            return
+        assert str(answered.status) in operation["responses"], f"{answered.status} is not documented"
+        schema = operation["responses"][str(answered.status)]["content"]["application/json"]["schema"]
+        jsonschema.validate(answered.json, {**schema, "components": document["components"]})
+        properties = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
+        assert answered.json.keys() <= properties.keys()
+
+
+def definition(**fields: Any) -> dict[str, Any]:
+    """Return a create's JSON: every second unless another schedule is given; `without` leaves a field out."""
+    without = fields.pop("without", None)
+    wanted: dict[str, Any] = {"app": "shop", "name": "expire", "notifyHTTPParam": {"url": URL}} | fields
+    if not wanted.keys() & {"cron", "at", "delayMs"}:
+        wanted["cron"] = "* * * * * *"
+    wanted.pop(without, None)
+    return wanted
