@@ -29,7 +29,9 @@ def test_a_new_timer_is_disabled_and_plans_nothing(world: World) -> None:
 def test_what_was_created_is_read_back_with_xtimer_s_names(world: World) -> None:
     header = {"Content-Type": "text/plain", "X-Tag": ["a", "b"]}
     notify = {"url": URL + "?a=%20b#c", "method": "PUT", "header": header, "body": "grüße\u0000 \U0001f600\n"}
-    timer_id = world.made(app="läden", name="jede Minute \U0001f600", cron="*/5  9-17 * * 1-5", notifyHTTPParam=notify)
+    timer_id = world.made(
+        app="läden", name="jede Minute \U0001f600", cron="*/5  9-17 * * 1-5", notifyHTTPParam=notify
+    )
     read = world.get(DEF, app="läden", id=timer_id)
     now = show_moment(world.clock.now)
     assert read.json == {

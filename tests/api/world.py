@@ -21,7 +21,7 @@ ENABLE, DISABLE, UNABLE = (f"/api/timer/v1/{verb}" for verb in ("enable", "disab
 
 
 @dataclass
-class HandClock:
+class StillClock:
     """Stands still until it is moved; ms since 1970."""
 
     now: int
@@ -79,7 +79,7 @@ class World:
     """`api.post(DEF, json={...})`; every answer is held against the OpenAPI document on its way."""
 
     def __init__(self, database_url: str, store_url: str, now: int) -> None:
-        self.clock = HandClock(now)
+        self.clock = StillClock(now)
         self.broker = ChunkCollector()
         settings = Settings(database_url=database_url, store_url=store_url, broker_url=store_url)
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]

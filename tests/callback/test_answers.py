@@ -55,6 +55,13 @@ def test_an_answer_that_is_not_text_is_still_shown(engine, new_target, outcomes)
     assert the_reply(engine, target, outcomes).output == "\ufffd\ufffdok"
 
 
+def test_an_error_that_quotes_odd_bytes_is_still_text(engine, new_target, outcomes) -> None:
+    target = new_target(answer_with(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: \xff\xfezz\r\n\r\n"))
+    reply = the_reply(engine, target, outcomes)
+    assert "\ufffd\ufffd" in reply.error
+    assert reply.error.encode()
+
+
 def test_a_huge_answer_is_broken_off_and_counts_as_the_answer(engine, new_target, outcomes) -> None:
     is_broken_off = Event()
 

@@ -46,7 +46,7 @@ def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
     joined(lanes, *"aaaaaaa")
     lane, _ = lanes.take()
     lanes.open_wide(lane)
-    lanes.leave(lane, has_connected=False)
+    lanes.leave(lane, is_unreachable=True)
     lanes.take()
     assert not lanes.can_send
 
@@ -56,7 +56,7 @@ def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
     joined(lanes, "a")
     lane, _ = lanes.take()
     lanes.open_wide(lane)
-    lanes.leave(lane, has_connected=True)
+    lanes.leave(lane, is_unreachable=False)
     joined(lanes, *"aaaa")
     for _ in range(4):
         lanes.take()
@@ -70,7 +70,7 @@ def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> Non
         lane, waiting = lanes.take()
         order.append(waiting.since)
         assert not lanes.can_send
-        lanes.leave(lane, has_connected=True)
+        lanes.leave(lane, is_unreachable=False)
     assert order == [0, 1, 2]
 
 
@@ -80,7 +80,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     lane, _ = lanes.take()
     assert [waiting.since for waiting in lanes.give_up(since=2)] == [1, 2]
     assert not lanes.can_send
-    lanes.leave(lane, has_connected=True)
+    lanes.leave(lane, is_unreachable=False)
     assert taken(lanes) == ["a"]
     assert (lanes.running, lanes.waiting) == (1, 0)
 
@@ -89,7 +89,7 @@ def test_idle_hosts_are_forgotten() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "b")
     lane, _ = lanes.take()
-    lanes.leave(lane, has_connected=True)
+    lanes.leave(lane, is_unreachable=False)
     lanes.clear()
     assert not lanes._lanes
 

@@ -1,11 +1,9 @@
 """A whole deployment as operators run it: the Procfile's commands on a MariaDB, two Redis servers and a target."""
 
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,30 +13,15 @@ import requests
 from celery import Celery
 
 from tests.servers.mariadb import MariaDBServer
+from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
-from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.embedded import free_port
 from wangtimer.stack.procfile import Command, read_commands
-from wangtimer.stack.service import SERVERS_RANK, Service
-from wangtimer.stack.supervisor import StopRequest, Supervisor, wait_for
+from wangtimer.stack.service import Service
+from wangtimer.stack.supervisor import StopRequest, Supervisor
 
 SCHEMA = Path(__file__).parents[2] / "schema.sql"
 PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call at the target; moments in ms by the target's own clock."""
-
-    timer_id: int
-    fire_at: int
-    attempt: int
-    arrived_at: float
-
-    @property
-    def lateness_ms(self) -> float:
-        """Arrival less scheduled moment."""
-        return self.arrived_at - self.fire_at
 
 
 class Deployment:
@@ -60,12 +43,12 @@ class Deployment:
         self.broker = self._stack.enter_context(
             RedisServer(redis_program(), _made(self._directory / "broker"))
         )
+        self.target = self._stack.enter_context(NginxTarget(_made(self._directory / "target")))
         self._stack.callback(self.supervisor.stop)
         self.database_url = self.sql.create_database("wangtimer")
         self._load_schema()
         port = free_port()
         self.api_url = f"http://127.0.0.1:{port}"
-        self.target_url = self._start_target()
         service = Service(self.supervisor, _made(self._directory / "service"), self.environment(port))
         service.start(self._commands())
         service.await_ready(self.api_url, StopRequest())
@@ -95,24 +78,11 @@ class Deployment:
 
     def make_timer(self, name: str, **schedule: Any) -> int:
         """Create and enable a timer that calls the target; return its id."""
-        notify = {"url": self.target_url, "method": "POST", "body": json.dumps({"name": name})}
+        notify = {"url": self.target.url, "method": "POST", "body": json.dumps({"name": name})}
         created = self.post("/api/timer/v1/def", app="e2e", name=name, notifyHTTPParam=notify, **schedule)
         timer_id = int(created["id"])
         self.post("/api/timer/v1/enable", app="e2e", id=timer_id)
         return timer_id
-
-    def calls(self) -> Iterator[Call]:
-        """Yield every call the target has received."""
-        with self._arrivals.open() as lines:
-            for line in lines:
-                request = json.loads(line)
-                headers = request["headers"]
-                yield Call(
-                    int(headers["x-wangtimer-timer"]),
-                    int(headers["x-wangtimer-fire-at"]),
-                    int(headers["x-wangtimer-attempt"]),
-                    request["arrivedAt"],
-                )
 
     def tend_for(self, seconds: float) -> None:
         """Let it run."""
@@ -138,28 +108,6 @@ class Deployment:
             if statement.strip():
                 connection.cursor().execute(statement)
         connection.close()
-
-    def _start_target(self) -> str:
-        directory = _made(self._directory / "target")
-        self._arrivals = directory / "arrivals.jsonl"
-        spec = ChildSpec(
-            name="target",
-            argv=(
-                sys.executable,
-                "-m",
-                "wangtimer.stack.receiver",
-                "--port",
-                "0",
-                "--out",
-                str(self._arrivals),
-            ),
-            log=directory / "port",
-            working_directory=directory,
-            environment=inherited_environment(),
-        )
-        self.supervisor.start(spec, SERVERS_RANK)
-        assert wait_for(lambda: spec.log.exists() and spec.log.read_text().endswith("\n"), 10)
-        return f"http://127.0.0.1:{spec.log.read_text().strip()}/callback"
 
 
 def _made(directory: Path) -> Path:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from cronsim import CronSim
 
-from tests.e2e.deployment import Call, Deployment
+from tests.e2e.deployment import Deployment
+from tests.servers.nginx import ArrivedCall
 
 CRON_TIMERS, ONE_SHOTS = 200, 500
 WINDOW_MS = 30_000
@@ -48,7 +49,7 @@ def test_every_firing_comes_once_and_on_time(tmp_path: Path, copies: dict[str, i
         expected = _make_timers(deployment, start)
         assert time.time() * 1_000 < start, "making the timers took longer than planned"
         deployment.tend_for((start + WINDOW_MS) / 1_000 - time.time() + 2)
-        verdict = _judge(expected, deployment.calls(), start)
+        verdict = _judge(expected, deployment.target.calls(), start)
         print(json.dumps(asdict(verdict)), flush=True)
         _assert_all_took_part(deployment, copies)
     assert (verdict.early, verdict.lost, verdict.duplicates) == (0, 0, 0)
@@ -82,7 +83,7 @@ def _each_second(start: int) -> list[int]:
     return wanted
 
 
-def _judge(expected: set[tuple[int, int]], calls: Iterable[Call], start: int) -> Verdict:
+def _judge(expected: set[tuple[int, int]], calls: Iterable[ArrivedCall], start: int) -> Verdict:
     everything = list(calls)
     window = [call for call in everything if start <= call.fire_at < start + WINDOW_MS]
     times = Counter((call.timer_id, call.fire_at) for call in everything)

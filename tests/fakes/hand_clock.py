@@ -10,7 +10,7 @@ class HandClock:
     """`sleep` moves it, so that an hour of waiting takes no time; both its times move together."""
 
     def __init__(self, now_ms: float = START_MS) -> None:
-        self._now_ms = float(now_ms)
+        self._started_at_ms = self._now_ms = float(now_ms)
         self._lock = Lock()
 
     def now_ms(self) -> float:
@@ -18,8 +18,8 @@ class HandClock:
         return self._now_ms
 
     def monotonic(self) -> float:
-        """Return seconds of the stop-watch, 0 at `START_MS`."""
-        return (self._now_ms - START_MS) / 1_000
+        """Return seconds of the stop-watch, 0 at the start."""
+        return (self._now_ms - self._started_at_ms) / 1_000
 
     def sleep(self, seconds: float) -> None:
         """Move on by `seconds`."""

@@ -13,6 +13,8 @@ from wangtimer.api.answers import Answer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, refusal_of, shown
 
+MOST_BODY_BYTES = 65_536
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -68,7 +70,10 @@ def _read_body() -> dict[str, Any]:
             f"the content type is {shown(request.content_type or '')}",
             "send JSON in UTF-8 with Content-Type: application/json",
         )
-    return read_object(request.get_data(cache=False))
+    raw = request.get_data(cache=False)
+    if len(raw) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "the body is over 64 KiB", "shorten it")
+    return read_object(raw)
 
 
 def read_object(raw: bytes) -> dict[str, Any]:

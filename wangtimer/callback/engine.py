@@ -160,7 +160,7 @@ class DeliveryEngine:
             transfer.load(waiting.call, lane, waiting.since + self._timeout_s)
             self._multi.add_handle(transfer.curl)
         except (pycurl.error, ValueError) as error:  # the handle, half loaded, is let go
-            self._lanes.leave(lane, has_connected=False)
+            self._lanes.leave(lane, is_unreachable=False)
             _tell(waiting.call.on_reply, waiting.call, transfer.unsent_reply(f"not sent: {error}"))
             return
         self._running[transfer.curl] = transfer
@@ -186,10 +186,14 @@ class DeliveryEngine:
         if transfer.met_dead_connection:
             transfer.reload()
             self._multi.add_handle(curl)
-            return
-        del self._running[curl]
+        else:
+            self._end(transfer, code, message)
+
+    def _end(self, transfer: Transfer, code: int, message: str) -> None:
+        """Free what the call held, and tell its owner; libcurl has let go of the handle."""
         call = transfer.call
-        self._lanes.leave(transfer.lane, transfer.has_connected)
+        del self._running[transfer.curl]
+        self._lanes.leave(transfer.lane, is_unreachable=not transfer.has_connected)
         if transfer.is_held_back:
             _tell(call.on_held_back, call)
         else:
@@ -258,8 +262,9 @@ class DeliveryEngine:
     def _close(self) -> None:
         self._take_in()
         self._drop_unsent()
-        for curl in list(self._running):
-            self._finish(curl, pycurl.E_OPERATION_TIMEDOUT, _CUT_BY_STOP)
+        for curl, transfer in list(self._running.items()):
+            self._multi.remove_handle(curl)
+            self._end(transfer, pycurl.E_OPERATION_TIMEDOUT, _CUT_BY_STOP)
         self._multi.close()
         self._sockets.close()
         for transfer in self._spare:

@@ -89,11 +89,11 @@ class Lanes:
         lane.places = self._places_per_host
         self._let_in_round(lane)
 
-    def leave(self, lane: Lane, has_connected: bool) -> None:
-        """Free the place of a call that ended; a host it could not connect to gets one until it is reached."""
+    def leave(self, lane: Lane, *, is_unreachable: bool) -> None:
+        """Free the place of a call that ended; an unreachable host gets one place until it is reached."""
         lane.running -= 1
         self.running -= 1
-        if not has_connected:
+        if is_unreachable:
             self._reached.discard(lane.host)
             lane.places = _PLACES_UNTIL_REACHED
         self._let_in_round(lane)

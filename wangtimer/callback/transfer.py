@@ -114,7 +114,9 @@ class Transfer:
             return ""
         if code == pycurl.E_ABORTED_BY_CALLBACK and self._was_sent:
             return _SENT_ONCE
-        return message or self.curl.errstr() or f"libcurl error {code}"
+        said = message or self.curl.errstr() or f"libcurl error {code}"
+        # It may quote bytes of the target's, which pycurl gives as surrogates no store can take.
+        return said.encode(errors="surrogateescape").decode(errors="replace")
 
     def _before_send(self, _ip: str, _local_ip: str, _port: int, local_port: int) -> int:
         """Let libcurl write the request, or not; libcurl calls this with the connection open.

@@ -120,6 +120,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         "WANGTIMER_STORE_URL": directory.store_url,
         "WANGTIMER_BROKER_URL": directory.broker_url,
         "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
+        "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }
     commands = read_commands()
     service = Service(stack.supervisor, directory.path, environment)

@@ -20,18 +20,29 @@ class Outbox:
     def park(self, outcomes: Sequence[Outcome]) -> None:
         """Keep outcomes until `forget`."""
         texts = {str(outcome.member): orjson.dumps(outcome.to_wire()).decode() for outcome in outcomes}
-        self._connection.command(lambda client: client.hset(self._key, mapping=texts))
+        if texts:
+            self._connection.command(lambda client: client.hset(self._key, mapping=texts))
 
     def holds(self, members: Sequence[Member]) -> set[Member]:
         """Return which of these members have a parked outcome."""
+        if not members:
+            return set()
         fields = [str(member) for member in members]
         found = self._connection.command(lambda client: client.hmget(self._key, fields))
         return {member for member, text in zip(members, found, strict=True) if text is not None}
 
     def page(self, limit: int) -> dict[str, str]:
-        """Return up to about `limit` parked outcomes, as their raw texts by member."""
-        _, found = self._connection.command(lambda client: client.hscan(self._key, 0, count=limit))
-        return dict(found)
+        """Return about `limit` parked outcomes, all where there are fewer, as their raw texts by member.
+
+        One scan step may find nothing in a hash that was long: an empty page must mean an empty outbox.
+        """
+        found: dict[str, str] = {}
+        cursor = 0
+        while True:
+            cursor, part = self._scan(cursor, limit)
+            found |= part
+            if not cursor or len(found) >= limit:
+                return found
 
     def read(self, texts: dict[str, str]) -> list[Outcome]:
         """Return the outcomes of a page."""
@@ -41,3 +52,6 @@ class Outbox:
         """Drop a page that is written to SQL, save what was parked anew meanwhile."""
         flat = [part for pair in texts.items() for part in pair]
         self._connection.run("forget_parked", [self._key], flat)
+
+    def _scan(self, cursor: int, limit: int) -> tuple[int, dict[str, str]]:
+        return self._connection.command(lambda client: client.hscan(self._key, cursor, count=limit))

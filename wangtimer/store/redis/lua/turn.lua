@@ -22,6 +22,8 @@ local function take_back(held)
     redis.call('ZADD', due, attempt == '1' and fire_at or now, member)
     redis.call('SADD', suspect, member)
   end
+  redis.call('EXPIREAT', due, ARGV[8])
+  redis.call('EXPIREAT', suspect, ARGV[8])
 end
 if ARGV[7] ~= '1' then
   take_back(armed)
@@ -46,7 +48,6 @@ if #taken > 0 then
   end
   if #batch > 0 then redis.call('ZADD', armed, unpack(batch)) end
   redis.call('EXPIREAT', armed, ARGV[8])
-  redis.call('EXPIREAT', suspect, ARGV[8])
 end
 
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')

@@ -1,0 +1,89 @@
+"""The API as it is deployed: gunicorn with its settings file, told all else by the environment."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.api.world import definition
+from tests.servers.server_process import free_port
+from wangtimer.stack.child import dying_with
+
+pytestmark = pytest.mark.processes
+START_SECONDS = 30.0
+COMMAND = (
+    sys.executable,
+    "-m",
+    "gunicorn",
+    "--config",
+    "python:wangtimer.api.gunicorn",
+    "wangtimer.api:create_app()",
+)
+
+
+def environment(home: Path, **settings: str) -> dict[str, str]:
+    named = {f"WANGTIMER_{name.upper()}": value for name, value in settings.items()}
+    inherited = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    return inherited | named | {"HOME": str(home)}
+
+
+@pytest.fixture
+def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
+    port = free_port()
+    settings = {"database_url": database_url, "store_url": redis_url, "broker_url": redis_url}
+    process = subprocess.Popen(
+        COMMAND,
+        env=environment(tmp_path, http_bind=f"127.0.0.1:{port}", http_threads="4", **settings),
+        preexec_fn=dying_with(os.getpid()),
+    )
+    url = f"http://127.0.0.1:{port}"
+    _wait_until_it_listens(url, process)
+    yield url
+    process.terminate()
+    assert process.wait(20) == 0
+
+
+def _wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            requests.get(f"{url}/healthz", timeout=5)
+            return
+        except requests.ConnectionError:
+            time.sleep(0.05)
+    raise AssertionError("gunicorn did not start")
+
+
+def test_it_serves_on_every_store_and_leaves_nothing_in_the_home_directory(api: str, tmp_path: Path) -> None:
+    ready = requests.get(f"{api}/readyz", timeout=10).json()
+    assert ready["data"]["store"]["ok"]
+    assert ready["data"]["sql"]["ok"]
+    assert not (tmp_path / ".gunicorn").exists()
+
+
+def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
+    def chunks() -> Iterator[bytes]:
+        yield json.dumps(definition()).encode()
+        for _ in range(70):
+            yield b" " * 1_024
+
+    header = {"Content-Type": "application/json"}
+    with requests.Session() as session:
+        refused = session.post(f"{api}/api/timer/v1/def", data=chunks(), headers=header, timeout=10)
+        assert (refused.status_code, refused.json()["code"]) == (413, 41301)
+        assert session.get(f"{api}/api/timer/v1/defs?app=shop", timeout=5).json()["code"] in (0, 50301)
+
+
+def test_wrong_settings_stop_the_start_with_one_line(tmp_path: Path) -> None:
+    started = subprocess.run(
+        COMMAND, env=environment(tmp_path, http_workers="none"), capture_output=True, text=True, timeout=30
+    )
+    assert started.returncode != 0
+    assert "WANGTIMER_HTTP_WORKERS='none'" in started.stderr
+    assert "Traceback" not in started.stderr

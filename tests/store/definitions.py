@@ -1,0 +1,23 @@
+"""Definitions as tests write them."""
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.timer import Definition, Notify, TimerStatus
+
+NOTIFY = Notify(
+    "https://shop.example/早?a=1&b=ü",
+    "PUT",
+    (("X-A", "1"), ("X-A", "2"), ("content-type", "text/plain")),
+    '{"say": "喂 🙂", "quote": "\'\\""}',
+)
+EVERY_MINUTE = Cron("* * * * *", "Asia/Shanghai")
+ONCE = Once(1_800_000_000_123)
+
+
+def definition(
+    timer_id: int = 1,
+    version: int = 1,
+    status: TimerStatus = TimerStatus.ENABLED,
+    schedule: Schedule = EVERY_MINUTE,
+) -> Definition:
+    return Definition(timer_id, "shop", version, status, schedule, NOTIFY, edited_at=7)

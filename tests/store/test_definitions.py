@@ -1,0 +1,84 @@
+"""Definitions in Redis: only a newer version counts, and what is used lives on."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.store.definitions import EVERY_MINUTE, ONCE, definition
+from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
+from wangtimer.core.schedule import Schedule
+from wangtimer.core.timer import Notify, TimerStatus
+
+
+@pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE])
+@pytest.mark.parametrize("status", TimerStatus)
+def test_a_definition_is_read_as_it_was_written(
+    hot: HotWorld, schedule: Schedule, status: TimerStatus
+) -> None:
+    written = definition(schedule=schedule, status=status)
+    hot.definitions.put([written])
+    assert hot.definitions.get([1]) == {1: written}
+
+
+def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: HotWorld) -> None:
+    written = replace(definition(), notify=Notify("http://a"), edited_at=0)
+    hot.definitions.put([written])
+    assert hot.definitions.get([1]) == {1: written}
+
+
+def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:
+    hot.definitions.put([definition(2)])
+    assert hot.definitions.get([1, 2, 3]) == {2: definition(2)}
+    assert hot.definitions.get([]) == {}
+
+
+def test_a_newer_version_replaces_an_older_one(hot: HotWorld) -> None:
+    hot.definitions.put([definition(version=9)])
+    hot.definitions.put([definition(version=10, status=TimerStatus.DISABLED)])
+    assert hot.definitions.get([1])[1].version == 10
+
+
+def test_an_older_version_never_replaces_a_newer_one(hot: HotWorld) -> None:
+    hot.definitions.put([definition(version=10)])
+    hot.definitions.put([definition(version=9, status=TimerStatus.DISABLED)])
+    assert hot.definitions.get([1]) == {1: definition(version=10)}
+
+
+def test_the_first_of_two_with_one_version_stays(hot: HotWorld) -> None:
+    hot.definitions.put([definition()])
+    hot.definitions.put([definition(status=TimerStatus.DISABLED)])
+    assert hot.definitions.get([1]) == {1: definition()}
+
+
+def test_a_change_made_by_another_process_is_seen_at_once(hot: HotWorld) -> None:
+    hot.definitions.put([definition()])
+    hot.definitions.get([1])
+    changed = definition(version=2, status=TimerStatus.DISABLED)
+    hot.definitions_elsewhere.put([changed])
+    assert hot.definitions.get([1]) == {1: changed}
+
+
+def test_memory_does_not_outlive_what_redis_lost(hot: HotWorld) -> None:
+    hot.definitions.put([definition(version=2)])
+    hot.definitions.get([1])
+    hot.lose_all()
+    assert hot.definitions.get([1]) == {}
+    hot.definitions.put([definition(version=1)])
+    assert hot.definitions.get([1]) == {1: definition(version=1)}
+
+
+def test_many_definitions_are_written_together(hot: HotWorld) -> None:
+    hot.definitions.put(definition(timer_id) for timer_id in range(1, 2_502))
+    assert len(hot.definitions.get(range(1, 2_502))) == 2_501
+    hot.definitions.put([])
+
+
+def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
+    hot.definitions.put([definition(version=2)])
+    for version in (3, 1):
+        hot.age_definitions(DEFINITIONS_LIVE_S - 60)
+        assert hot.definition_lives_s(1) <= 60
+        hot.definitions.put([definition(version=version)])
+        assert hot.definition_lives_s(1) > DEFINITIONS_LIVE_S - 60
+    hot.age_definitions(DEFINITIONS_LIVE_S)
+    assert hot.definitions.get([1]) == {}

@@ -1,0 +1,160 @@
+"""The one way into Redis: slice first, agenda second, each again on an error."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices
+from tests.store.members import due_at, row_at
+from tests.store.worlds import LEASES, HotWorld
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk, Firing
+from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.store.hot import TRIES, HotStore
+
+LEAD = LEASES.lead_ms
+
+
+@pytest.fixture
+def way_in(hot: HotWorld) -> HotStore:
+    return HotStore(hot.slices, hot.agenda, hot.clock, LEAD)
+
+
+def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
+    return hot.agenda.needs_until(moment, limit=100, past=0, past_limit=0).slices
+
+
+def test_an_added_firing_stands_in_its_slice_and_on_the_agenda(hot: HotWorld, way_in: HotStore) -> None:
+    moment = int(hot.clock.now_ms()) + 30_000
+    way_in.add([row_at(moment + 1, 2), row_at(moment, 1), row_at(moment + MINUTE_MS, 1, bucket=3)])
+    first, second = Slice.at(moment, 0), Slice.at(moment + MINUTE_MS, 3)
+    assert hot.slices.next_need(first) == moment - LEAD
+    assert hot.slices.next_need(second) == moment + MINUTE_MS - LEAD
+    assert needs_by(hot, moment - LEAD - 1) == ()
+    assert needs_by(hot, moment - LEAD) == (first,)
+    assert needs_by(hot, moment + MINUTE_MS - LEAD) == (first, second)
+
+
+def test_a_retry_stands_in_the_slice_of_its_next_moment(hot: HotWorld, way_in: HotStore) -> None:
+    moment = int(hot.clock.now_ms()) + 5_000
+    retry = replace(row_at(moment, bucket=2), due_at=moment + 2 * MINUTE_MS, attempt=3)
+    way_in.add([retry])
+    place = Slice.at(moment + 2 * MINUTE_MS, 2)
+    assert needs_by(hot, moment + 2 * MINUTE_MS) == (place,)
+    assert hot.slices.next_need(place) == retry.due_at - LEAD
+
+
+def test_adding_no_firings_does_nothing(hot: HotWorld, way_in: HotStore) -> None:
+    way_in.add([])
+    assert way_in.arm_now([]) == []
+    assert needs_by(hot, int(hot.clock.now_ms()) + MINUTE_MS) == ()
+
+
+def test_a_firing_added_while_its_slice_is_closing_is_found(hot: HotWorld, way_in: HotStore) -> None:
+    moment = int(hot.clock.now_ms()) + 30_000
+    here = Slice.at(moment, 0)
+    hot.agenda.add([(here, moment)])
+    hot.agenda.begin_closing(here, "t", moment + 10_000)
+    seen = hot.slices.next_need(here)
+    way_in.add([row_at(moment)])
+    hot.agenda.finish_closing(here, "t", seen)
+    assert needs_by(hot, moment - LEAD) == (here,)
+
+
+def test_a_repair_of_what_stands_in_its_slice_only_asserts_the_agenda(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    moment = int(hot.clock.now_ms()) + 30_000
+    here = Slice.at(moment, 0)
+    hot.slices.add({here: [due_at(moment)]}, is_repair=False)
+    way_in.add([row_at(moment)], is_repair=True)
+    assert needs_by(hot, moment - LEAD) == (here,)
+    assert hot.slices.next_need(here) == moment - LEAD
+
+
+def test_a_repaired_firing_that_is_overdue_waits_for_a_living_holder(hot: HotWorld, way_in: HotStore) -> None:
+    moment = int(hot.clock.now_ms()) - 5_000
+    way_in.add([row_at(moment)], is_repair=True)
+    assert hot.slices.next_need(Slice.at(moment, 0)) == moment + LEASES.running_ms - LEAD
+
+
+def test_firings_that_cannot_wait_are_armed_and_their_slice_needs_a_trigger_now(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    now = int(hot.clock.now_ms())
+    firings = [row_at(now + 200, 1), row_at(now + 300, 2), row_at(now + 300, 3, bucket=1)]
+    assert way_in.arm_now(firings) == [
+        Chunk(Slice.at(now, 0), (due_at(now + 200, 1), due_at(now + 300, 2))),
+        Chunk(Slice.at(now, 1), (due_at(now + 300, 3),)),
+    ]
+    assert needs_by(hot, now) == (Slice.at(now, 0), Slice.at(now, 1))
+
+
+def test_a_firing_that_stands_in_its_slice_is_not_armed_and_sent_twice(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    firings = [row_at(int(hot.clock.now_ms()) + 200)]
+    assert len(way_in.arm_now(firings)) == 1
+    assert way_in.arm_now(firings) == []
+
+
+# errors: on a server that is away, and back after a few pauses
+
+
+class HealingClock(HandClock):
+    """Each pause heals the server a little: at the last one it is back."""
+
+    server: MemoryServer
+    pauses_to_heal = 1
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self.pauses_to_heal -= 1
+        if self.pauses_to_heal == 0:
+            self.server.away = self.server.loses_answers = False
+
+
+class Ill:
+    """A hot store whose server heals after some pauses."""
+
+    def __init__(self, pauses_to_heal: int) -> None:
+        self.clock = HealingClock()
+        self.server = self.clock.server = MemoryServer("Redis", self.clock)
+        self.clock.pauses_to_heal = pauses_to_heal
+        self.slices = MemorySlices(self.server, self.clock, LEASES)
+        self.agenda = MemoryAgenda(self.server)
+        self.hot = HotStore(self.slices, self.agenda, self.clock, LEAD)
+        self.firing = row_at(int(self.clock.now_ms()) + 30_000)
+
+    def is_added(self, firing: Firing) -> bool:
+        on_agenda = self.agenda.needs_until(firing.due_at, 9, 0, 0).slices == (firing.slice,)
+        return on_agenda and self.slices.next_need(firing.slice) == firing.due_at - LEAD
+
+
+def test_an_add_is_patient_with_a_redis_that_comes_back() -> None:
+    ill = Ill(pauses_to_heal=TRIES - 1)
+    ill.server.away = True
+    ill.hot.add([ill.firing])
+    assert ill.is_added(ill.firing)
+
+
+def test_an_add_whose_answer_was_lost_is_repeated_harmlessly() -> None:
+    ill = Ill(pauses_to_heal=1)
+    ill.server.loses_answers = True
+    ill.hot.add([ill.firing])
+    assert ill.is_added(ill.firing)
+
+
+def test_an_add_to_a_redis_that_stays_away_says_so() -> None:
+    ill = Ill(pauses_to_heal=TRIES)
+    ill.server.away = True
+    with pytest.raises(StoreAway):
+        ill.hot.add([ill.firing])
+
+
+def test_no_slice_is_put_on_the_agenda_before_its_members_stand_in_it() -> None:
+    ill = Ill(pauses_to_heal=TRIES)
+    ill.slices.add = lambda *_: (_ for _ in ()).throw(StoreAway("Redis", "the slice's shard is away"))
+    with pytest.raises(StoreAway):
+        ill.hot.add([ill.firing])
+    assert ill.agenda.needs_until(ill.firing.due_at, 9, 0, 0).slices == ()

@@ -1,0 +1,318 @@
+"""Connections to a Redis that forgets scripts, drops connections, freezes, refuses writes, or is a cluster."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.crc import key_slot
+from redis.exceptions import ResponseError
+
+from tests.servers.redis_server import RedisServer, redis_program
+from tests.store.definitions import definition
+from tests.store.members import due_at, outcome_of
+from tests.store.worlds import redis_hot
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
+from wangtimer.store.redis.keys import Keys
+
+HERE, THERE = Slice(29_920_000, 0), Slice(29_920_001, 12)
+NONE_YET = {(HERE, "c"): [due_at(0).member]}
+
+
+@pytest.fixture
+def raw(store_url: str) -> Iterator[Redis]:
+    """The test's own client."""
+    with closing(Redis.from_url(store_url)) as client:
+        yield client
+
+
+@pytest.fixture
+def connection(store_url: str) -> Iterator[RedisConnection]:
+    with closing(RedisConnection(store_url)) as connection:
+        yield connection
+
+
+def look(connection: RedisConnection) -> list[str]:
+    """Run one script, on an empty slice."""
+    return connection.run("look", Keys("wt").of_slice(HERE, "due", "armed", "running"), [])
+
+
+# scripts
+
+
+def test_scripts_a_server_never_saw_are_run(connection: RedisConnection) -> None:
+    assert look(connection) == ["", "", ""]
+
+
+def test_scripts_a_server_has_lost_are_run(connection: RedisConnection, raw: Redis) -> None:
+    look(connection)
+    raw.script_flush()
+    assert look(connection) == ["", "", ""]
+
+
+def test_several_scripts_a_server_has_lost_are_all_run(connection: RedisConnection, raw: Redis) -> None:
+    keys = Keys("wt").of_slice(HERE, "due", "armed", "running")
+    lock = Keys("wt").of_slice(HERE, "lock")
+    calls = [ScriptCall(script("look"), keys, []), ScriptCall(script("unlock"), lock, ["t"])]
+    look(connection)
+    for _ in range(2):
+        raw.script_flush()
+        assert connection.run_all(calls, lambda pipe: pipe.get("x")) == [["", "", ""], 0, None]
+
+
+def test_an_error_of_one_script_of_several_is_raised(connection: RedisConnection, raw: Redis) -> None:
+    (due,) = Keys("wt").of_slice(HERE, "due")
+    raw.set(due, "no sorted set")
+    keys = Keys("wt").of_slice(HERE, "due", "armed", "running")
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        connection.run_all([ScriptCall(script("look"), keys, [])])
+
+
+def test_every_script_names_its_keys_and_arguments() -> None:
+    for file in resources.files("wangtimer.store.redis").joinpath("lua").iterdir():
+        head = file.read_text().split("\n\n")[0]
+        assert head.startswith("-- ")
+        assert "KEYS[1]" in head, file.name
+
+
+# connections
+
+
+def kill_connections(raw: Redis) -> None:
+    """Close every connection but the test's own."""
+    raw.client_kill_filter(_type="normal", skipme=True)
+
+
+def test_a_connection_the_server_closed_is_opened_again(connection: RedisConnection, raw: Redis) -> None:
+    look(connection)
+    kill_connections(raw)
+    assert look(connection) == ["", "", ""]
+
+
+class StopWatch:
+    """Counts its readings: each is a second later."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1
+        return self.seconds
+
+
+def test_no_reconnect_is_known_before_the_first_connect() -> None:
+    assert Reconnects(StopWatch()).seconds_since == 0.0
+
+
+def test_the_first_connect_is_noted(connection: RedisConnection) -> None:
+    look(connection)
+    first = connection.reconnects.seconds_since
+    time.sleep(0.002)
+    assert connection.reconnects.seconds_since > first
+
+
+def test_a_reconnect_is_noted(store_url: str, raw: Redis) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        look(connection)
+        watch.seconds = 100
+        look(connection)
+        assert connection.reconnects.seconds_since >= 100 - 1
+        kill_connections(raw)
+        look(connection)
+        assert connection.reconnects.seconds_since <= 2
+
+
+def test_a_pool_that_grows_is_no_reconnect(store_url: str) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        look(connection)
+        watch.seconds = 100
+        hold_many(connection, 5)
+        assert connection.reconnects.seconds_since >= 100 - 1
+
+
+def hold_many(connection: RedisConnection, number: int) -> None:
+    """Use that many connections of the pool at once."""
+    together = threading.Barrier(number, timeout=5)
+
+    def held(client: Redis) -> None:
+        with client.client() as one:
+            one.ping()
+            together.wait()
+
+    threads = [threading.Thread(target=connection.command, args=(held,)) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert not together.broken
+
+
+def test_one_outage_of_a_whole_pool_is_one_reconnect(store_url: str, raw: Redis) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        hold_many(connection, 3)
+        kill_connections(raw)
+        look(connection)
+        watch.seconds = 100
+        hold_many(connection, 3)
+        assert connection.reconnects.seconds_since >= 100 - 10
+
+
+def test_a_second_outage_is_a_second_reconnect(store_url: str, raw: Redis) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        for moment in (100, 200, 300):
+            look(connection)
+            watch.seconds = moment
+            kill_connections(raw)
+            look(connection)
+            assert connection.reconnects.seconds_since <= 3
+
+
+# servers that are away
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis of the test's own, to be frozen and killed."""
+    with RedisServer(redis_program(), tmp_path) as server:
+        yield server
+
+
+def seconds_until_away(work: Callable[[], object]) -> float:
+    started_at = time.monotonic()
+    with pytest.raises(StoreAway):
+        work()
+    return time.monotonic() - started_at
+
+
+def test_a_frozen_server_is_away_within_the_time_out_and_not_asked_twice(own_server: RedisServer) -> None:
+    with closing(RedisConnection(own_server.url(), timeout_s=0.3)) as connection:
+        look(connection)
+        own_server.process.freeze()
+        assert 0.3 <= seconds_until_away(lambda: look(connection)) < 0.6
+        assert seconds_until_away(lambda: connection.run_all([], lambda pipe: pipe.get("x"))) < 0.6
+        own_server.process.thaw()
+        assert look(connection) == ["", "", ""]
+
+
+def test_a_frozen_server_is_away_to_whoever_connects_anew(own_server: RedisServer) -> None:
+    own_server.process.freeze()
+    with closing(RedisConnection(own_server.url(), timeout_s=0.3)) as connection:
+        assert seconds_until_away(lambda: look(connection)) < 0.8
+    own_server.process.thaw()
+
+
+def test_a_dead_server_is_away_at_once_until_it_is_back(own_server: RedisServer) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(own_server.url(), monotonic=watch)) as connection:
+        look(connection)
+        own_server.process.kill()
+        assert seconds_until_away(lambda: look(connection)) < 0.5
+        own_server.process.start()
+        watch.seconds = 100
+        assert look(connection) == ["", "", ""]
+        assert connection.reconnects.seconds_since <= 2
+
+
+def test_a_server_that_refuses_writes_is_away(connection: RedisConnection, raw: Redis) -> None:
+    raw.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreAway):
+            connection.run_all([], lambda pipe: pipe.set("x", 1))
+        with pytest.raises(StoreAway):
+            connection.run("unlock", ["x"], ["t"])
+            connection.run("begin_load", ["{x}e", "{x}l"], ["t"])
+    finally:
+        raw.config_set("maxmemory", 0)
+
+
+def test_a_server_that_is_a_replica_now_is_away(connection: RedisConnection, raw: Redis) -> None:
+    raw.replicaof("127.0.0.1", "1")
+    try:
+        with pytest.raises(StoreAway):
+            connection.command(lambda client: client.set("x", 1))
+        with pytest.raises(StoreAway):
+            connection.run("begin_load", ["{x}e", "{x}l"], ["t"])
+    finally:
+        raw.replicaof("NO", "ONE")
+
+
+def test_a_mistake_is_not_an_absence(connection: RedisConnection) -> None:
+    with pytest.raises(ResponseError):
+        connection.command(lambda client: client.execute_command("NO-SUCH-COMMAND"))
+
+
+# Redis Cluster
+
+
+class Watched(RedisConnection):
+    """Notes the keys of every script it runs."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.seen: list[tuple[str, tuple[str, ...]]] = []
+
+    def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+        self.seen.append((script(name).sha, tuple(keys)))
+        return super().run(name, keys, arguments)
+
+    def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
+        self.seen += [(one.script.sha, tuple(one.keys)) for one in calls]
+        return super().run_all(calls, then)
+
+
+def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw: Redis) -> None:
+    with closing(Watched(store_url)) as connection:
+        hot = redis_hot(connection, raw)
+        member = due_at(hot.clock.now_ms())
+        hot.slices.add({HERE: [member], THERE: [member]}, is_repair=True)
+        hot.slices.arm_now(THERE, [member])
+        hot.slices.lock({HERE: "t", THERE: "t"})
+        for slice_ in (HERE, THERE):
+            hot.slices.turn(slice_, "t", 10, keep_leases=False)
+            hot.slices.claim(slice_, "c", [member.member])
+            hot.slices.renew({(slice_, "c"): [member.member]})
+            hot.slices.put_back(slice_, "c", [member])
+            hot.slices.release({(slice_, "c"): [member.member]})
+            hot.slices.next_need(slice_)
+            hot.slices.unlock(slice_, "t")
+        hot.agenda.add([(HERE, 1), (THERE, 2)])
+        hot.agenda.begin_closing(HERE, "t", 5)
+        hot.agenda.finish_closing(HERE, "t", None)
+        hot.agenda.begin_load("t")
+        hot.agenda.end_load("t")
+        hot.definitions.put([definition(1), definition(2)])
+        hot.outbox.park([outcome_of(member.member)])
+        hot.outbox.forget(hot.outbox.page(1))
+        hot.load.reserve({HERE.minute: 1})
+
+    lua = resources.files("wangtimer.store.redis").joinpath("lua")
+    names = {script(file.name.removesuffix(".lua")).sha: file.name for file in lua.iterdir()}
+    assert {names[sha] for sha, _ in connection.seen} == set(names.values())
+    for sha, keys in connection.seen:
+        assert len({key_slot(key.encode()) for key in keys}) == 1, (names[sha], keys)
+
+
+def test_the_slices_of_a_minute_are_spread_over_the_cluster() -> None:
+    keys = Keys("wt")
+    slots = {key_slot(keys.of_slice(Slice(29_920_000, bucket), "due")[0].encode()) for bucket in range(16)}
+    assert len(slots) > 8
+
+
+def test_deployments_with_different_prefixes_share_no_key() -> None:
+    def names(keys: Keys) -> set[str]:
+        plain = {keys.agenda, keys.closing, keys.epoch, keys.loading, keys.outbox, keys.load(1)}
+        return plain | {keys.definition(1), *keys.of_slice(HERE, "due", "lock")}
+
+    assert names(Keys("a")).isdisjoint(names(Keys("b")))
+    assert len(names(Keys("a"))) == 9

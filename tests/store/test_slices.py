@@ -1,0 +1,592 @@
+"""Slices: what add, arm_now, lock, turn, claim, renew, release and put_back may do, and must not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.store.members import due_at, many_due_at
+from tests.store.worlds import LEASES, HotWorld
+from wangtimer.core.firing import DueMember, Member
+from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.store.redis.slices import Taken, Turn
+
+DAY_S = 86_400
+PLENTY = 100_000
+
+
+class Desk:
+    """One slice on the bench: the present minute's, with the clock at its start."""
+
+    def __init__(self, hot: HotWorld) -> None:
+        self.hot = hot
+        self.slices = hot.slices
+        self.clock = hot.clock
+        self.now = int(hot.clock.now_ms())
+        self.slice = Slice.at(self.now, 0)
+
+    def add(self, *members: DueMember, is_repair: bool = False) -> None:
+        self.slices.add({self.slice: members}, is_repair)
+
+    def turn(self, credit: int = PLENTY, token: str = "mine", keep_leases: bool = False) -> Turn:
+        turn = self.slices.turn(self.slice, token, credit, keep_leases)
+        assert turn is not None
+        return turn
+
+    def look(self) -> Turn:
+        """Return where things stand; moves nothing."""
+        return self.turn(credit=0, keep_leases=True)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many are due, armed and running."""
+        turn = self.look()
+        return turn.due, turn.armed, turn.running
+
+    def arm(self, *members: DueMember) -> None:
+        self.add(*members)
+        armed = self.turn().now_armed
+        assert {due.member for due in armed} == {due.member for due in members}
+
+    def claim(self, *members: DueMember, claim_id: str = "c1") -> list[Taken]:
+        return self.slices.claim(self.slice, claim_id, [due.member for due in members])
+
+    def run(self, *members: DueMember, claim_id: str = "c1") -> None:
+        self.arm(*members)
+        assert len(self.claim(*members, claim_id=claim_id)) == len(members)
+
+    def renew(self, *members: DueMember, claim_id: str = "c1") -> set[Member]:
+        held = self.slices.renew({(self.slice, claim_id): [due.member for due in members]})
+        return held[self.slice, claim_id]
+
+    def release(self, *members: DueMember, claim_id: str = "c1") -> None:
+        self.slices.release({(self.slice, claim_id): [due.member for due in members]})
+
+    def put_back(self, *members: DueMember, claim_id: str = "c1") -> None:
+        self.slices.put_back(self.slice, claim_id, members)
+
+    def is_suspect(self, due: DueMember) -> bool:
+        """Tell whether a claim of it now says so; it must be due within the lead."""
+        self.turn()
+        (taken,) = self.claim(due, claim_id="asks")
+        return taken.is_suspect
+
+    def wait(self, milliseconds: float) -> None:
+        self.clock.sleep(milliseconds / 1_000)
+
+
+@pytest.fixture
+def desk(hot: HotWorld) -> Desk:
+    return Desk(hot)
+
+
+# add
+
+
+def test_an_added_member_is_due_at_its_moment(desk: Desk) -> None:
+    desk.add(due_at(desk.now + 30_000))
+    assert desk.counts == (1, 0, 0)
+    assert desk.look().next_due_at == desk.now + 30_000
+
+
+def test_a_member_that_is_due_keeps_its_moment_when_it_is_added_again(desk: Desk) -> None:
+    member = due_at(desk.now + 30_000)
+    desk.add(member)
+    desk.add(replace(member, due_at=desk.now + 20_000))
+    desk.add(replace(member, due_at=desk.now - 5_000), is_repair=True)
+    assert desk.counts == (1, 0, 0)
+    assert desk.look().next_due_at == desk.now + 30_000
+
+
+def test_a_member_that_is_armed_is_not_added_again(desk: Desk) -> None:
+    member = due_at(desk.now + 500)
+    desk.arm(member)
+    desk.add(member)
+    desk.add(replace(member, due_at=desk.now + 30_000), is_repair=True)
+    assert desk.counts == (0, 1, 0)
+
+
+def test_a_member_that_runs_is_not_added_again(desk: Desk) -> None:
+    member = due_at(desk.now + 500)
+    desk.run(member)
+    desk.add(member)
+    desk.add(replace(member, due_at=desk.now + 30_000), is_repair=True)
+    assert desk.counts == (0, 0, 1)
+
+
+def test_a_member_added_before_its_lead_is_trusted(desk: Desk) -> None:
+    member = due_at(desk.now + LEASES.lead_ms + 1)
+    desk.add(member)
+    desk.wait(500)
+    assert not desk.is_suspect(member)
+
+
+@pytest.mark.parametrize("from_now_ms", [LEASES.lead_ms, 0, -1, -60_000])
+def test_a_member_added_within_its_lead_or_late_is_suspect(desk: Desk, from_now_ms: int) -> None:
+    member = due_at(desk.now + from_now_ms)
+    desk.add(member)
+    assert desk.is_suspect(member)
+
+
+def test_a_released_member_that_is_added_once_more_is_suspect(desk: Desk) -> None:
+    member = due_at(desk.now + LEASES.lead_ms + 1)
+    desk.add(member)
+    desk.wait(LEASES.lead_ms + 1)
+    desk.turn()
+    desk.claim(member)
+    desk.release(member)
+    desk.add(member)
+    assert desk.is_suspect(member)
+
+
+def test_a_repaired_member_that_is_due_waits_one_running_lease_more(desk: Desk) -> None:
+    desk.add(due_at(desk.now - 500), is_repair=True)
+    assert desk.look().next_due_at == desk.now - 500 + LEASES.running_ms
+
+
+def test_a_repaired_member_that_is_not_due_yet_waits_no_longer(desk: Desk) -> None:
+    desk.add(due_at(desk.now + 30_000), is_repair=True)
+    assert desk.look().next_due_at == desk.now + 30_000
+
+
+def test_two_attempts_of_a_firing_are_two_members(desk: Desk) -> None:
+    first = due_at(desk.now + 500)
+    desk.run(first)
+    desk.add(due_at(desk.now + 20_000, attempt=2, fire_at=desk.now + 500))
+    assert desk.counts == (1, 0, 1)
+    desk.release(first)
+    assert desk.counts == (1, 0, 0)
+
+
+@pytest.mark.parametrize("from_now_ms", [30_000, -1])
+def test_more_members_than_a_script_takes_are_all_added(desk: Desk, from_now_ms: int) -> None:
+    desk.add(*many_due_at(desk.now + from_now_ms, 4_001))
+    assert desk.counts == (4_001, 0, 0)
+
+
+def test_members_of_several_slices_are_added_together(desk: Desk) -> None:
+    others = [Slice(desk.slice.minute + 1, bucket) for bucket in range(60)]
+    desk.slices.add({slice_: [due_at(slice_.starts_at)] for slice_ in others}, is_repair=False)
+    needs = {desk.slices.next_need(slice_) for slice_ in others}
+    assert needs == {others[0].starts_at - LEASES.lead_ms}
+
+
+def test_adding_nothing_does_nothing(desk: Desk) -> None:
+    desk.slices.add({}, is_repair=False)
+    desk.slices.add({desk.slice: []}, is_repair=True)
+    assert desk.look().is_empty
+
+
+# arm_now
+
+
+def test_members_that_cannot_wait_are_armed_at_once(desk: Desk) -> None:
+    soon, late = due_at(desk.now + 300, 1), due_at(desk.now, 2)
+    assert desk.slices.arm_now(desk.slice, [soon, late]) == [soon, late]
+    assert desk.counts == (0, 2, 0)
+    assert desk.slices.next_need(desk.slice) == desk.now + LEASES.armed_ms
+    assert desk.claim(soon, late) == [Taken(soon.member, False), Taken(late.member, True)]
+
+
+def test_a_member_that_stands_anywhere_is_not_armed_at_once(desk: Desk) -> None:
+    due, armed, running = (due_at(desk.now + moment, moment) for moment in (30_000, 1, 2))
+    desk.run(running)
+    desk.arm(armed)
+    desk.add(due)
+    assert desk.slices.arm_now(desk.slice, [due, armed, running]) == []
+    assert desk.counts == (1, 1, 1)
+
+
+# lock and unlock
+
+
+def test_only_free_slices_are_locked(desk: Desk) -> None:
+    other = replace(desk.slice, bucket=1)
+    assert desk.slices.lock({desk.slice: "a"}) == {desk.slice: "a"}
+    assert desk.slices.lock({desk.slice: "b", other: "b"}) == {other: "b"}
+    assert desk.slices.lock({}) == {}
+
+
+def test_a_lock_runs_out(desk: Desk) -> None:
+    desk.slices.lock({desk.slice: "a"})
+    desk.hot.let_lock_run_out(desk.slice)
+    assert desk.slices.lock({desk.slice: "b"}) == {desk.slice: "b"}
+
+
+def test_a_lock_is_given_back_only_by_its_owner(desk: Desk) -> None:
+    desk.slices.lock({desk.slice: "a"})
+    desk.slices.unlock(desk.slice, "b")
+    assert desk.slices.lock({desk.slice: "b"}) == {}
+    desk.slices.unlock(desk.slice, "a")
+    assert desk.slices.lock({desk.slice: "b"}) == {desk.slice: "b"}
+
+
+# turn: the lock
+
+
+def test_a_turn_takes_a_free_lock_and_says_so(desk: Desk) -> None:
+    assert desk.turn(token="a").took_lock
+    assert desk.slices.lock({desk.slice: "b"}) == {}
+
+
+def test_a_turn_with_its_own_lock_took_none(desk: Desk) -> None:
+    desk.slices.lock({desk.slice: "a"})
+    assert not desk.turn(token="a").took_lock
+
+
+def test_a_turn_on_anothers_slice_changes_nothing(desk: Desk) -> None:
+    member = due_at(desk.now + 500)
+    desk.add(member)
+    desk.slices.lock({desk.slice: "a"})
+    assert desk.slices.turn(desk.slice, "b", PLENTY, False) is None
+    turn = desk.turn(credit=0, token="a")
+    assert (turn.took_lock, turn.due, turn.armed) == (False, 1, 0)
+
+
+def test_a_turn_renews_its_lock(desk: Desk) -> None:
+    desk.turn(token="a")
+    desk.hot.let_lock_run_out(desk.slice)
+    assert desk.turn(token="a").took_lock
+    assert not desk.turn(token="a").took_lock
+
+
+# turn: leases
+
+
+def test_an_armed_member_nobody_claims_goes_back_to_its_moment_and_is_suspect(desk: Desk) -> None:
+    member = due_at(desk.now + LEASES.lead_ms + 1)
+    desk.add(member)
+    desk.wait(1)
+    desk.turn()
+    desk.wait(LEASES.armed_ms - 1)
+    assert desk.turn(credit=0).armed == 1
+    desk.wait(1)
+    turn = desk.turn(credit=0)
+    assert (turn.due, turn.armed, turn.next_due_at) == (1, 0, member.due_at)
+    assert desk.is_suspect(member)
+
+
+def test_a_running_member_nobody_renews_goes_back_suspect_and_ownerless(desk: Desk) -> None:
+    member = due_at(desk.now + LEASES.lead_ms + 1)
+    desk.add(member)
+    desk.wait(1)
+    desk.turn()
+    assert desk.claim(member) == [Taken(member.member, False)]
+    desk.wait(LEASES.running_ms - 1)
+    assert desk.turn(credit=0).running == 1
+    desk.wait(1)
+    turn = desk.turn(credit=0)
+    assert (turn.due, turn.running, turn.next_due_at) == (1, 0, member.due_at)
+    assert desk.renew(member) == set()
+    assert desk.claim(member) == []
+    assert desk.is_suspect(member)
+
+
+def test_leases_that_ran_out_stay_when_they_are_to_be_kept(desk: Desk) -> None:
+    running, armed = due_at(desk.now, 1), due_at(desk.now, 2)
+    desk.run(running)
+    desk.arm(armed)
+    desk.wait(60_000)
+    turn = desk.turn(keep_leases=True)
+    assert (turn.due, turn.armed, turn.running) == (0, 1, 1)
+    assert desk.renew(running) == {running.member}
+
+
+def test_a_first_attempt_goes_back_at_its_own_moment_though_it_was_put_off(desk: Desk) -> None:
+    desk.add(due_at(desk.now - 6_000), is_repair=True)
+    desk.turn()
+    desk.wait(LEASES.armed_ms)
+    assert desk.turn(credit=0).next_due_at == desk.now - 6_000
+
+
+def test_a_later_attempt_goes_back_at_the_present(desk: Desk) -> None:
+    retry = due_at(desk.now + 500, attempt=2, fire_at=desk.now - 20_000)
+    desk.run(retry)
+    desk.wait(LEASES.running_ms)
+    assert desk.turn(credit=0).next_due_at == desk.now + LEASES.running_ms
+
+
+def test_leases_are_taken_back_in_bounded_pages(desk: Desk) -> None:
+    desk.arm(*many_due_at(desk.now, 2_001))
+    desk.wait(LEASES.armed_ms)
+    assert desk.turn(credit=0).armed == 1
+    assert desk.turn(credit=0).armed == 0
+
+
+# turn: arming
+
+
+def test_a_turn_arms_what_is_due_within_the_lead(desk: Desk) -> None:
+    within, beyond = due_at(desk.now + LEASES.lead_ms, 1), due_at(desk.now + LEASES.lead_ms + 1, 2)
+    desk.add(within, beyond)
+    turn = desk.turn()
+    assert turn.now_armed == (within,)
+    assert (turn.due, turn.armed, turn.running, turn.next_due_at) == (1, 1, 0, beyond.due_at)
+    assert not turn.is_empty
+
+
+def test_a_turn_of_an_empty_slice_is_empty(desk: Desk) -> None:
+    turn = desk.turn()
+    assert turn.is_empty
+    assert turn.next_due_at is None
+
+
+@pytest.mark.parametrize("state", ["due", "armed", "running"])
+def test_a_slice_that_holds_anything_is_not_empty(desk: Desk, state: str) -> None:
+    desk.add(due_at(desk.now + 500))
+    if state != "due":
+        desk.turn()
+    if state == "running":
+        desk.claim(due_at(desk.now + 500))
+    assert not desk.look().is_empty
+
+
+def test_the_nearest_are_armed_first(desk: Desk) -> None:
+    members = [due_at(desk.now + moment, moment) for moment in (300, 100, 200)]
+    desk.add(*members)
+    assert desk.turn(credit=2).now_armed == (members[1], members[2])
+    assert desk.turn(credit=3).now_armed == (members[0],)
+
+
+def test_credit_bounds_what_stands_armed(desk: Desk) -> None:
+    desk.add(*many_due_at(desk.now, 10))
+    assert len(desk.turn(credit=4).now_armed) == 4
+    assert len(desk.turn(credit=4).now_armed) == 0
+    assert len(desk.turn(credit=2).now_armed) == 0
+    assert len(desk.turn(credit=5).now_armed) == 1
+
+
+def test_what_runs_costs_no_credit(desk: Desk) -> None:
+    members = many_due_at(desk.now, 8)
+    desk.add(*members)
+    armed = desk.turn(credit=4).now_armed
+    desk.claim(*armed)
+    turn = desk.turn(credit=4)
+    assert (len(turn.now_armed), turn.armed, turn.running) == (4, 4, 4)
+
+
+def test_one_turn_arms_5000_at_most(desk: Desk) -> None:
+    desk.add(*many_due_at(desk.now, 5_500))
+    assert len(desk.turn().now_armed) == 5_000
+    turn = desk.turn()
+    assert (len(turn.now_armed), turn.due, turn.armed) == (500, 0, 5_500)
+
+
+# next need
+
+
+def test_a_slice_needs_a_trigger_one_lead_before_its_first_moment(desk: Desk) -> None:
+    desk.add(due_at(desk.now + 30_000, 1), due_at(desk.now + 20_000, 2))
+    assert desk.slices.next_need(desk.slice) == desk.now + 20_000 - LEASES.lead_ms
+
+
+def test_a_slice_needs_a_trigger_when_an_armed_lease_ends(desk: Desk) -> None:
+    desk.arm(due_at(desk.now))
+    desk.add(due_at(desk.now + 30_000, 2))
+    assert desk.slices.next_need(desk.slice) == desk.now + LEASES.armed_ms
+
+
+def test_a_slice_needs_a_trigger_when_a_running_lease_ends(desk: Desk) -> None:
+    desk.run(due_at(desk.now))
+    desk.add(due_at(desk.now + 30_000, 2))
+    assert desk.slices.next_need(desk.slice) == desk.now + LEASES.running_ms
+
+
+def test_an_empty_slice_needs_no_trigger(desk: Desk) -> None:
+    assert desk.slices.next_need(desk.slice) is None
+    desk.turn()
+    assert desk.slices.next_need(desk.slice) is None
+
+
+# claim
+
+
+def test_a_claim_drops_what_is_no_longer_armed(desk: Desk) -> None:
+    armed, still_due = due_at(desk.now, 1), due_at(desk.now + 30_000, 2)
+    desk.arm(armed)
+    desk.add(still_due)
+    assert desk.claim(still_due, due_at(desk.now, 3), armed) == [Taken(armed.member, True)]
+    assert desk.counts == (1, 0, 1)
+
+
+def test_a_claim_is_repeatable_by_its_id(desk: Desk) -> None:
+    members = many_due_at(desk.now + 500, 3)
+    desk.arm(*members)
+    once = desk.claim(*members)
+    assert desk.claim(*members) == once
+    assert desk.counts == (0, 0, 3)
+
+
+def test_a_second_delivery_claims_nothing(desk: Desk) -> None:
+    member = due_at(desk.now + 500)
+    desk.run(member, claim_id="c1")
+    assert desk.claim(member, claim_id="c2") == []
+    assert desk.renew(member, claim_id="c1") == {member.member}
+
+
+def test_an_old_message_claims_nothing_after_a_re_arm_was_claimed(desk: Desk) -> None:
+    member = due_at(desk.now + 500)
+    desk.arm(member)
+    desk.wait(LEASES.armed_ms)
+    desk.turn()
+    assert len(desk.claim(member, claim_id="new")) == 1
+    assert desk.claim(member, claim_id="old") == []
+
+
+def test_an_old_message_of_attempt_1_cannot_claim_attempt_2(desk: Desk) -> None:
+    first = due_at(desk.now + 500)
+    second = due_at(desk.now + 600, attempt=2, fire_at=first.due_at)
+    desk.run(first)
+    desk.add(second)
+    desk.release(first)
+    assert [due.member for due in desk.turn().now_armed] == [second.member]
+    assert desk.claim(first, claim_id="late") == []
+    assert desk.counts == (0, 1, 0)
+
+
+def test_a_claim_holds_for_a_running_lease(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.arm(member)
+    desk.wait(3_000)
+    desk.claim(member)
+    assert desk.slices.next_need(desk.slice) == desk.now + 3_000 + LEASES.running_ms
+
+
+def test_a_claim_of_nothing_takes_nothing(desk: Desk) -> None:
+    assert desk.claim() == []
+
+
+# renew, release, put back
+
+
+def test_renewing_touches_only_what_is_mine(desk: Desk) -> None:
+    mine, theirs, gone = due_at(desk.now, 1), due_at(desk.now, 2), due_at(desk.now, 3)
+    desk.run(mine, gone, claim_id="me")
+    desk.run(theirs, claim_id="they")
+    desk.release(gone, claim_id="me")
+    desk.wait(2_000)
+    assert desk.renew(mine, theirs, gone, claim_id="me") == {mine.member}
+    assert desk.counts == (0, 0, 2)
+    desk.wait(LEASES.running_ms - 2_000)
+    assert desk.turn(credit=0).running == 1
+    assert desk.renew(theirs, claim_id="they") == set()
+
+
+def test_claims_are_renewed_together(desk: Desk) -> None:
+    members = many_due_at(desk.now, 2)
+    desk.arm(*members)
+    desk.claim(members[0], claim_id="a")
+    desk.claim(members[1], claim_id="b")
+    both = [due.member for due in members]
+    mine = desk.slices.renew({(desk.slice, "a"): both, (desk.slice, "b"): both, (desk.slice, "c"): []})
+    assert list(mine.values()) == [{both[0]}, {both[1]}, set()]
+    assert desk.slices.renew({}) == {}
+
+
+def test_releasing_touches_only_what_is_mine(desk: Desk) -> None:
+    mine, theirs = due_at(desk.now, 1), due_at(desk.now, 2)
+    desk.run(mine, claim_id="me")
+    desk.run(theirs, claim_id="they")
+    desk.release(mine, theirs, due_at(desk.now, 3), claim_id="me")
+    assert desk.counts == (0, 0, 1)
+    assert desk.renew(theirs, claim_id="they") == {theirs.member}
+
+
+def test_a_released_member_is_no_longer_suspected(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.run(member)
+    desk.release(member)
+    later = replace(member, due_at=desk.now + 5_000)
+    desk.add(later)
+    desk.wait(4_500)
+    assert not desk.is_suspect(later)
+
+
+def test_a_released_member_cannot_be_claimed_by_its_old_id(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.run(member)
+    desk.release(member)
+    assert desk.claim(member) == []
+
+
+def test_many_are_released_together(desk: Desk) -> None:
+    members = many_due_at(desk.now, 2_500)
+    desk.run(*members)
+    desk.release(*members)
+    assert desk.look().is_empty
+    desk.slices.release({})
+
+
+def test_putting_back_touches_only_what_is_mine(desk: Desk) -> None:
+    mine, theirs = due_at(desk.now, 1), due_at(desk.now, 2)
+    desk.run(mine, claim_id="me")
+    desk.run(theirs, claim_id="they")
+    later = [replace(due, due_at=desk.now + 3_000) for due in (mine, theirs, due_at(desk.now, 3))]
+    desk.put_back(*later, claim_id="me")
+    turn = desk.look()
+    assert (turn.due, turn.running, turn.next_due_at) == (1, 1, desk.now + 3_000)
+    assert desk.renew(mine, claim_id="me") == set()
+
+
+def test_a_member_that_was_put_back_is_suspect(desk: Desk) -> None:
+    member = due_at(desk.now + LEASES.lead_ms + 1)
+    desk.add(member)
+    desk.wait(1)
+    desk.turn()
+    assert desk.claim(member) == [Taken(member.member, False)]
+    desk.put_back(member)
+    assert desk.is_suspect(member)
+
+
+# expiry
+
+
+def _add(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.add(*members)
+
+
+def _arm_now(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.slices.arm_now(desk.slice, members)
+
+
+def _arm(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.arm(*members)
+
+
+def _run(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.run(*members)
+
+
+def _put_back(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.run(*members)
+    desk.put_back(*members)
+
+
+def _take_back(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.run(*members)
+    desk.wait(LEASES.running_ms)
+    desk.turn(credit=0)
+
+
+STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_slice_is_forgotten_a_day_after_its_minute(desk: Desk, step: object) -> None:
+    step(desk, [due_at(desk.now)])
+    end = desk.slice.ends_at / 1_000
+    assert desk.hot.lives_s(desk.slice) == end + DAY_S - desk.clock.now_ms() / 1_000
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_slice_of_a_long_past_minute_does_not_vanish_at_once(desk: Desk, step: object) -> None:
+    desk.slice = Slice.at(desk.now - 3 * DAY_S * 1_000, 0)
+    step(desk, [due_at(desk.slice.starts_at)])
+    assert not desk.look().is_empty
+    assert desk.hot.lives_s(desk.slice) == DAY_S
+
+
+def test_a_slice_ahead_lives_until_a_day_after_it(desk: Desk) -> None:
+    desk.slice = Slice(desk.slice.minute + 120, 0)
+    desk.add(due_at(desk.slice.starts_at))
+    assert desk.hot.lives_s(desk.slice) == 121 * MINUTE_MS / 1_000 + DAY_S

@@ -1,0 +1,151 @@
+"""The stores under one contract: in memory, on Redis or Valkey, on MariaDB or SQLite."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from redis import Redis
+
+from tests.fakes import (
+    HandClock,
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryFirings,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+    MemoryTimers,
+)
+from wangtimer.core.firing import Firing
+from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.timers import TimerStore
+
+LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
+PREFIX = "wt"
+DEFINITIONS_LIVE_S = 7_200
+DEADLINE_S = 10.0
+
+
+@dataclass(frozen=True)
+class HotWorld:
+    """The hot stores on one clock, and what a test does to the server behind them."""
+
+    clock: HandClock
+    slices: SliceStore
+    agenda: Agenda
+    definitions: DefinitionStore
+    outbox: Outbox
+    load: MinuteLoad
+    # Another process' definitions, on the same server.
+    definitions_elsewhere: DefinitionStore
+    lose_all: Callable[[], None]
+    let_lock_run_out: Callable[[Slice], None]
+    # The shortest time to live of a slice's keys, its lock left out, s by the clock.
+    lives_s: Callable[[Slice], float]
+    # Lets so many seconds pass for the definitions; and the time to live of a timer's.
+    age_definitions: Callable[[int], None]
+    definition_lives_s: Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class SqlWorld:
+    """The SQL stores, and the way a planned row gets in."""
+
+    timers: TimerStore
+    firings: FiringStore
+    insert: Callable[[Sequence[Firing]], list[Firing]]
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    """Return once it is true; fail after `DEADLINE_S`."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.005)
+
+
+def clock_at_a_minute() -> HandClock:
+    """Return a clock at the start of the present minute: real servers expire keys by the real time."""
+    return HandClock(time.time() * 1_000 // MINUTE_MS * MINUTE_MS)
+
+
+def memory_hot() -> HotWorld:
+    clock = clock_at_a_minute()
+    server = MemoryServer("Redis", clock)
+    slices = MemorySlices(server, clock, LEASES)
+
+    def lives_s(slice_: Slice) -> float:
+        return server.table("slices")[slice_].expires_at_s - clock.now_ms() / 1_000
+
+    return HotWorld(
+        clock,
+        slices,
+        MemoryAgenda(server),
+        MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
+        MemoryOutbox(server),
+        MemoryLoad(server),
+        MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
+        server.lose,
+        lambda _slice: clock.sleep(LEASES.lock_ms / 1_000),
+        lives_s,
+        clock.sleep,
+        lambda timer_id: server.table("definitions")[timer_id][1] - clock.monotonic(),
+    )
+
+
+def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
+    """`raw` is a client of the same server, for what only the test does."""
+    clock = clock_at_a_minute()
+    keys = Keys(PREFIX)
+
+    def let_lock_run_out(slice_: Slice) -> None:
+        (lock,) = keys.of_slice(slice_, "lock")
+        assert raw.pexpire(lock, 1) > 0
+        until(lambda: not raw.exists(lock))
+
+    def lives_s(slice_: Slice) -> float:
+        names = raw.keys(f"{PREFIX}:{{{slice_.tag}}}:*")
+        living = [raw.expiretime(name) for name in names if not name.endswith(b":lock")]
+        return min(living) - clock.now_ms() / 1_000
+
+    def age_definitions(seconds: int) -> None:
+        for name in raw.keys(f"{PREFIX}:def:*"):
+            raw.expire(name, raw.ttl(name) - seconds)
+
+    return HotWorld(
+        clock,
+        SliceStore(connection, keys, clock, LEASES),
+        Agenda(connection, keys),
+        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
+        Outbox(connection, keys),
+        MinuteLoad(connection, keys),
+        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
+        raw.flushall,
+        let_lock_run_out,
+        lives_s,
+        age_definitions,
+        lambda timer_id: raw.ttl(keys.definition(timer_id)),
+    )
+
+
+def memory_sql() -> SqlWorld:
+    server = MemoryServer("SQL", HandClock())
+    firings = MemoryFirings(server)
+    return SqlWorld(MemoryTimers(server), firings, firings.insert)
+
+
+def real_sql(database: Database) -> SqlWorld:
+    def insert(planned: Sequence[Firing]) -> list[Firing]:
+        return database.write(lambda sql: insert_missing(sql, planned))
+
+    return SqlWorld(TimerStore(database), FiringStore(database), insert)
