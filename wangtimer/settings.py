@@ -149,6 +149,13 @@ class Settings(BaseSettings):
         ge=1,
         description="open connections to one target host, so that a slow one cannot take all",
     )
+    callback_idle_s: int = Field(
+        default=4,
+        ge=1,
+        le=60,
+        description="s; a connection idle for longer is not used again. Every-second timers keep theirs; most servers "
+        "close after 5 s, and a request that crosses such a closing fails and costs an attempt",
+    )
     callback_excerpt_bytes: int = Field(
         default=1_024, ge=0, le=4_096, description="bytes of a target's answer that are kept"
     )

@@ -1,5 +1,7 @@
 """Builds the stores and stages of one process, each at its first use, never at import or before a fork."""
 
+import resource
+import sys
 from functools import cached_property
 from random import Random
 from threading import Event, RLock
@@ -40,6 +42,9 @@ from wangtimer.trigger import ArmRule, Trigger
 SQL_CONNECTIONS = 10
 # A renewal that hangs longer than this would cost the lease.
 KEEPER_TIMEOUT_S = 1.0
+# How long a busy thread may keep the engine's thread from its moment. With Python's 5 ms a single busy thread made
+# the engine's p99 0.6 s at 1,000 calls a second; with 1 ms 12 ms; with 0.2 ms 5 ms.
+SWITCH_INTERVAL_S = 0.0002
 
 Part = TypeVar("Part")
 
@@ -206,6 +211,7 @@ class Wiring:
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(),
         )
+        _favour_punctuality()
         for part in (engine, keeper, settler):
             part.start()
         return executor
@@ -250,11 +256,19 @@ class Wiring:
             connections_per_host=s.callback_connections_per_host,
             connections_total=s.callback_connections,
             excerpt_bytes=s.callback_excerpt_bytes,
+            reuse_idle_s=s.callback_idle_s,
         )
 
     @once
     def _buckets(self) -> BucketRule:
         return BucketRule(self.settings.firings_per_bucket, self.settings.most_buckets)
+
+
+def _favour_punctuality() -> None:
+    """Let the engine's thread in at once, and let it open as many connections as the machine allows."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def build(settings: Settings, app: Celery) -> Wiring:

@@ -1,5 +1,7 @@
 """Connections to a Redis that forgets scripts, drops connections, freezes, refuses writes, or is a cluster."""
 
+import contextlib
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +18,7 @@ from redis.exceptions import ResponseError
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.store.definitions import definition
 from tests.store.members import due_at, outcome_of
-from tests.store.worlds import redis_hot
+from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.slicing import Slice
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
@@ -224,27 +226,69 @@ def test_a_dead_server_is_away_at_once_until_it_is_back(own_server: RedisServer)
         assert connection.reconnects.seconds_since <= 2
 
 
-def test_a_server_that_refuses_writes_is_away(connection: RedisConnection, raw: Redis) -> None:
+def write(connection: RedisConnection) -> object:
+    return connection.run("begin_load", ["{x}epoch", "{x}loading"], ["token"])
+
+
+def test_a_server_that_is_full_is_away(connection: RedisConnection, raw: Redis) -> None:
     raw.config_set("maxmemory", 1)
     try:
-        with pytest.raises(StoreAway):
-            connection.run_all([], lambda pipe: pipe.set("x", 1))
-        with pytest.raises(StoreAway):
-            connection.run("unlock", ["x"], ["t"])
-            connection.run("begin_load", ["{x}e", "{x}l"], ["t"])
+        seconds_until_away(lambda: connection.run_all([], lambda pipe: pipe.set("x", 1)))
+        seconds_until_away(lambda: write(connection))
     finally:
         raw.config_set("maxmemory", 0)
 
 
-def test_a_server_that_is_a_replica_now_is_away(connection: RedisConnection, raw: Redis) -> None:
+def test_a_server_that_became_a_replica_is_away(connection: RedisConnection, raw: Redis) -> None:
     raw.replicaof("127.0.0.1", "1")
     try:
-        with pytest.raises(StoreAway):
-            connection.command(lambda client: client.set("x", 1))
-        with pytest.raises(StoreAway):
-            connection.run("begin_load", ["{x}e", "{x}l"], ["t"])
+        seconds_until_away(lambda: connection.command(lambda client: client.set("x", 1)))
+        seconds_until_away(lambda: write(connection))
     finally:
         raw.replicaof("NO", "ONE")
+
+
+def test_a_server_whose_disk_fails_is_away(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with (
+        RedisServer(redis_program(), disk, "--save", "3600 1") as server,
+        closing(RedisConnection(server.url())) as connection,
+        closing(raw_of(server)) as raw,
+    ):
+        shutil.rmtree(disk)
+        raw.bgsave()
+        until(lambda: raw.info("persistence")["rdb_last_bgsave_status"] == "err")
+        seconds_until_away(lambda: write(connection))
+
+
+def test_a_server_that_runs_a_long_script_is_away(own_server: RedisServer) -> None:
+    with closing(RedisConnection(own_server.url())) as connection, closing(raw_of(own_server)) as raw:
+        raw.config_set("busy-reply-threshold", 1)
+        look(connection)
+        runaway = threading.Thread(target=run_for_ever, args=(own_server,))
+        runaway.start()
+        until(lambda: is_busy(raw))
+        seconds_until_away(lambda: look(connection))
+        raw.script_kill()
+        runaway.join(5)
+
+
+def raw_of(server: RedisServer) -> Redis:
+    return Redis.from_url(server.url())
+
+
+def run_for_ever(server: RedisServer) -> None:
+    with closing(raw_of(server)) as client, contextlib.suppress(ResponseError):
+        client.eval("while true do end", 0)
+
+
+def is_busy(raw: Redis) -> bool:
+    try:
+        raw.ping()
+    except ResponseError as error:
+        return str(error).startswith("BUSY")
+    return False
 
 
 def test_a_mistake_is_not_an_absence(connection: RedisConnection) -> None:

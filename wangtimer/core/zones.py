@@ -1,6 +1,6 @@
 """Where the offset of an IANA zone changes, and the stretches of constant offset in between.
 
-Zones are read from the pinned `tzdata` package, never from the machine, so that all nodes agree on them.
+Zones are read from the `tzdata` package, never from the machine: nodes with the same dependencies agree.
 """
 
 from collections.abc import Iterator

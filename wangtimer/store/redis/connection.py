@@ -12,8 +12,15 @@ from typing import Any, TypeVar
 from redis import ConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.connection import AbstractConnection, Connection, parse_url
+from redis.exceptions import (
+    ClusterDownError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TryAgainError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
@@ -21,6 +28,11 @@ from wangtimer.core.errors import StoreAway
 
 Result = TypeVar("Result")
 Argument = str | int | float | bytes
+
+# A server that answers, but not to this now: a replica, full, resharding, busy, its disk failing.
+_REFUSALS = (ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
+# redis-py has no class for these.
+_REFUSAL_WORDS = ("BUSY", "MISCONF", "NOREPLICAS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +148,10 @@ class RedisConnection:
                 raise
             except RedisConnectionError:
                 return work(self._client)
-        except (RedisConnectionError, RedisTimeoutError, ReadOnlyError, OSError) as error:
+        except (RedisConnectionError, RedisTimeoutError, *_REFUSALS, OSError) as error:
             raise StoreAway("Redis", str(error) or type(error).__name__) from error
         except ResponseError as error:
-            if str(error).startswith(
-                ("LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "NOREPLICAS")
-            ):
+            if str(error).startswith(_REFUSAL_WORDS):
                 raise StoreAway("Redis", str(error)) from error
             raise
 

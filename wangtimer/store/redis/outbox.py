@@ -1,6 +1,7 @@
 """The outbox: outcomes that wait in Redis until SQL is back."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
@@ -53,5 +54,5 @@ class Outbox:
         flat = [part for pair in texts.items() for part in pair]
         self._connection.run("forget_parked", [self._key], flat)
 
-    def _scan(self, cursor: int, limit: int) -> tuple[int, dict[str, str]]:
+    def _scan(self, cursor: int, limit: int) -> Any:
         return self._connection.command(lambda client: client.hscan(self._key, cursor, count=limit))
