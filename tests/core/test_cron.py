@@ -13,7 +13,8 @@ from cronsim import CronSim, CronSimError
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from wangtimer.core.cron import MACROS, MAX_LENGTH, Cron
+from wangtimer.core.cron import Cron
+from wangtimer.core.cron_fields import MACROS, MAX_LENGTH
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.zones import read_zone, transitions
 

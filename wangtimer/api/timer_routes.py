@@ -86,7 +86,7 @@ class TimerViews:
         """
         after_id = 0 if query.cursor is None else cursors.TIMERS.read(query.cursor)
         wiring = self.wiring()
-        found = wiring.timers.page(query.app, 0, query.limit + 1)
+        found = wiring.timers.page(query.app, after_id, query.limit + 1)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         now = int(wiring.clock.now_ms())
         data = [TimerData(**_fields(timer, now)) for timer in shown]

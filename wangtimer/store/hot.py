@@ -1,6 +1,7 @@
 """The one way into Redis: members into their slices, then the slices onto the agenda."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from wangtimer.core.clock import Clock
@@ -46,8 +47,8 @@ class HotStore:
         chunks = []
         now = int(self._clock.now_ms())
         for slice_, members in _by_slice(firings).items():
-            armed = self._retry(lambda at=slice_, these=members: self._slices.arm_now(at, these))
-            self._retry(lambda at=slice_: self._agenda.add([(at, now)]))
+            armed = self._retry(partial(self._slices.arm_now, slice_, members))
+            self._retry(partial(self._agenda.add, [(slice_, now)]))
             if armed:
                 chunks.append(Chunk(slice_, tuple(armed)))
         return chunks

@@ -1,7 +1,6 @@
 """One process's connections to Redis, and the scripts it runs there."""
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,15 +92,12 @@ class RedisConnection:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.reconnects = Reconnects(monotonic)
-        self._lock = threading.Lock()
         self._client = Redis(connection_pool=self._pool(url, timeout_s))
 
     def _pool(self, url: str, timeout_s: float) -> ConnectionPool:
         return ConnectionPool.from_url(
             url,
-            connection_class=_noting_class(
-                parse_url(url).get("connection_class", Connection), self.reconnects
-            ),
+            connection_class=_noting_class(_connection_class(url), self.reconnects),
             decode_responses=True,
             socket_timeout=timeout_s,
             socket_connect_timeout=min(timeout_s, 2.0),
@@ -175,6 +171,12 @@ def _raise_first_error(answers: list[Any]) -> None:
     for answer in answers:
         if isinstance(answer, Exception):
             raise answer
+
+
+def _connection_class(url: str) -> type[AbstractConnection]:
+    """Return what the URL's scheme asks for: TCP, TLS or a socket file."""
+    wanted: type[AbstractConnection] = parse_url(url).get("connection_class", Connection)  # type: ignore[no-untyped-call]
+    return wanted
 
 
 def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> type[AbstractConnection]:

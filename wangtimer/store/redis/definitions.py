@@ -43,7 +43,7 @@ class DefinitionStore:
         keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
         texts = self._connection.command(lambda client: client.mget(keys))
         return {
-            timer_id: self._recall(timer_id, text)
+            timer_id: self._recall(timer_id, str(text))
             for timer_id, text in zip(timer_ids, texts, strict=True)
             if text is not None
         }

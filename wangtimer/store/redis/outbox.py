@@ -20,9 +20,11 @@ class Outbox:
 
     def park(self, outcomes: Sequence[Outcome]) -> None:
         """Keep outcomes until `forget`."""
-        texts = {str(outcome.member): orjson.dumps(outcome.to_wire()).decode() for outcome in outcomes}
-        if texts:
-            self._connection.command(lambda client: client.hset(self._key, mapping=texts))
+        flat: list[Any] = []
+        for outcome in outcomes:
+            flat += (str(outcome.member), orjson.dumps(outcome.to_wire()).decode())
+        if flat:
+            self._connection.command(lambda client: client.hset(self._key, items=flat))
 
     def holds(self, members: Sequence[Member]) -> set[Member]:
         """Return which of these members have a parked outcome."""

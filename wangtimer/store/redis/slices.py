@@ -1,6 +1,6 @@
 """Slices: the sets a member moves through, `due` to `armed` to `running`, each move one script."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -68,7 +68,7 @@ class SliceStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> None:
+    def add(self, by_slice: Mapping[Slice, Sequence[DueMember]], is_repair: bool) -> None:
         """Put members into the `due` of their slices; one that stands in its slice already stays as it is."""
         now, leases = self._now(), self._leases
         calls = []
@@ -105,7 +105,7 @@ class SliceStore:
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "lock")
-        arguments = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
+        arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
         arguments += [int(keep_leases), expiry_of(slice_, now)]
         answer = self._connection.run("turn", keys, arguments)
         if answer is None:
@@ -134,7 +134,9 @@ class SliceStore:
         answers = self._connection.run("claim", keys, head + [str(member) for member in members])
         return [Taken(member, answer == 2) for member, answer in zip(members, answers, strict=True) if answer]
 
-    def renew(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> dict[tuple[Slice, str], set[Member]]:
+    def renew(
+        self, held: Mapping[tuple[Slice, str], Sequence[Member]]
+    ) -> dict[tuple[Slice, str], set[Member]]:
         """Renew running leases, by slice and claim id; return which members are still each claim's."""
         now = self._now()
         calls = []
@@ -148,7 +150,7 @@ class SliceStore:
             for (claim, members), flags in zip(held.items(), answers, strict=True)
         }
 
-    def release(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> None:
+    def release(self, held: Mapping[tuple[Slice, str], Sequence[Member]]) -> None:
         """Let go of running members, by slice and claim id; touches only what is still each claim's."""
         calls = []
         for (slice_, claim_id), members in held.items():

@@ -1,5 +1,7 @@
 """The two tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -24,7 +26,7 @@ ERROR_CHARACTERS = 255
 
 metadata = MetaData()
 
-_MYSQL = {
+_MYSQL: dict[str, Any] = {
     "mysql_engine": "InnoDB",
     "mysql_charset": "utf8mb4",
     "mysql_collate": "utf8mb4_bin",
