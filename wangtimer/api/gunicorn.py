@@ -3,9 +3,12 @@
 Wrong settings stop the start here, before anything listens.
 """
 
+from typing import Any
+
 from wangtimer.core.errors import BadSetting
 from wangtimer.logs import log_as_lines
 from wangtimer.settings import Settings, read_settings
+from wangtimer.stack.child import dying_with
 
 
 def _settings() -> Settings:
@@ -35,6 +38,11 @@ graceful_timeout = 12
 # It would lie in a home directory that a service may not have.
 control_socket_disable = True
 proc_name = "wangtimer-web"
+
+
+def post_fork(server: Any, _worker: object) -> None:
+    """End with the master, however that ends: a request in flight must not keep an orphan alive."""
+    dying_with(server.pid)()
 
 
 def post_worker_init(_worker: object) -> None:

@@ -57,7 +57,7 @@ def _check_parts(url: str) -> None:
         raise _bad_url(str(error), "write it as in http://host:8080/path") from None
     if parts.scheme not in ("http", "https"):
         raise _bad_url("it is neither http nor https", "write the whole of it, as in https://host/path")
-    if False:
+    if "@" in parts.netloc:
         # Shown to whoever reads the timer, and the trick of https://trusted.example@elsewhere/.
         raise _bad_url("it has a user name in it", "send credentials in an Authorization header")
     if port == 0 or not _is_host(parts):
