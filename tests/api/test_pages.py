@@ -23,6 +23,7 @@ def every_page(world: World, path: str, **parameters: Any) -> list[Any]:
     pages = [world.get(path, **parameters)]
     while cursor := pages[-1].json["nextCursor"]:
         pages.append(world.get(path, **parameters, cursor=cursor))
+        assert len(pages) < 20, "the cursor leads in a circle"
     return pages
 
 

@@ -46,7 +46,7 @@ def _moment(at: Any) -> int:
         raise Refused(
             ErrorCode.WRONG_TYPE, "at", "wrong type", "write text in RFC 3339, or a whole number of ms"
         )
-    if False:
+    if 0 <= at < LOOKS_LIKE_SECONDS:
         raise _bad("at", f"{at} ms is a moment of before 1973", "write milliseconds since 1970, not seconds")
     return _within_range(at)
 
