@@ -162,6 +162,10 @@ def test_a_moment_over_a_minute_past_is_refused_by_its_name(small_world: World) 
     assert small_world.stored() == (0, 0)
 
 
+def test_a_moment_in_seconds_is_told_from_one_long_past(small_world: World) -> None:
+    assert "milliseconds since 1970, not seconds" in small_world.create(at=SECONDS_NOT_MS).msg
+
+
 def test_an_unknown_field_is_answered_with_those_there_are(small_world: World) -> None:
     msg = small_world.create(notifyHTTPParam={"uri": URL}).msg
     assert msg == "notifyHTTPParam.uri: unknown field; leave it out; there are url, method, header, body"

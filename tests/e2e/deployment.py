@@ -77,12 +77,21 @@ class Deployment:
         return answer
 
     def make_timer(self, name: str, **schedule: Any) -> int:
-        """Create and enable a timer that calls the target; return its id."""
-        notify = {"url": self.target.url, "method": "POST", "body": json.dumps({"name": name})}
+        """Create and enable a timer that calls the target, or `url`; return its id."""
+        url = schedule.pop("url", self.target.url)
+        notify = {"url": url, "method": "POST", "body": json.dumps({"name": name})}
         created = self.post("/api/timer/v1/def", app="e2e", name=name, notifyHTTPParam=notify, **schedule)
         timer_id = int(created["id"])
         self.post("/api/timer/v1/enable", app="e2e", id=timer_id)
         return timer_id
+
+    def records(self, timer_id: int) -> list[dict[str, Any]]:
+        """Return what the API tells of a timer's firings, latest first."""
+        query = {"app": "e2e", "id": str(timer_id), "limit": "100"}
+        response = self._session.get(f"{self.api_url}/api/task/v1/records", params=query, timeout=20)
+        assert response.ok, response.text
+        records: list[dict[str, Any]] = response.json()["data"]
+        return records
 
     def tend_for(self, seconds: float) -> None:
         """Let it run."""

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core.errors import StoreAway
@@ -67,8 +67,11 @@ class Database:
         return self._repeat(snapshot)
 
     def ping(self) -> None:
-        """Return when the server answers; raises `StoreAway` otherwise."""
-        self.read(lambda connection: connection.execute(text("SELECT 1")))
+        """Return when the server answers and has the tables; raises `StoreAway` otherwise."""
+        try:
+            self.read(lambda sql: [sql.execute(select(table).limit(0)) for table in metadata.sorted_tables])
+        except (ProgrammingError, OperationalError) as error:
+            raise StoreAway("SQL", f"{_cause(error)}; load schema.sql") from error
 
     def close(self) -> None:
         """Close the pool's connections."""

@@ -55,18 +55,23 @@ class TimerStore:
             "created_at": now,
             "updated_at": now,
         }
+        tries = 0
+
+        def work(sql: Connection) -> int:
+            nonlocal tries
+            tries += 1
+            (timer_id,) = sql.execute(insert(timers).values(row)).inserted_primary_key or (None,)
+            assert timer_id is not None
+            return int(timer_id)
+
         try:
-            key = self._database.write(
-                lambda sql: sql.execute(insert(timers).values(row)).inserted_primary_key
-            )
+            timer_id = self._database.write(work)
         except IntegrityError:
-            raise Conflict(
-                "name",
-                f"app {new.app!r} already has a timer named {new.name!r}",
-                "choose another name, or delete that timer first",
-            ) from None
-        assert key is not None
-        return _timer(row | {"id": key[0], "tombstone": 0})
+            # The first try may have been applied although the connection was lost.
+            if tries > 1 and (own := self._made_just_so(row)) is not None:
+                return own
+            raise _name_taken(new) from None
+        return _timer(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
@@ -158,6 +163,21 @@ class TimerStore:
         """Return the definitions changed at or after `since`, oldest change first."""
         query = select(timers).where(timers.c.updated_at >= since).order_by(timers.c.updated_at).limit(limit)
         return self._database.read(lambda sql: [_definition(row) for row in sql.execute(query).mappings()])
+
+    def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
+        """Return the living timer that this very row made."""
+        same = and_(*(timers.c[name] == row[name] for name in ("app", "name", "notify", "created_at")))
+        query = select(timers).where(same, timers.c.tombstone == 0)
+        held = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        return None if held is None else _timer(held)
+
+
+def _name_taken(new: NewTimer) -> Conflict:
+    return Conflict(
+        "name",
+        f"app {new.app!r} already has a timer named {new.name!r}",
+        "choose another name, or delete that timer first",
+    )
 
 
 def _living_row(sql: Connection, app: str, timer_id: int, for_update: bool = False) -> RowMapping:
