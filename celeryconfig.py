@@ -76,8 +76,10 @@ enable_utc = True
 timezone = "UTC"
 
 # Beat: ticks compute from the clock and from stored marks, so one that is lost, late or doubled harms nothing.
-# `relative` puts them 2 to 3 ms after each full second. They expire, so that none pile up while workers are away;
-# generously, since the two nodes' clocks decide: the scheduler itself drops ticks that come in a bunch.
+# `relative` puts them 2 to 3 ms after each full second. Celery compares the two nodes' wall clocks for `expires`: with
+# a short one, a worker whose clock is off would drop every tick. So it is long, and ticks that queued up while workers
+# were away are one tick to the task.
+_EXPIRES_S = 7_200
 beat_scheduler = "celery.beat:Scheduler"
 beat_max_loop_interval = 1
 beat_schedule = {
@@ -85,24 +87,24 @@ beat_schedule = {
         "task": "wangtimer.schedule",
         "schedule": timedelta(seconds=1),
         "relative": True,
-        "options": {"expires": 10, "queue": "schedule"},
+        "options": {"expires": _EXPIRES_S, "queue": "schedule"},
     },
     "migrate": {
         "task": "wangtimer.migrate",
         "schedule": timedelta(seconds=_settings.plan_every_s),
         "relative": True,
-        "options": {"expires": max(10, _settings.plan_every_s), "queue": "migrate"},
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },
     "sweep": {
         "task": "wangtimer.sweep",
         "schedule": timedelta(seconds=_settings.sweep_every_s),
         "relative": True,
-        "options": {"expires": 10, "queue": "migrate"},
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },
     "reconcile": {
         "task": "wangtimer.reconcile",
         "schedule": timedelta(seconds=60),
         "relative": True,
-        "options": {"expires": 50, "queue": "migrate"},
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },
 }

@@ -17,8 +17,6 @@ PAST_MS = 60_000
 PAST_AT_ONCE = 4
 SLICES_A_TICK = 1_000
 REHYDRATE_AGAIN_S = 5.0
-# Two ticks closer than this are one: late ones that queued up, or those of a second beat.
-SAME_TICK_S = 0.3
 
 
 @dataclass(slots=True)
@@ -31,19 +29,14 @@ class Scheduler:
     arm_credit: int
     send_trigger: Callable[[TriggerOrder], None]
     send_rehydrate: Callable[[], None]
-    _last_tick_at: float = field(default=float("-inf"), init=False)
     _rehydrate_sent_at: float = field(default=float("-inf"), init=False)
 
     def tick(self) -> int:
         """Lock the slices that need a trigger and send their tasks; return how many. Raises `StoreAway`."""
-        started_at = self.clock.monotonic()
-        if started_at - self._last_tick_at < SAME_TICK_S:
-            return 0
-        self._last_tick_at = started_at
         now = int(self.clock.now_ms())
         needs = self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
         if not needs.is_loaded:
-            self._rehydrate(started_at)
+            self._rehydrate()
         return self._send_triggers(needs.slices)
 
     def _send_triggers(self, slices: tuple[Slice, ...]) -> int:
@@ -55,7 +48,8 @@ class Scheduler:
             self.send_trigger(TriggerOrder(slice_, token, max(1, self.arm_credit // of_its_minute)))
         return len(locked)
 
-    def _rehydrate(self, now: float) -> None:
+    def _rehydrate(self) -> None:
+        now = self.clock.monotonic()
         if now - self._rehydrate_sent_at >= REHYDRATE_AGAIN_S:
             self._rehydrate_sent_at = now
             self.send_rehydrate()

@@ -21,6 +21,10 @@ log = structlog.get_logger()
 DRAIN_S = 12.0
 
 
+# Closer than this, ticks are those of a second beat, or queued up while this worker was away.
+SAME_TICK_S = 0.3
+SAME_MINUTE_S = 30.0
+
 _one_thread = Lock()
 
 
@@ -39,28 +43,32 @@ def _build() -> Wiring:
 @shared_task(name="wangtimer.schedule", throws=(StoreAway,))
 def schedule() -> None:
     """Send a trigger task for every slice that needs one."""
-    wiring().scheduler.tick()
+    if wiring().pace("schedule", SAME_TICK_S).is_due():
+        wiring().scheduler.tick()
 
 
 # A plan whose timer was planned meanwhile is left out; rows that stand are ignored.
 @shared_task(name="wangtimer.migrate", throws=(StoreAway,))
 def migrate() -> None:
     """Plan the next stretch of every timer that needs it."""
-    wiring().migrator.plan_due()
+    if wiring().pace("migrate", wiring().settings.plan_every_s / 2).is_due():
+        wiring().migrator.plan_due()
 
 
 # Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
     """Add overdue firings again, write parked outcomes."""
-    wiring().sweeper.sweep()
+    if wiring().pace("sweep", wiring().settings.sweep_every_s / 2).is_due():
+        wiring().sweeper.sweep()
 
 
 # As above.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Add every firing of the coming minute."""
-    wiring().sweeper.reconcile()
+    if wiring().pace("reconcile", SAME_MINUTE_S).is_due():
+        wiring().sweeper.reconcile()
 
 
 # As above; only the last of several loads declares the horizon loaded.

@@ -12,6 +12,7 @@ from celery import Celery
 
 from wangtimer.broker import Broker
 from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
 from wangtimer.executor import Executor, FireRule
@@ -70,6 +71,7 @@ class Wiring:
         self.broker = Broker(app)
         self.stopping = Event()
         self.keys = Keys(settings.key_prefix)
+        self._paces: dict[str, Pace] = {}
 
     # far ends
 
@@ -233,6 +235,11 @@ class Wiring:
             self.clock,
             self.settings.horizon_ms,
         )
+
+    def pace(self, task: str, least_s: float) -> Pace:
+        """Return what tells whether a periodic task of this process is due, or one of a bunch."""
+        with self.building:
+            return self._paces.setdefault(task, Pace(self.clock, least_s))
 
     # checks
 

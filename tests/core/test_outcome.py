@@ -1,0 +1,44 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+from wangtimer.core.slicing import Slice
+
+MOMENTS = st.integers(0, 7_000_000_000_000)
+MAYBE = st.none() | st.integers(0, 100_000)
+OUTCOMES = st.builds(
+    Outcome,
+    st.builds(Member, st.integers(1, 2**63 - 1), MOMENTS, st.integers(1, 20)),
+    st.integers(0, 255),
+    st.sampled_from(FiringStatus),
+    MOMENTS,
+    st.none() | MOMENTS,
+    MAYBE,
+    MAYBE,
+    st.none() | st.integers(100, 599),
+    st.text(),
+    st.text(),
+)
+
+
+@given(OUTCOMES)
+def test_an_outcome_reads_back_from_the_outbox(outcome: Outcome) -> None:
+    assert Outcome.from_wire(json.loads(json.dumps(outcome.to_wire()))) == outcome
+
+
+def test_an_outcome_that_still_pends_is_a_retry_due_in_the_slice_of_its_next_moment() -> None:
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.PENDING, due_at=61_000)
+    firing = outcome.retry_firing()
+    assert outcome.is_retry
+    assert firing.member == Member(1, 59_000, 3)
+    assert firing.slice == Slice(1, 3)
+
+
+def test_a_last_outcome_leaves_the_attempt_as_it_is() -> None:
+    for status in (FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.SKIPPED):
+        outcome = Outcome(Member(1, 59_000, 2), 3, status, due_at=59_000)
+        assert not outcome.is_retry
+        assert outcome.next_attempt == 2

@@ -1,0 +1,36 @@
+from dataclasses import replace
+
+import pytest
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+
+# A full minute, and half a minute later.
+MOMENT_MS, BETWEEN_MS = 1_800_000_000_000, 1_800_000_030_000
+ENABLED = Definition(
+    1, "shop", 1, TimerStatus.ENABLED, Cron.parse("* * * * *"), Notify("http://shop.test/due")
+)
+
+
+def test_a_schedule_that_never_changed_is_not_asked_about_its_own_moments() -> None:
+    assert ENABLED.still_wants(BETWEEN_MS)
+
+
+def test_a_schedule_that_changed_wants_only_the_moments_it_contains_now() -> None:
+    edited = replace(ENABLED, edited_at=MOMENT_MS - 1)
+    assert edited.still_wants(MOMENT_MS)
+    assert not edited.still_wants(BETWEEN_MS)
+
+
+@pytest.mark.parametrize("status", [TimerStatus.DISABLED, TimerStatus.DELETED])
+@pytest.mark.parametrize("edited_at", [0, MOMENT_MS - 1])
+def test_a_timer_that_is_not_enabled_wants_nothing(status: TimerStatus, edited_at: int) -> None:
+    timer = replace(ENABLED, status=status, edited_at=edited_at)
+    assert not timer.is_enabled
+    assert not timer.still_wants(MOMENT_MS)
+
+
+def test_planning_from_another_moment_leaves_the_rest_of_a_timer_as_it_was() -> None:
+    timer = Timer(ENABLED, "name", MOMENT_MS, None, 1, 2)
+    assert timer.planned_from(BETWEEN_MS) == replace(timer, planned_until=BETWEEN_MS)
+    assert timer.id == 1
