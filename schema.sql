@@ -14,6 +14,10 @@ CREATE TABLE timer (
     at_ms BIGINT,
     -- the HTTP call to make: JSON {url, method, headers, body}
     notify MEDIUMTEXT NOT NULL,
+    -- what to do with firings found more than the grace late; past the window none is made (0: no such bound)
+    misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
+    misfire_grace_ms BIGINT NOT NULL,
+    catchup_window_ms BIGINT NOT NULL,
     -- grows with every change
     version BIGINT NOT NULL,
     -- when the schedule last changed, 0 = never

@@ -49,12 +49,25 @@ def test_what_was_created_is_read_back_with_xtimer_s_names(world: World) -> None
                 **notify,
                 "header": {"Content-Type": ["text/plain"], "X-Tag": ["a", "b"]},
             },
+            "misfire": "fire_all",
+            "misfireGraceMs": 60_000,
+            "catchupWindowMs": 0,
             "nextFireAt": None,
             "version": 1,
             "createdAt": now,
             "updatedAt": now,
         },
     }
+
+
+def test_the_misfire_policy_is_kept_as_given(world: World) -> None:
+    timer_id = world.made(misfire="fire_latest", misfireGraceMs=5_000, catchupWindowMs=3_600_000)
+    data = world.get(DEF, app="shop", id=timer_id).data
+    assert (data["misfire"], data["misfireGraceMs"], data["catchupWindowMs"]) == (
+        "fire_latest",
+        5_000,
+        3_600_000,
+    )
 
 
 def test_a_callback_is_a_post_without_headers_or_body_unless_told_otherwise(world: World) -> None:

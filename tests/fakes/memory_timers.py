@@ -22,7 +22,9 @@ class MemoryTimers:
             if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
                 raise Conflict("name", "in use", "choose another")
             timer_id = max(self._timers, default=0) + 1
-            definition = Definition(timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify)
+            definition = Definition(
+                timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
+            )
             return self._store(Timer(definition, new.name, now, new.schedule.first_after(now), now, now))
 
         return self._server.call(work)

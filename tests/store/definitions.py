@@ -1,6 +1,7 @@
 """Definitions as tests write them."""
 
 from wangtimer.core.cron import Cron
+from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Definition, Notify, TimerStatus
 
@@ -10,6 +11,7 @@ NOTIFY = Notify(
     (("X-A", "1"), ("X-A", "2"), ("content-type", "text/plain")),
     '{"say": "喂 🙂", "quote": "\'\\""}',
 )
+MISFIRE = MisfireRule(MisfirePolicy.FIRE_LATEST, 5_000, 90_000)
 EVERY_MINUTE = Cron("* * * * *", "Asia/Shanghai")
 ONCE = Once(1_800_000_000_123)
 
@@ -20,4 +22,4 @@ def definition(
     status: TimerStatus = TimerStatus.ENABLED,
     schedule: Schedule = EVERY_MINUTE,
 ) -> Definition:
-    return Definition(timer_id, "shop", version, status, schedule, NOTIFY, edited_at=7)
+    return Definition(timer_id, "shop", version, status, schedule, NOTIFY, edited_at=7, misfire=MISFIRE)

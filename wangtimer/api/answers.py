@@ -9,6 +9,8 @@ from flask import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from wangtimer.core.misfire import MisfirePolicy
+
 
 class Sent(BaseModel):
     """Something we send; in JSON its names are camelCase."""
@@ -71,6 +73,11 @@ class TimerData(Sent):
     at_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
     timezone: str
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
+    misfire: Annotated[
+        MisfirePolicy, Field(description="what becomes of firings found long after their moment")
+    ]
+    misfire_grace_ms: int
+    catchup_window_ms: Annotated[int, Field(description="0: no such bound")]
     next_fire_at: Annotated[_Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change")]
     created_at: _Text

@@ -16,7 +16,6 @@ _TYPE_NAMES = {
     "int_type": "a whole number",
     "bool_type": "true or false",
     "model_type": "an object",
-    "literal_error": "another of its values",
 }
 
 

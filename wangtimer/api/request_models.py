@@ -19,6 +19,8 @@ from wangtimer.api.notify_rules import MOST_HEADERS, MOST_URL_CHARACTERS, check_
 from wangtimer.api.refusals import Refused
 
 MOST_ID = 2**63 - 1
+# A hundred years.
+MOST_MS = 100 * 366 * 86_400_000
 PAGE = 50
 MOST_A_PAGE = 500
 
@@ -143,6 +145,26 @@ class CreateTimer(Given):
     timezone: Annotated[
         str | None,
         Field(description="IANA zone of the cron, UTC by default; a single moment has no use for it"),
+    ] = None
+    misfire: Annotated[
+        Literal["fire_all", "fire_latest", "skip"] | None,
+        Field(
+            description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
+            "only the newest of those missed, or none; fire_all by default"
+        ),
+    ] = None
+    misfire_grace_ms: Annotated[
+        int | None,
+        Field(alias="misfireGraceMs", ge=1_000, le=MOST_MS, description="60000 by default", examples=[60000]),
+    ] = None
+    catchup_window_ms: Annotated[
+        int | None,
+        Field(
+            alias="catchupWindowMs",
+            ge=0,
+            le=MOST_MS,
+            description="firings found later than this are never made; 0, the default, is no such bound",
+        ),
     ] = None
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]

@@ -23,6 +23,7 @@ from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.request_models import CreateTimer, TimerKey, TimerQuery, TimersQuery
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.cron import END_MS
+from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
 from wangtimer.core.zones import read_zone
@@ -48,7 +49,7 @@ class TimerViews:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        new = NewTimer(body.app, body.name, schedule_of(body, now), _notify(body))
+        new = NewTimer(body.app, body.name, schedule_of(body, now), _notify(body), _misfire(body))
         timer = wiring.registrar.create(new)
         data = NewTimerData(**_fields(timer, now), next_moments=_next_moments(new.schedule, now))
         return CreateAnswer(id=timer.id, data=data)
@@ -118,6 +119,14 @@ def _notify(asked: CreateTimer) -> Notify:
     return Notify(notify.url, notify.method, notify.header, notify.body or "")
 
 
+def _misfire(asked: CreateTimer) -> MisfireRule:
+    return MisfireRule(
+        USUAL.policy if asked.misfire is None else MisfirePolicy(asked.misfire),
+        USUAL.grace_ms if asked.misfire_grace_ms is None else asked.misfire_grace_ms,
+        USUAL.window_ms if asked.catchup_window_ms is None else asked.catchup_window_ms,
+    )
+
+
 def _fields(timer: Timer, now: int) -> dict[str, Any]:
     definition = timer.definition
     next_at = definition.schedule.first_after(now) if definition.is_enabled else None
@@ -128,6 +137,9 @@ def _fields(timer: Timer, now: int) -> dict[str, Any]:
         "status": _STATUS[definition.status],
         "status_name": definition.status.value,
         "notify": _notify_data(definition.notify),
+        "misfire": definition.misfire.policy,
+        "misfire_grace_ms": definition.misfire.grace_ms,
+        "catchup_window_ms": definition.misfire.window_ms,
         "next_fire_at": None if next_at is None else show_moment(next_at),
         "version": definition.version,
         "created_at": show_moment(timer.created_at),

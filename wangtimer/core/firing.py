@@ -72,6 +72,11 @@ class Firing:
         return Member(self.timer_id, self.fire_at, self.attempt)
 
     @property
+    def may_misfire(self) -> bool:
+        """Whether its timer's misfire policy decides about it: a first attempt that the schedule asked for."""
+        return self.kind is FiringKind.SCHEDULED and self.attempt == 1
+
+    @property
     def slice(self) -> Slice:
         """The one place where it waits: the minute of its due moment, the bucket of its row."""
         return Slice.at(self.due_at, self.bucket)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.schedule import Schedule
 
 
@@ -39,6 +40,7 @@ class Definition:
     schedule: Schedule
     notify: Notify
     edited_at: int = 0
+    misfire: MisfireRule = USUAL
 
     @property
     def is_enabled(self) -> bool:

@@ -146,6 +146,7 @@ class Executor:
         asked = list({due.member: due for due in [*unwanted, *doubtful]}.values())
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
+        refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
         self._skip(claim, chunk, refused)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
         return [
@@ -155,6 +156,18 @@ class Executor:
             and due.member not in refused
             and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id)) is not None
         ]
+
+    def _misfires(
+        self, verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
+    ) -> dict[Member, str]:
+        """Return which first attempts, verified because they are late, are not to be made any more, and why."""
+        now = self._clock.now_ms()
+        reasons = {}
+        for member, verdict in verdicts.items():
+            definition = definitions.get(member.timer_id)
+            if isinstance(verdict, Send) and verdict.row.may_misfire and definition is not None:
+                reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
+        return {member: reason for member, reason in reasons.items() if reason}
 
     def _is_doubtful(self, due: DueMember, suspects: set[Member]) -> bool:
         """Tell whether it may have been sent already: only then SQL is asked."""

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from wangtimer.core.cron import Cron
+from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Definition, Notify, TimerStatus
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
@@ -68,6 +69,7 @@ def _to_text(one: Definition) -> str:
         "edited_at": one.edited_at,
         "at_ms": schedule.at_ms if isinstance(schedule, Once) else None,
         "cron": None if isinstance(schedule, Once) else [schedule.expression, schedule.timezone],
+        "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
     }
     return f"{one.version} {orjson.dumps(fields).decode()}"
@@ -77,6 +79,7 @@ def _from_text(timer_id: int, text: str) -> Definition:
     version, _, json = text.partition(" ")
     fields: dict[str, Any] = orjson.loads(json)
     url, method, headers, body = fields["notify"]
+    policy, grace_ms, window_ms = fields["misfire"]
     cron = fields["cron"]
     schedule: Schedule = Once(fields["at_ms"]) if cron is None else Cron(*cron)
     return Definition(
@@ -87,4 +90,5 @@ def _from_text(timer_id: int, text: str) -> Definition:
         schedule=schedule,
         notify=Notify(url, method, tuple((name, value) for name, value in headers), body),
         edited_at=fields["edited_at"],
+        misfire=MisfireRule(MisfirePolicy(policy), grace_ms, window_ms),
     )

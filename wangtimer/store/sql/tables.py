@@ -19,6 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
 from wangtimer.core.firing import FiringKind, FiringStatus
+from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.timer import TimerStatus
 
 OUTPUT_CHARACTERS = 1024
@@ -41,7 +42,7 @@ _TimerId = BigInteger().with_variant(Integer, "sqlite")
 _NotifyText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
-def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus]) -> Enum:
+def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
     """One byte in MySQL, and still a word to whoever reads the table."""
     return Enum(*(word.value for word in of), name=of.__name__.lower())
 
@@ -61,6 +62,10 @@ timers = Table(
     Column("timezone", String(64), nullable=False),
     Column("at_ms", BigInteger, nullable=True),
     Column("notify", _NotifyText, nullable=False),
+    # What to do with firings found more than the grace late; past the window none is made (0: no such bound).
+    Column("misfire", _words(MisfirePolicy), nullable=False),
+    Column("misfire_grace_ms", BigInteger, nullable=False),
+    Column("catchup_window_ms", BigInteger, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
+from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
@@ -30,6 +31,7 @@ class NewTimer:
     name: str
     schedule: Schedule
     notify: Notify
+    misfire: MisfireRule = USUAL
 
 
 class TimerStore:
@@ -48,6 +50,9 @@ class TimerStore:
             "name": new.name,
             "status": TimerStatus.DISABLED.value,
             "notify": _notify_text(new.notify),
+            "misfire": new.misfire.policy.value,
+            "misfire_grace_ms": new.misfire.grace_ms,
+            "catchup_window_ms": new.misfire.window_ms,
             "version": 1,
             "edited_at": 0,
             "planned_until": now,
@@ -249,6 +254,7 @@ def _definition(row: Any) -> Definition:
         schedule=_schedule(row),
         notify=_notify(row["notify"]),
         edited_at=row["edited_at"],
+        misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
     )
 
 

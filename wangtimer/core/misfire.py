@@ -1,0 +1,45 @@
+"""What to do with a firing that is found long after its moment, say after an outage."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wangtimer.core.schedule import Schedule
+
+MISSED = "missed"
+COALESCED = "coalesced"
+
+
+class MisfirePolicy(StrEnum):
+    """`fire_all`: make every missed firing; `fire_latest`: only the newest of them; `skip`: none."""
+
+    FIRE_ALL = "fire_all"
+    FIRE_LATEST = "fire_latest"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class MisfireRule:
+    """A firing is missed once it is `grace_ms` late without a first attempt.
+
+    One that is more than `window_ms` late is never made, whatever the policy (0: no such bound).
+    """
+
+    policy: MisfirePolicy = MisfirePolicy.FIRE_ALL
+    grace_ms: int = 60_000
+    window_ms: int = 0
+
+    def why_not(self, schedule: Schedule, fire_at: int, now: float) -> str:
+        """Return why a firing that was never attempted is not to be made any more, "" when it is to be."""
+        late_ms = now - fire_at
+        if late_ms <= self.grace_ms:
+            return ""
+        if self.policy is MisfirePolicy.SKIP or (self.window_ms and late_ms > self.window_ms):
+            return MISSED
+        if self.policy is MisfirePolicy.FIRE_LATEST:
+            later = schedule.first_after(fire_at)
+            return COALESCED if later is not None and later <= now else ""
+        return ""
+
+
+# What a timer has that names no policy.
+USUAL = MisfireRule()
