@@ -53,6 +53,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
             return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
         case kind if kind in _TYPE_NAMES:
             return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
+        case "literal_error" if not isinstance(first["input"], str):
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
         case _:
             return _bad_value(field, first)
 
