@@ -41,7 +41,7 @@ def shown(text: str) -> str:
 
 def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
     """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
-    found = error.errors(include_url=False, include_context=True, include_input=False)
+    found = error.errors(include_url=False, include_context=True)
     first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
     field = _dotted(first["loc"])
     match first["type"]:
