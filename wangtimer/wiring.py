@@ -1,10 +1,12 @@
 """Builds the stores and stages of one process, each at its first use, never at import or before a fork."""
 
 import gc
+import os
 import resource
 import sys
 from functools import cached_property
 from random import Random
+from socket import gethostname
 from threading import Event, RLock
 from typing import Any, TypeVar
 
@@ -197,7 +199,7 @@ class Wiring:
     def executor(self) -> Executor:
         """Fires chunks; starts its engine, keeper and settler."""
         s = self.settings
-        claims = Claims()
+        claims = Claims(holder=f"{gethostname()}:{os.getpid()}")
         keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
         settler = Settler(
             self.firings, self.outbox, self.hot, self.slices, self.clock, s.settle_every_ms / 1_000

@@ -1,5 +1,7 @@
 """What users see of a whole deployment: real processes, MariaDB, Redis, real targets."""
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 
@@ -96,3 +98,30 @@ def test_a_one_shot_that_is_due_at_once_is_called_at_once(
     asked_at = time.monotonic()
     target.wait_for_requests(1, timeout_s=10)
     assert time.monotonic() - asked_at < 5
+
+
+@pytest.mark.timeout(180)
+def test_a_firing_that_kills_its_executor_is_tried_three_times_and_its_neighbours_are_not_lost(
+    deployment: Deployment, make_target: Callable[..., Target]
+) -> None:
+    def kill_executor(received: Received) -> None:
+        os.kill(deployment.supervisor.children()["callback"].pid, signal.SIGKILL)
+
+    poisonous = make_target(kill_executor)
+    at = int(time.time() * 1_000) + 4_000
+    poison = deployment.make_timer("poison", at=at, url=poisonous.url)
+    neighbours = [deployment.make_timer(f"neighbour {i}", at=at + i) for i in range(20)]
+    ends_at = time.monotonic() + 120
+    deployment.supervisor.tend_until(
+        lambda: (
+            time.monotonic() > ends_at
+            or (
+                deployment.records(poison)[:1] != []
+                and deployment.records(poison)[0]["statusName"] != "pending"
+            )
+        )
+    )
+    (row,) = deployment.records(poison)
+    assert (row["statusName"], row["error"]) == ("failed", "its executor died 3 times while it ran")
+    assert len(poisonous.requests) == 3
+    assert {deployment.records(one)[0]["statusName"] for one in neighbours} == {"succeeded"}

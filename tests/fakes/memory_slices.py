@@ -23,6 +23,7 @@ class Sets:
     running: dict[Member, int] = field(default_factory=dict)
     owner: dict[Member, str] = field(default_factory=dict)
     suspect: set[Member] = field(default_factory=set)
+    deaths: dict[Member, int] = field(default_factory=dict)
     token: str = ""
     locked_until: float = 0.0
     expires_at_s: int = 0
@@ -115,7 +116,8 @@ class MemorySlices:
                 if sets.armed.pop(member, None) is not None:
                     sets.running[member] = self._now() + self._leases.running_ms
                     sets.owner[member] = claim_id
-            return [Taken(member, member in sets.suspect) for member in _of(claim_id, sets, members)]
+            mine = _of(claim_id, sets, members)
+            return [Taken(one, one in sets.suspect, sets.deaths.get(one, 0)) for one in mine]
 
         return self._server.call(work)
 
@@ -138,8 +140,19 @@ class MemorySlices:
                 for member in _of(claim_id, sets, members):
                     _let_go(sets, member)
                     sets.suspect.discard(member)
+                    sets.deaths.pop(member, None)
 
         self._server.call(work)
+
+    def try_alone(self, slice_: Slice, claim_id: str, member: Member) -> bool:
+        def work() -> bool:
+            sets = self._written(slice_)
+            is_mine = sets.owner.get(member) == claim_id
+            if is_mine:
+                sets.deaths[member] = 3
+            return is_mine
+
+        return self._server.call(work)
 
     def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
         def work() -> None:
@@ -168,6 +181,8 @@ class MemorySlices:
             sets.owner.pop(member, None)
             sets.due[member] = member.fire_at if member.attempt == 1 else now
             sets.suspect.add(member)
+            if held is sets.running and sets.deaths.get(member, 0) < 2:
+                sets.deaths[member] = sets.deaths.get(member, 0) + 1
 
     def _arm(self, slice_: Slice, credit: int) -> tuple[DueMember, ...]:
         sets, now = self._read(slice_), self._now()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event, Lock
+from uuid import uuid4
 
 from wangtimer.core.firing import Member
 from wangtimer.core.slicing import Slice
@@ -60,11 +61,19 @@ class Held:
 
 
 class Claims:
-    """Every claim of this process that still holds something."""
+    """Every claim of this process that still holds something.
 
-    def __init__(self) -> None:
+    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what.
+    """
+
+    def __init__(self, holder: str = "") -> None:
+        self._holder = holder
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()
+
+    def new_id(self) -> str:
+        """Return the id for a claim to be made."""
+        return f"{self._holder}/{uuid4().hex}"
 
     def add(self, claim: Claim) -> None:
         """Keep a claim until it is empty."""

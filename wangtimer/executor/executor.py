@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from random import Random
-from uuid import uuid4
 
 import structlog
 
-from wangtimer.callback import Call, DeliveryEngine, Reply
+from wangtimer.callback import Call, DeliveryEngine, EngineStopped, Reply
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
@@ -16,6 +15,7 @@ from wangtimer.core.timer import Definition
 from wangtimer.executor.claim import Claim, Claims, Held, by_claim
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.prepare import request_of
+from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -77,6 +77,7 @@ class Executor:
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
+        self._quarantine = Quarantine(slices, engine, 2 * rule.timeout_ms / 1_000)
         self._claims = claims
         self._clock = clock
         self._rule = rule
@@ -95,7 +96,10 @@ class Executor:
         if not taken:
             return
         ready = self._judge(claim, chunk, taken)
-        self._engine.submit([call for one in ready if (call := self._call(one)) is not None])
+        try:
+            self._send(ready, {one.member: one.deaths for one in taken if one.deaths})
+        except EngineStopped:
+            self._quietly_put_back(claim, [DueMember(one.held.member, one.due_at) for one in ready])
         claim.is_done.wait(self._patience_s(ready))
 
     def drain(self, timeout_s: float) -> None:
@@ -112,7 +116,7 @@ class Executor:
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         members = [due.member for due in chunk.members]
-        claim_id = uuid4().hex
+        claim_id = self._claims.new_id()
         for _ in range(CLAIM_TRIES):
             sent_at = self._clock.monotonic()
             try:
@@ -216,6 +220,22 @@ class Executor:
         claim.let_go(due.member for due in members)
 
     # the send, and 7 settle
+
+    def _send(self, ready: list[Ready], deaths: dict[Member, int]) -> None:
+        """Submit what is ready; what two executors died on goes alone, and what died alone too has failed."""
+        calls = []
+        for one in ready:
+            died = deaths.get(one.held.member, 0)
+            if died >= LAST_DEATH:
+                error = f"its executor died {LAST_DEATH} times while it ran"
+                self._settler.take(Finished(one.held, self._impossible(one, error)))
+            elif (call := self._call(one)) is None:
+                continue
+            elif died >= ALONE_AFTER:
+                self._quarantine.take(one.held, call)
+            else:
+                calls.append(call)
+        self._engine.submit(calls)
 
     def _call(self, ready: Ready) -> Call | None:
         """Return the call to submit; None where its definition can make no request, which is then its outcome."""

@@ -22,7 +22,7 @@ class Keys:
         self.outbox = f"{prefix}:outbox"
 
     def of_slice(self, slice_: Slice, *names: str) -> list[str]:
-        """Return the named keys of a slice: due, armed, running, owner, suspect, lock."""
+        """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock."""
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 
     def load(self, minute: int) -> str:

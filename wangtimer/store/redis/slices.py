@@ -45,10 +45,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A member a claim took; a suspect one must be verified in SQL before it is sent."""
+    """A member a claim took; a suspect one must be verified in SQL before it is sent.
+
+    `deaths` is how often its lease ran out while it ran, 3 once it was tried alone after two.
+    """
 
     member: Member
     is_suspect: bool
+    deaths: int = 0
 
 
 Item = TypeVar("Item")
@@ -104,7 +108,7 @@ class SliceStore:
         At most `credit` members stand armed and unclaimed. None when another trigger owns the slice.
         """
         now, leases = self._now(), self._leases
-        keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "lock")
+        keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
         arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
         arguments += [int(keep_leases), expiry_of(slice_, now)]
         answer = self._connection.run("turn", keys, arguments)
@@ -129,10 +133,14 @@ class SliceStore:
     def claim(self, slice_: Slice, claim_id: str, members: Sequence[Member]) -> list[Taken]:
         """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
         now = self._now()
-        keys = self._keys.of_slice(slice_, "armed", "running", "owner", "suspect")
+        keys = self._keys.of_slice(slice_, "armed", "running", "owner", "suspect", "deaths")
         head: list[Argument] = [now, claim_id, self._leases.running_ms, expiry_of(slice_, now)]
         answers = self._connection.run("claim", keys, head + [str(member) for member in members])
-        return [Taken(member, answer == 2) for member, answer in zip(members, answers, strict=True) if answer]
+        return [
+            Taken(member, answer % 2 == 0, (answer - 1) // 2)
+            for member, answer in zip(members, answers, strict=True)
+            if answer
+        ]
 
     def renew(
         self, held: Mapping[tuple[Slice, str], Sequence[Member]]
@@ -154,11 +162,17 @@ class SliceStore:
         """Let go of running members, by slice and claim id; touches only what is still each claim's."""
         calls = []
         for (slice_, claim_id), members in held.items():
-            keys = self._keys.of_slice(slice_, "running", "owner", "suspect")
+            keys = self._keys.of_slice(slice_, "running", "owner", "suspect", "deaths")
             for page in _pages([str(member) for member in members], MEMBERS_A_CLAIM):
                 calls.append(ScriptCall(script("release"), keys, [claim_id, *page]))
         if calls:
             self._connection.run_all(calls)
+
+    def try_alone(self, slice_: Slice, claim_id: str, member: Member) -> bool:
+        """Note that a member is now tried alone, for the last time; False where it is no longer this claim's."""
+        keys = self._keys.of_slice(slice_, "owner", "deaths")
+        arguments: list[Argument] = [claim_id, str(member), expiry_of(slice_, self._now())]
+        return bool(self._connection.run("try_alone", keys, arguments))
 
     def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
         """Put running members back to wait until their moment; touches only what is still this claim's."""

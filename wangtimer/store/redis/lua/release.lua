@@ -2,6 +2,7 @@
 -- KEYS[1] running  zset member -> end of its lease, ms
 -- KEYS[2] owner    hash member -> id of the claim that runs it
 -- KEYS[3] suspect  set of members to verify in SQL before they are sent
+-- KEYS[4] deaths   hash member -> how often its lease ran out while it ran
 -- ARGV    claim id; then member ...  (at most a chunk of them)
 local claim, mine = ARGV[1], {}
 local owners = redis.call('HMGET', KEYS[2], unpack(ARGV, 2))
@@ -12,4 +13,5 @@ if #mine == 0 then return 0 end
 redis.call('ZREM', KEYS[1], unpack(mine))
 redis.call('HDEL', KEYS[2], unpack(mine))
 redis.call('SREM', KEYS[3], unpack(mine))
+redis.call('HDEL', KEYS[4], unpack(mine))
 return #mine

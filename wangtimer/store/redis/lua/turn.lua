@@ -4,26 +4,32 @@
 -- KEYS[3] running  zset member -> end of its lease, ms
 -- KEYS[4] owner    hash member -> id of the claim that runs it
 -- KEYS[5] suspect  set of members to verify in SQL before they are sent
--- KEYS[6] lock     string, the token of the trigger that owns the slice
+-- KEYS[6] deaths   hash member -> how often its lease ran out while it ran; 3 once it was then tried alone
+-- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s
 -- Returns nothing when another trigger owns the slice, else
 -- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
-local due, armed, running, owner, suspect, lock = unpack(KEYS)
+local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
 local now, lead, credit = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local holder = redis.call('GET', lock)
 if holder and holder ~= ARGV[2] then return false end
 redis.call('SET', lock, ARGV[2], 'PX', ARGV[3])
 
 local function take_back(held)
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 2000)) do
+  local ran_out = redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 2000)
+  for _, member in ipairs(ran_out) do
     local fire_at, attempt = string.match(member, '^%d+:(%d+):(%d+)$')
     redis.call('ZREM', held, member)
     redis.call('HDEL', owner, member)
     redis.call('ZADD', due, attempt == '1' and fire_at or now, member)
     redis.call('SADD', suspect, member)
+    if held == running and tonumber(redis.call('HGET', deaths, member) or 0) < 2 then
+      redis.call('HINCRBY', deaths, member, 1)
+    end
   end
-  redis.call('EXPIREAT', due, ARGV[8])
-  redis.call('EXPIREAT', suspect, ARGV[8])
+  if #ran_out > 0 then
+    for _, key in ipairs({due, suspect, deaths}) do redis.call('EXPIREAT', key, ARGV[8]) end
+  end
 end
 if ARGV[7] ~= '1' then
   take_back(armed)
