@@ -51,6 +51,7 @@ worker_disable_prefetch = True
 
 # A broker that is away: try for ever with a bounded pause; a half-open connection is noticed in seconds (on the
 # defaults one hung a worker for over 80 s). `retry_on_timeout` stays off: it disables pipelined publishing.
+worker_consumer = "wangtimer.worker:PatientConsumer"
 broker_connection_retry_on_startup = True
 broker_connection_max_retries = None
 broker_channel_error_retry = True
@@ -61,7 +62,7 @@ broker_transport_options = {
     "socket_timeout": 5,
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
-    "health_check_interval": 10,
+    "health_check_interval": 5,
     # Only what a dying worker held back un-acknowledged; well over any task's time, so nothing loops.
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,

@@ -14,6 +14,7 @@ from wangtimer.core.firing import Chunk
 from wangtimer.core.slicing import Slice
 from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build
+from wangtimer.worker import PatientConsumer, Watchdog
 
 log = structlog.get_logger()
 
@@ -93,8 +94,9 @@ def callback(tag: str, members: list[list[str | int]]) -> None:
 
 
 @worker_ready.connect
-def _warm_up(**_: Any) -> None:
-    """Open what the first chunk would wait for; what is away now is opened later."""
+def _warm_up(sender: PatientConsumer, **_: Any) -> None:
+    """Open what the first chunk would wait for, and have the worker watched; what is away now is opened later."""
+    Watchdog(sender, wiring().stopping).start()
     if "callback" in app.amqp.queues.consume_from:
         wiring().executor.warm_up()
 

@@ -1,0 +1,100 @@
+"""A worker comes back to its broker in seconds, and one that hangs ends itself."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from celery import Celery
+
+from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.stack.child import inherited_environment
+from wangtimer.stack.supervisor import wait_for
+from wangtimer.worker import EXIT_CODE
+
+# A worker of one thread, so that a task that sleeps keeps the event loop from turning.
+WORKER = """
+import sys, time
+import wangtimer.worker as worker
+worker.HANGS_AFTER_S, worker.LOOK_EVERY_S = 4.0, 0.5
+from wangtimer.celery import app
+@app.task(name="hang")
+def hang():
+    time.sleep(60)
+@app.task(name="note")
+def note(path):
+    open(path, "w").close()
+app.worker_main(["worker", "-Q", "migrate", "-P", "solo", "--without-mingle", "--without-gossip"])
+"""
+
+pytestmark = pytest.mark.processes
+
+
+class Worker:
+    def __init__(self, broker_url: str, directory: Path) -> None:
+        environment = inherited_environment() | {
+            "WANGTIMER_BROKER_URL": broker_url,
+            "WANGTIMER_STORE_URL": broker_url,
+            "WANGTIMER_DATABASE_URL": f"sqlite:///{directory / 'w.db'}",
+        }
+        self._broker_url = broker_url
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WORKER],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def send(self, task: str, *arguments: str) -> None:
+        app = Celery(broker=self._broker_url)
+        app.send_task(task, arguments, exchange="wangtimer", routing_key="migrate", queue="migrate")
+
+    def does(self, path: Path, within_s: float) -> bool:
+        """Tell whether a task that writes the file is done in time; it is sent again each second."""
+        deadline = time.monotonic() + within_s
+        while time.monotonic() < deadline:
+            self.send("note", str(path))
+            if wait_for(path.exists, 1.0):
+                return True
+        return False
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def broker(tmp_path: Path):
+    (tmp_path / "broker").mkdir()
+    with RedisServer(redis_program(), tmp_path / "broker") as server:
+        yield server
+
+
+@pytest.fixture
+def worker(broker: RedisServer, tmp_path: Path):
+    running = Worker(broker.url(1), tmp_path)
+    assert running.does(tmp_path / "started", 20)
+    yield running
+    running.end()
+
+
+def test_a_worker_whose_loop_hangs_while_the_broker_answers_ends_itself(worker: Worker) -> None:
+    worker.send("hang")
+    assert worker.process.wait(20) == EXIT_CODE
+
+
+def test_a_worker_is_back_within_seconds_of_a_broker_that_was_away(
+    worker: Worker, broker: RedisServer, tmp_path: Path
+) -> None:
+    broker.process.kill()
+    time.sleep(6)  # the outage: long enough for Celery's own pauses to have grown to 6 s
+    broker.process.start()
+    assert worker.does(tmp_path / "again", 4)
+    assert worker.process.poll() is None
+
+
+def test_an_outage_of_the_broker_is_no_reason_to_end(worker: Worker, broker: RedisServer) -> None:
+    broker.process.kill()
+    with pytest.raises(subprocess.TimeoutExpired):
+        worker.process.wait(5)

@@ -1,0 +1,87 @@
+"""The consumer of a worker's messages: comes back to its broker within seconds, and is watched for hanging."""
+
+import os
+import time
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+import structlog
+from celery.worker.consumer import Consumer
+
+log = structlog.get_logger()
+
+# Celery's own pauses grow to 30 s, which a firing would feel long after the broker is back.
+RETRY_PAUSES = {"interval_start": 0.5, "interval_step": 0.5, "interval_max": 2.0}
+BEAT_S = 1.0
+# No beat of the event loop for this long, while the broker answers: the worker hangs. kombu itself drops a silent
+# connection after 6 s, so this is for what it does not notice.
+HANGS_AFTER_S = 20.0
+LOOK_EVERY_S = 2.0
+EXIT_CODE = os.EX_TEMPFAIL
+
+
+class PatientConsumer(Consumer):  # type: ignore[misc]
+    """Retries for ever with a bounded pause; notes each second that its event loop turns."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self.alive_at = time.monotonic()
+        super().__init__(*arguments, **named)
+
+    def ensure_connected(self, conn: Any) -> Any:
+        """Connect, however long that takes; each try in vain is a sign of life too."""
+        connect = conn.ensure_connection
+
+        def connect_patiently(errback: Callable[[Exception, float], None], *rest: Any, **named: Any) -> Any:
+            def note(error: Exception, pause_s: float) -> None:
+                self._note_alive()
+                errback(error, pause_s)
+
+            return connect(note, *rest, **named, **RETRY_PAUSES)
+
+        conn.ensure_connection = connect_patiently
+        return super().ensure_connected(conn)
+
+    def register_with_event_loop(self, hub: Any) -> None:
+        """Have the loop note that it turns."""
+        super().register_with_event_loop(hub)
+        self._note_alive()
+        hub.call_repeatedly(BEAT_S, self._note_alive)
+
+    def _note_alive(self) -> None:
+        self.alive_at = time.monotonic()
+
+
+class Watchdog:
+    """Ends a process whose event loop hangs although the broker answers; what starts processes starts it again."""
+
+    def __init__(self, consumer: PatientConsumer, stopping: Event) -> None:
+        self._consumer = consumer
+        self._stopping = stopping
+
+    def start(self) -> None:
+        """Begin to watch, until the process is asked to stop."""
+        Thread(target=self._run, name="watchdog", daemon=True).start()
+
+    def hangs(self) -> bool:
+        """Tell whether the loop has not turned for long while the broker answers."""
+        silent_s = time.monotonic() - self._consumer.alive_at
+        return silent_s > HANGS_AFTER_S and self._broker_answers()
+
+    def _run(self) -> None:
+        suspicions = 0
+        while not self._stopping.wait(LOOK_EVERY_S):
+            suspicions = suspicions + 1 if self.hangs() else 0
+            # Twice, so that a loop that is just coming back is left to.
+            if suspicions >= 2:
+                log.critical("worker_hangs", silent_s=round(time.monotonic() - self._consumer.alive_at))
+                os._exit(EXIT_CODE)
+
+    def _broker_answers(self) -> bool:
+        try:
+            fresh: Any = self._consumer.app.connection_for_read(connect_timeout=2)
+            with fresh:
+                fresh.connect()
+                return True
+        except Exception:
+            return False
