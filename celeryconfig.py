@@ -37,6 +37,7 @@ task_routes = {
     "wangtimer.sweep": {"queue": "migrate"},
     "wangtimer.reconcile": {"queue": "migrate"},
     "wangtimer.rehydrate": {"queue": "migrate"},
+    "wangtimer.purge": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},
 }
@@ -104,6 +105,12 @@ beat_schedule = {
     },
     "reconcile": {
         "task": "wangtimer.reconcile",
+        "schedule": timedelta(seconds=60),
+        "relative": True,
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
+    },
+    "purge": {
+        "task": "wangtimer.purge",
         "schedule": timedelta(seconds=60),
         "relative": True,
         "options": {"expires": _EXPIRES_S, "queue": "migrate"},

@@ -177,6 +177,10 @@ class Settings(BaseSettings):
         description="s; how often overdue firings are looked up in SQL and added again",
     )
 
+    retention_days: int = Field(
+        default=30, ge=1, le=3_650, description="days; settled firings are kept this long after their moment"
+    )
+
     # API
     http_bind: str = Field(default="127.0.0.1:5000", description="address the API listens on")
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")

@@ -72,7 +72,15 @@ def reconcile() -> None:
         wiring().sweeper.reconcile()
 
 
-# As above; only the last of several loads declares the horizon loaded.
+# What is gone is gone.
+@shared_task(name="wangtimer.purge", throws=(StoreAway,))
+def purge() -> None:
+    """Delete settled firings past retention."""
+    if wiring().pace("purge", SAME_MINUTE_S).is_due():
+        wiring().purger.purge()
+
+
+# Adding what stands does nothing; only the last of several loads declares the horizon loaded.
 @shared_task(name="wangtimer.rehydrate", throws=(StoreAway,))
 def rehydrate() -> None:
     """Load the horizon into a Redis that lost it."""

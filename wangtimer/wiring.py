@@ -24,6 +24,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import Settings
@@ -237,6 +238,11 @@ class Wiring:
             self.clock,
             self.settings.horizon_ms,
         )
+
+    @once
+    def purger(self) -> Purger:
+        """Deletes what is past retention."""
+        return Purger(self.firings, self.timers, self.clock, self.settings.retention_days * 86_400_000)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or one of a bunch."""

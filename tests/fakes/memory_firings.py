@@ -7,7 +7,7 @@ from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
-from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.firings import FiringRecord, Overdue
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 
 Table = dict[tuple[int, int], FiringRecord]
@@ -44,6 +44,23 @@ class MemoryFirings:
             return first <= firing.due_at <= last and is_behind
 
         return self._pending(is_wanted)[:limit]
+
+    def purge(self, before: int, limit: int) -> int:
+        def work() -> int:
+            settled = [
+                (fire_at, timer_id)
+                for (timer_id, fire_at), record in self._table.items()
+                if fire_at < before and record.firing.status is not FiringStatus.PENDING
+            ]
+            for fire_at, timer_id in sorted(settled)[:limit]:
+                del self._table[timer_id, fire_at]
+            return len(settled[:limit])
+
+        return self._server.call(work)
+
+    def overdue(self, before: int, most: int) -> Overdue:
+        late = [firing.due_at for firing in self.pending_between(0, before - 1, most)]
+        return Overdue(len(late), min(late, default=None))
 
     def records(
         self, timer_id: int, limit: int, before: int | None = None, upto: int | None = None

@@ -78,6 +78,19 @@ class MemoryTimers:
 
         return self._server.call(work)
 
+    def purge(self, before: int, limit: int) -> int:
+        def work() -> int:
+            deleted = [
+                timer.id
+                for timer in self._timers.values()
+                if timer.definition.status is TimerStatus.DELETED and timer.updated_at < before
+            ]
+            for timer_id in deleted[:limit]:
+                del self._timers[timer_id]
+            return len(deleted[:limit])
+
+        return self._server.call(work)
+
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
         def work() -> tuple[list[Plan], list[Firing]]:
             held = [

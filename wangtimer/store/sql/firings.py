@@ -7,15 +7,20 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
+    TextClause,
     and_,
     case,
+    delete,
     func,
     insert,
     literal_column,
     or_,
     select,
+    text,
     tuple_,
 )
+from sqlalchemy.dialects.mysql import dialect as mysql_dialect
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.sql.dml import Insert
@@ -42,6 +47,14 @@ class FiringRecord:
     http_status: int | None
     output: str
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Firings past their moment without an outcome: none, once things are calm."""
+
+    number: int
+    oldest_due_at: int | None
 
 
 class FiringStore:
@@ -90,6 +103,36 @@ class FiringStore:
         if after is not None:
             wanted = and_(wanted, _behind(after))
         return self._database.read(lambda sql: _firings_where(sql, wanted, limit))
+
+    def purge(self, before: int, limit: int) -> int:
+        """Delete the oldest settled firings with moments under `before`, about `limit` of them; return how many.
+
+        One range of the primary key in one short transaction.
+        """
+        settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
+        key = (firings.c.fire_at, firings.c.timer_id)
+        oldest = select(*key).where(settled).order_by(*key).limit(limit)
+
+        def work(sql: Connection) -> int:
+            page = sql.execute(oldest).all()
+            if not page:
+                return 0
+            last = page[-1]
+            upto = or_(
+                firings.c.fire_at < last.fire_at,
+                and_(firings.c.fire_at == last.fire_at, firings.c.timer_id <= last.timer_id),
+            )
+            return sql.execute(delete(firings).where(settled, upto)).rowcount
+
+        return self._database.write(work)
+
+    def overdue(self, before: int, most: int) -> Overdue:
+        """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""
+        late = select(firings.c.due_at).where(_pending_between(0, before - 1)).order_by(firings.c.due_at)
+        some = late.limit(most).subquery()
+        query = select(func.count(), func.min(some.c.due_at)).select_from(some)
+        number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())
+        return Overdue(number, oldest_due_at)
 
     def records(
         self, timer_id: int, limit: int, before: int | None = None, upto: int | None = None
@@ -141,7 +184,7 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     return [firing for firing in _firings_where(sql, where) if (firing.timer_id, firing.fire_at) in wanted]
 
 
-def _in_pages(sql: Connection, statement: Insert, rows: Sequence[dict[str, Any]]) -> int:
+def _in_pages(sql: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> int:
     """Run the statement over the rows, `ROWS_A_STATEMENT` at a time; return the affected rows."""
     affected = 0
     for start in range(0, len(rows), ROWS_A_STATEMENT):
@@ -232,7 +275,7 @@ def _settled_row(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _settle_statement(is_sqlite: bool) -> Insert:
+def _settle_statement(is_sqlite: bool) -> Executable:
     """An upsert that takes effect only where the attempt still counts.
 
     One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A row that is not there (SQL went
@@ -252,7 +295,16 @@ def _settle_statement(is_sqlite: bool) -> Insert:
         (name, case((effective, value), else_=firings.c[name]))
         for name, value in _settled_columns(mysql.inserted).items()
     ]
-    return mysql.on_duplicate_key_update(guarded)
+    return _for_many_rows(mysql.on_duplicate_key_update(guarded))
+
+
+def _for_many_rows(statement: Insert) -> TextClause:
+    """Return the upsert with `VALUES(column)` for a new value, which mysqlclient sends as one statement of many rows.
+
+    Left to itself SQLAlchemy writes `AS new` behind the values from MySQL 8.0.20 on: mysqlclient then sends each
+    row by itself.
+    """
+    return text(str(statement.compile(dialect=mysql_dialect(paramstyle="named"))))
 
 
 def _settled_columns(new: Any) -> dict[str, ColumnElement[Any]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, RowMapping, and_, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.cron import Cron
@@ -168,6 +168,17 @@ class TimerStore:
         """Return the definitions changed at or after `since`, oldest change first."""
         query = select(timers).where(timers.c.updated_at >= since).order_by(timers.c.updated_at).limit(limit)
         return self._database.read(lambda sql: [_definition(row) for row in sql.execute(query).mappings()])
+
+    def purge(self, before: int, limit: int) -> int:
+        """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
+        gone = and_(timers.c.tombstone != 0, timers.c.updated_at < before)
+        oldest = select(timers.c.id).where(gone).order_by(timers.c.updated_at).limit(limit)
+
+        def work(sql: Connection) -> int:
+            ids = list(sql.execute(oldest).scalars())
+            return sql.execute(delete(timers).where(timers.c.id.in_(ids))).rowcount if ids else 0
+
+        return self._database.write(work)
 
     def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
         """Return the living timer that this very row made."""

@@ -1,0 +1,71 @@
+"""What is past retention goes; what is not settled stays, however old."""
+
+from tests.fakes import HandClock
+from tests.store.definitions import NOTIFY
+from tests.store.members import outcome_of, row_at
+from tests.store.worlds import SqlWorld
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.schedule import Once
+from wangtimer.purger import DAY_MS, Purger
+from wangtimer.store.sql.firings import Overdue
+from wangtimer.store.sql.timers import NewTimer
+
+AT = 1_800_000_000_000
+
+
+def settle(sql: SqlWorld, *keys: tuple[int, int]) -> None:
+    """Plan and settle firings, each (moment, timer)."""
+    sql.insert(sorted((row_at(*key) for key in keys), key=lambda row: (row.fire_at, row.timer_id)))
+    sql.firings.settle([outcome_of(row_at(*key).member) for key in keys])
+
+
+def left(sql: SqlWorld, timer_id: int) -> list[int]:
+    return [record.firing.fire_at for record in sql.firings.records(timer_id, 99)]
+
+
+def test_settled_firings_before_the_moment_go_and_later_ones_stay(sql: SqlWorld) -> None:
+    settle(sql, (AT - 2, 1), (AT - 1, 1), (AT, 1), (AT + 1, 1))
+    assert sql.firings.purge(AT, 100) == 2
+    assert left(sql, 1) == [AT + 1, AT]
+
+
+def test_one_that_is_not_settled_stays_however_old(sql: SqlWorld) -> None:
+    settle(sql, (AT - 9, 1), (AT - 7, 1))
+    sql.insert([row_at(AT - 8)])
+    assert sql.firings.purge(AT, 100) == 2
+    assert left(sql, 1) == [AT - 8]
+
+
+def test_a_retry_to_come_is_not_settled(sql: SqlWorld) -> None:
+    sql.insert([row_at(AT - 9)])
+    sql.firings.settle([outcome_of(row_at(AT - 9).member, FiringStatus.PENDING, AT + 5_000)])
+    assert sql.firings.purge(AT, 100) == 0
+
+
+def test_a_page_is_no_more_than_asked_for_even_at_one_moment(sql: SqlWorld) -> None:
+    settle(sql, *((AT - 1, timer_id) for timer_id in range(1, 8)))
+    assert [sql.firings.purge(AT, 3) for _ in range(4)] == [3, 3, 1, 0]
+
+
+def test_timers_go_a_while_after_they_were_deleted(sql: SqlWorld) -> None:
+    kept, gone = (sql.timers.create(NewTimer("shop", name, Once(AT), NOTIFY), AT) for name in ("a", "b"))
+    sql.timers.delete("shop", gone.id, AT + 5)
+    assert sql.timers.purge(AT + 5, 9) == 0
+    assert sql.timers.purge(AT + 6, 9) == 1
+    assert sql.timers.definitions({kept.id, gone.id}).keys() == {kept.id}
+
+
+def test_a_purge_goes_on_page_by_page_until_nothing_is_left(sql: SqlWorld) -> None:
+    settle(sql, *((AT - 10_000 + i, 1) for i in range(2_500)))
+    settle(sql, (AT + 1, 1))
+    clock = HandClock(AT + DAY_MS)
+    assert Purger(sql.firings, sql.timers, clock, retention_ms=DAY_MS).purge() == 2_500
+    assert left(sql, 1) == [AT + 1]
+
+
+def test_overdue_counts_what_has_no_outcome_and_finds_the_oldest(sql: SqlWorld) -> None:
+    assert sql.firings.overdue(AT, 100) == Overdue(0, None)
+    settle(sql, (AT - 50, 1))
+    sql.insert([row_at(moment) for moment in (AT - 30, AT - 20, AT - 10, AT)])
+    assert sql.firings.overdue(AT, 100) == Overdue(3, AT - 30)
+    assert sql.firings.overdue(AT, 2) == Overdue(2, AT - 30)

@@ -1,0 +1,45 @@
+"""The purger: settled firings past retention go, a few at a time."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+# Rows one transaction deletes: a few ms, so that nothing waits behind it.
+PAGE = 1_000
+# One purge ends after this long, however much is left.
+LONGEST_S = 20.0
+PAUSE_S = 0.01
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Purger:
+    """Never touches a firing that is not settled; two of them at once waste work, and harm nothing."""
+
+    firings: FiringStore
+    timers: TimerStore
+    clock: Clock
+    retention_ms: int
+
+    def purge(self) -> int:
+        """Delete settled firings with moments past retention, then timers deleted that long ago.
+
+        Returns how many firings went. Raises `StoreAway`.
+        """
+        before = int(self.clock.now_ms()) - self.retention_ms
+        ends_at = self.clock.monotonic() + LONGEST_S
+        purged = 0
+        while (page := self.firings.purge(before, PAGE)) and self.clock.monotonic() < ends_at:
+            purged += page
+            self.clock.sleep(PAUSE_S)
+        # A day more, so that no firing of theirs is left.
+        self.timers.purge(before - DAY_MS, PAGE)
+        if purged:
+            log.info("purged", firings=purged)
+        return purged
