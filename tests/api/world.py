@@ -41,7 +41,7 @@ class StillClock:
 
 @dataclass
 class ChunkCollector:
-    """In the broker's place: keeps what would be sent to executors."""
+    """In the broker's place: keeps what would be sent to executors, as if nobody took it."""
 
     chunks: list[Chunk] = field(default_factory=list)
 
@@ -50,6 +50,9 @@ class ChunkCollector:
 
     def ping(self) -> None:
         """It is always there."""
+
+    def waiting_chunks(self) -> int:
+        return len(self.chunks)
 
     @property
     def moments(self) -> list[int]:

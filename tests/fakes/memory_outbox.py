@@ -23,6 +23,9 @@ class MemoryOutbox:
     def holds(self, members: Sequence[Member]) -> set[Member]:
         return self._server.call(lambda: {member for member in members if str(member) in self._parked})
 
+    def count(self) -> int:
+        return self._server.call(lambda: len(self._parked))
+
     def page(self, limit: int) -> dict[str, str]:
         return self._server.call(lambda: dict(islice(self._parked.items(), limit)))
 

@@ -10,6 +10,7 @@ from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
 from wangtimer.api.health import health_routes
 from wangtimer.api.late_wiring import LateWiring
+from wangtimer.api.metrics import add_metrics
 from wangtimer.api.reading import MOST_BODY_BYTES
 from wangtimer.api.record_routes import record_routes
 from wangtimer.api.timer_routes import timer_routes
@@ -40,5 +41,6 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     for routes in (timer_routes(late), record_routes(late), health_routes(late)):
         app.register_api(routes)
     add_docs(app)
+    add_metrics(app, late)
     answer_failures(app)
     return app

@@ -34,6 +34,10 @@ class Outbox:
         found = self._connection.command(lambda client: client.hmget(self._key, fields))
         return {member for member, text in zip(members, found, strict=True) if text is not None}
 
+    def count(self) -> int:
+        """Return how many outcomes wait."""
+        return int(self._connection.command(lambda client: client.hlen(self._key)))
+
     def page(self, limit: int) -> dict[str, str]:
         """Return about `limit` parked outcomes, all where there are fewer, as their raw texts by member.
 

@@ -1,0 +1,54 @@
+"""What a Prometheus reads: firings past their moment without an outcome, parked outcomes, queues."""
+
+from collections.abc import Callable
+
+from flask import Response
+from flask_openapi.openapi import OpenAPI
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+
+from wangtimer.wiring import Wiring
+
+# A firing is silent once it is overdue by more than any lease, sweep and retry pause together.
+SILENT_AFTER_MS = 60_000
+COUNTED_AT_MOST = 10_000
+
+
+def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
+    """Serve `GET /metrics`; its figures are those of the stores, so any one API process speaks for all."""
+
+    def metrics() -> Response:
+        return Response(exposition(wiring()), content_type=CONTENT_TYPE_LATEST)
+
+    app.add_url_rule("/metrics", view_func=metrics)
+
+
+def exposition(wiring: Wiring) -> bytes:
+    """Read the stores and return the figures as text; raises `StoreAway`."""
+    registry = CollectorRegistry()
+    now = int(wiring.clock.now_ms())
+    overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
+    oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
+    _gauge(
+        registry,
+        "wangtimer_overdue_firings",
+        f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
+        overdue.number,
+    )
+    _gauge(registry, "wangtimer_oldest_overdue_seconds", "How long the oldest of them has been due", oldest_s)
+    _gauge(
+        registry,
+        "wangtimer_parked_outcomes",
+        "Outcomes that wait in Redis for SQL",
+        wiring.outbox.count(),
+    )
+    _gauge(
+        registry,
+        "wangtimer_waiting_chunks",
+        "Chunks in the callback queue",
+        wiring.broker.waiting_chunks(),
+    )
+    return generate_latest(registry)
+
+
+def _gauge(registry: CollectorRegistry, name: str, meaning: str, value: float) -> None:
+    Gauge(name, meaning, registry=registry).set(value)
