@@ -1,0 +1,170 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.stages.world import APP, Beat, World
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.schedule import Once
+
+HOUR_MS = 3_600_000
+SETTLED = {FiringStatus.SUCCEEDED}
+
+
+@pytest.fixture
+def idle(make_world: Callable[..., World]) -> World:
+    """A deployment whose beat never ticks, and that only plans."""
+    return make_world(executors=0)
+
+
+def moments(world: World, timer_id: int) -> list[int]:
+    table = world.sql.table("firings")
+    return sorted(fire_at for one, fire_at in table if one == timer_id)
+
+
+def test_a_timer_with_less_than_a_step_left_is_planned_two_steps_ahead(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    assert idle.beat.migrator.plan_due() == 1
+    planned = moments(idle, timer.id)
+    assert planned == list(range(idle.now + 60_000, idle.now + 2 * HOUR_MS + 1, 60_000))
+    assert idle.members_in_slices == 120
+
+
+def test_planning_writes_the_definitions_its_firings_will_need(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.redis.lose("definitions")
+    idle.beat.migrator.plan_due()
+    assert idle.definitions.get([timer.id]) == {timer.id: timer.definition}
+
+
+def test_a_timer_with_more_than_a_step_left_is_not_even_read(idle: World) -> None:
+    idle.timer("* * * * *")
+    idle.beat.migrator.plan_due()
+    idle.run_for(3_500)
+    assert idle.beat.migrator.plan_due() == 0
+    idle.run_for(200)
+    assert idle.beat.migrator.plan_due() == 1
+
+
+def test_a_moment_beyond_the_step_waits_until_it_is_near(idle: World) -> None:
+    timer = idle.timer(Once(idle.now + 5 * HOUR_MS))
+    assert idle.beat.migrator.plan_due() == 0
+    idle.run_for(4 * 3_600)
+    assert idle.beat.migrator.plan_due() == 1
+    assert moments(idle, timer.id) == [timer.definition.schedule.first_after(0)]
+    assert idle.beat.migrator.plan_due() == 0
+
+
+def test_planning_goes_on_where_it_stopped_after_any_outage(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.beat.migrator.plan_due()
+    idle.run_for(30 * 3_600)
+    idle.beat.migrator.plan_due()
+    planned = moments(idle, timer.id)
+    assert planned == list(range(planned[0], planned[-1] + 1, 60_000))
+    assert planned[-1] == idle.now + 2 * HOUR_MS
+
+
+def test_page_after_page_is_planned_until_nobody_is_left(make_world: Callable[..., World]) -> None:
+    world = make_world(plan_page_timers=2)
+    timers = [world.timer("0 * * * *") for _ in range(7)]
+    assert world.beat.migrator.plan_due() == 7
+    assert {len(world.records(timer)) for timer in timers} == {2}
+
+
+def test_a_timer_that_fires_often_is_planned_in_parts_that_leave_nothing_out(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(plan_most_moments=100)
+    timer = world.timer("* * * * * *")
+    assert world.beat.migrator.plan_due() > 30
+    planned = moments(world, timer.id)
+    assert planned == list(range(planned[0], planned[-1] + 1, 1_000))
+    assert planned[-1] >= world.now + HOUR_MS
+
+
+def test_a_timer_changed_while_it_was_planned_is_left_as_it_is(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    before = moments(idle, timer.id)
+    idle.beat.taps["before timers.commit_plans"] = lambda: idle.registrar.disable(APP, timer.id)
+    assert idle.beat.migrator.plan_due() == 0
+    assert moments(idle, timer.id) == before
+
+
+def test_two_migrators_at_once_plan_every_moment_once(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    other = Beat(idle)
+    idle.beat.taps["before timers.commit_plans"] = other.migrator.plan_due
+    idle.beat.migrator.plan_due()
+    planned = moments(idle, timer.id)
+    assert planned == list(range(idle.now + 60_000, idle.now + 2 * HOUR_MS + 1, 60_000))
+    assert idle.members_in_slices == 120
+
+
+def test_what_has_its_outcome_already_is_not_put_back_into_redis_by_planning_it_again(world: World) -> None:
+    timer = world.timer("*/10 * * * * *")
+    world.run_for(65)
+    done = len(world.target.of(timer.id))
+    timers = world.sql.table("timers")
+    timers[timer.id] = replace(timers[timer.id], planned_until=world.now - 60_000, next_fire_at=world.now)
+    world.run_for(60)
+    assert len(world.target.of(timer.id)) == done + 6
+    assert len(set(world.target.moments(timer.id))) == done + 6
+
+
+def test_redis_away_while_planning_leaves_the_rows_for_the_repairs(world: World) -> None:
+    timer = world.timer("0 * * * * *")
+    world.beat.taps["before definitions.put"] = lambda: setattr(world.redis, "away", True)
+    world.beat.migrator.plan_due()
+    del world.beat.taps["before definitions.put"]
+    world.redis.away = False
+    world.run_for(600)
+    assert len(world.target.of(timer.id)) == 10
+    assert {arrival.late_ms for arrival in world.target.of(timer.id)} == {0}
+
+
+def test_redis_away_while_counting_buckets_does_not_stop_planning(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.redis.away = True
+    assert idle.beat.migrator.plan_due() == 1
+    assert len(moments(idle, timer.id)) == 120
+
+
+def test_sql_away_stops_planning_until_it_is_back(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.sql.away = True
+    with pytest.raises(StoreAway):
+        idle.beat.migrator.plan_due()
+    idle.sql.away = False
+    idle.beat.migrator.plan_due()
+    assert len(moments(idle, timer.id)) == 120
+
+
+def test_a_commit_whose_answer_is_lost_plans_nothing_twice(make_world: Callable[..., World]) -> None:
+    idle = make_world()
+    timer = idle.timer("* * * * *")
+    idle.beat.taps["after timers.to_plan"] = lambda: setattr(idle.sql, "loses_answers", True)
+    with pytest.raises(StoreAway):
+        idle.beat.migrator.plan_due()
+    idle.beat.taps.clear()
+    idle.sql.loses_answers = False
+    idle.beat.migrator.plan_due()
+    idle.beat.start(idle)
+    idle.run_for(600)
+    sent = idle.target.moments(timer.id)
+    assert len(sent) == len(set(sent)) == 10
+
+
+def test_planning_is_done_in_pages_of_rows_too(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 200)
+    world = make_world()
+    for _ in range(5):
+        world.timer("* * * * *")
+    commits: list[int] = []
+    world.beat.taps["after timers.commit_plans"] = lambda: commits.append(1)
+    assert world.beat.migrator.plan_due() == 5
+    assert len(commits) == 3
+    assert world.members_in_slices == 600

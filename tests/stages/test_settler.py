@@ -1,0 +1,215 @@
+from collections.abc import Callable
+
+import pytest
+
+from tests.stages.world import Node, World
+from tests.store.members import outcome_of, row_at
+from wangtimer.core.firing import DueMember, Firing, FiringStatus
+from wangtimer.core.outcome import Outcome
+from wangtimer.executor.claim import Claim, Held
+from wangtimer.executor.settler import BATCH, Finished, Settler
+
+SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
+
+
+class Settling:
+    """A settler by itself; `steps` are the calls it made, in order."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.node = Node(world, "settling")
+        self.steps: list[str] = []
+        for step in ("firings.settle", "outbox.park", "slices.add", "agenda.add", "slices.release"):
+            self.node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
+        node = self.node
+        self.settler = Settler(node.firings, node.outbox, node.hot, node.slices, world.time, 0.2)
+
+    def claim(self, claim_id: str, *timer_ids: int) -> tuple[Claim, list[Firing]]:
+        """Return a claim on firings due now, as an executor holds it."""
+        rows = [row_at(self.world.now, timer_id) for timer_id in timer_ids]
+        self.world.firings.insert(rows)
+        slices = self.world.slices
+        slices.arm_now(rows[0].slice, [DueMember(row.member, row.due_at) for row in rows])
+        slices.claim(rows[0].slice, claim_id, [row.member for row in rows])
+        members = [row.member for row in rows]
+        return Claim(rows[0].slice, claim_id, members, 0.0, 1_000.0), rows
+
+    def finish(self, claim: Claim, rows: list[Firing], status: FiringStatus = SUCCEEDED) -> None:
+        for row in rows:
+            outcome = outcome_of(row.member, status, self.world.now + 1_000 if status is PENDING else 0)
+            self.settler.take(Finished(Held(claim, row.member), outcome))
+
+    def status(self, row: Firing) -> FiringStatus:
+        return self.world.firings.rows([row.member])[row.timer_id, row.fire_at].status
+
+
+@pytest.fixture
+def settling(make_world: Callable[..., World]) -> Settling:
+    return Settling(make_world(executors=0))
+
+
+def test_what_finished_in_many_chunks_is_settled_by_one_write(settling: Settling) -> None:
+    for number in range(5):
+        settling.finish(*settling.claim(str(number), 10 * number + 1, 10 * number + 2))
+    assert settling.settler.settle_all()
+    assert settling.steps == ["firings.settle", "slices.release"]
+    assert settling.world.members_in_slices == 0
+
+
+def test_nothing_finished_costs_nothing(settling: Settling) -> None:
+    assert settling.settler.settle_all()
+    assert settling.steps == []
+
+
+def test_a_great_many_outcomes_are_written_in_batches(settling: Settling) -> None:
+    settling.finish(*settling.claim("one", *range(1, 2 * BATCH + 2)))
+    settling.settler.settle_all()
+    assert settling.steps.count("firings.settle") == 3
+
+
+def test_flaw_4_a_retry_stands_in_its_slice_before_the_attempt_is_released(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows, PENDING)
+    settling.settler.settle_all()
+    assert settling.steps == ["firings.settle", "slices.add", "agenda.add", "slices.release"]
+    assert settling.world.members_in_slices == 1
+
+
+def test_a_claim_is_done_when_all_it_held_is_settled(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1, 2)
+    settling.finish(claim, rows[:1])
+    settling.settler.settle_all()
+    assert not claim.is_done.is_set()
+    settling.finish(claim, rows[1:])
+    settling.settler.settle_all()
+    assert claim.is_done.is_set()
+
+
+def test_sql_away_parks_the_outcome_before_the_firing_is_released(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows)
+    settling.world.sql.away = True
+    assert settling.settler.settle_all()
+    assert settling.steps == ["firings.settle", "outbox.park", "slices.release"]
+    assert settling.world.outbox.holds([rows[0].member]) == {rows[0].member}
+    assert claim.is_done.is_set()
+
+
+def test_a_retry_parked_in_the_outbox_stands_in_its_slice_too(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows, PENDING)
+    settling.world.sql.away = True
+    settling.settler.settle_all()
+    assert settling.steps == ["firings.settle", "outbox.park", "slices.add", "agenda.add", "slices.release"]
+
+
+def test_an_sql_that_is_away_is_left_alone_for_two_seconds(settling: Settling) -> None:
+    for number in range(1, 31):
+        settling.world.sql.away = False
+        settling.finish(*settling.claim(str(number), number))
+        settling.world.sql.away = True
+        settling.settler.settle_all()
+        settling.world.run_for(0.2)
+    assert settling.steps.count("outbox.park") == 30
+    assert settling.steps.count("firings.settle") == 3
+
+
+def test_after_its_rest_sql_is_written_to_again(settling: Settling) -> None:
+    settling.finish(*settling.claim("one", 1))
+    settling.world.sql.away = True
+    settling.settler.settle_all()
+    settling.world.sql.away = False
+    settling.world.run_for(2)
+    _, rows = finished = settling.claim("two", 2)
+    settling.finish(*finished)
+    settling.settler.settle_all()
+    assert settling.status(rows[0]) is SUCCEEDED
+
+
+def test_with_both_away_outcomes_are_kept_and_written_once_one_is_back(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1, 2, 3)
+    settling.finish(claim, rows)
+    settling.world.sql.away = settling.world.redis.away = True
+    assert not settling.settler.settle_all()
+    assert not settling.settler.settle_all()
+    assert not claim.is_done.is_set()
+    assert claim.open_members()
+    settling.world.sql.away = settling.world.redis.away = False
+    settling.world.run_for(2)
+    assert settling.settler.settle_all()
+    assert {settling.status(row) for row in rows} == {SUCCEEDED}
+
+
+def test_redis_away_leaves_the_release_to_the_lease_and_the_outcome_stands(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows)
+    settling.world.redis.away = True
+    assert settling.settler.settle_all()
+    assert settling.status(rows[0]) is SUCCEEDED
+    assert claim.is_done.is_set()
+
+
+def test_a_settle_that_raises_unexpectedly_loses_nothing_and_keeps_the_order(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1, 2, 3)
+    settling.finish(claim, rows)
+    note = settling.node.taps["before firings.settle"]
+
+    def stumble() -> None:
+        raise ZeroDivisionError
+
+    settling.node.taps["before firings.settle"] = stumble
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            settling.settler.settle_all()
+    assert sorted(claim.open_members()) == [row.member for row in rows]
+    settling.node.taps["before firings.settle"] = note
+    assert settling.settler.settle_all()
+    assert {settling.status(row) for row in rows} == {SUCCEEDED}
+    assert claim.is_done.is_set()
+
+
+@pytest.mark.parametrize("step", ["slices.add", "slices.release"])
+def test_a_step_after_the_write_that_raises_unexpectedly_is_made_again(settling: Settling, step: str) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows, PENDING)
+
+    def stumble() -> None:
+        raise ZeroDivisionError
+
+    settling.node.taps[f"before {step}"] = stumble
+    with pytest.raises(ZeroDivisionError):
+        settling.settler.settle_all()
+    del settling.node.taps[f"before {step}"]
+    settling.settler.settle_all()
+    row = settling.world.firings.rows([rows[0].member])[1, rows[0].fire_at]
+    assert (row.status, row.attempt) == (PENDING, 2)
+    assert settling.world.members_in_slices == 1
+    assert claim.is_done.is_set()
+
+
+def test_flaw_7_an_outcome_that_comes_late_does_not_overwrite_the_one_on_record(settling: Settling) -> None:
+    frozen, rows = settling.claim("frozen", 1)
+    settling.world.firings.settle([outcome_of(rows[0].member, SUCCEEDED)])
+    for status in (FAILED, PENDING):
+        settling.finish(frozen, rows, status)
+        settling.settler.settle_all()
+        assert settling.status(rows[0]) is SUCCEEDED
+
+
+def test_flaw_7_a_late_success_counts_though_a_retry_is_planned(settling: Settling) -> None:
+    frozen, rows = settling.claim("frozen", 1)
+    settling.world.firings.settle([outcome_of(rows[0].member, PENDING, settling.world.now + 1_000)])
+    settling.finish(frozen, rows, SUCCEEDED)
+    settling.settler.settle_all()
+    assert settling.status(rows[0]) is SUCCEEDED
+
+
+def test_an_outcome_settled_twice_counts_once(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    first = Outcome(rows[0].member, 0, SUCCEEDED, rows[0].due_at, output="first")
+    settling.settler.take(Finished(Held(claim, rows[0].member), first))
+    settling.settler.settle_all()
+    settling.finish(claim, rows, FAILED)
+    settling.settler.settle_all()
+    (record,) = settling.world.firings.records(1, 10)
+    assert (record.firing.status, record.output) == (SUCCEEDED, "first")

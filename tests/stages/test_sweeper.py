@@ -1,0 +1,210 @@
+from collections.abc import Callable
+
+import pytest
+
+from tests.stages.timeline import Killed
+from tests.stages.world import APP, World
+from tests.store.members import outcome_of, row_at
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.sweeper import Sweeper
+
+SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING
+
+
+@pytest.fixture
+def idle(make_world: Callable[..., World]) -> World:
+    """A deployment whose beat never ticks, half an hour old."""
+    world = make_world(executors=0)
+    world.run_for(1_800)
+    return world
+
+
+def sweeper_of(world: World) -> Sweeper:
+    return world.beat.sweeper
+
+
+def stored(world: World, *seconds: float) -> list[Firing]:
+    """Store pending rows of so many seconds from now that Redis knows nothing of."""
+    rows = [row_at(world.now + int(second * 1_000), timer_id) for timer_id, second in enumerate(seconds, 1)]
+    world.firings.insert(rows)
+    return rows
+
+
+def due(world: World) -> set[int]:
+    """Return the timers that stand due in any slice."""
+    return {member.timer_id for sets in world.redis.table("slices").values() for member in sets.due}
+
+
+def test_what_is_over_five_seconds_late_is_added_again(idle: World) -> None:
+    stored(idle, -1_500, -60, -5, -4.9, 5)
+    assert sweeper_of(idle).sweep() == 3
+    assert due(idle) == {1, 2, 3}
+
+
+def test_a_retry_is_overdue_by_its_own_moment_not_by_its_firing_s(idle: World) -> None:
+    (row,) = stored(idle, -600)
+    idle.firings.settle([outcome_of(row.member, PENDING, idle.now + 1_000)])
+    assert sweeper_of(idle).sweep() == 0
+
+
+def test_what_has_its_outcome_is_not_added(idle: World) -> None:
+    rows = stored(idle, -60, -50)
+    idle.firings.settle([outcome_of(rows[0].member)])
+    assert sweeper_of(idle).sweep() == 1
+    assert due(idle) == {2}
+
+
+def test_what_somebody_runs_is_left_alone_by_every_repair(idle: World) -> None:
+    (row,) = stored(idle, -60)
+    idle.beat.hot.add([row])
+    idle.slices.turn(row.slice, "trigger", 10, False)
+    idle.slices.claim(row.slice, "living", [row.member])
+    sweeper_of(idle).sweep()
+    sweeper_of(idle).rehydrate()
+    assert due(idle) == set()
+    assert idle.slices.renew({(row.slice, "living"): [row.member]}) == {(row.slice, "living"): {row.member}}
+
+
+def test_what_is_added_late_waits_one_lease_so_that_who_still_holds_it_is_not_overtaken(
+    idle: World,
+) -> None:
+    (row,) = stored(idle, -60)
+    sweeper_of(idle).sweep()
+    sets = idle.redis.table("slices")[row.slice]
+    assert sets.due == {row.member: row.due_at + 6_000}
+    assert sets.suspect == {row.member}
+
+
+def test_flaw_1_a_repair_puts_a_slice_back_on_the_agenda_though_its_members_are_all_there(
+    idle: World,
+) -> None:
+    overdue, coming = stored(idle, -60, 30)
+    idle.beat.hot.add([overdue, coming])
+    idle.redis.lose("agenda")
+    sweeper_of(idle).sweep()
+    assert set(idle.redis.table("agenda")) == {overdue.slice}
+    sweeper_of(idle).reconcile()
+    assert coming.slice not in idle.redis.table("agenda") or coming.slice == Slice.at(idle.now + MINUTE_MS, 0)
+
+
+def test_a_sweep_is_bounded_and_the_next_goes_on_where_it_stopped(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.sweeper.PAGE", 3)
+    monkeypatch.setattr("wangtimer.sweeper.PAGES_A_SWEEP", 2)
+    stored(idle, *(-1_000 + number for number in range(14)))
+    assert [sweeper_of(idle).sweep() for _ in range(3)] == [6, 6, 2]
+    assert due(idle) == set(range(1, 15))
+    assert sweeper_of(idle).sweep() == 6
+
+
+def test_definitions_changed_in_the_last_minute_are_written_again(idle: World) -> None:
+    old = idle.timer("* * * * *")
+    idle.run_for(100)
+    new = idle.timer("* * * * *")
+    idle.redis.lose("definitions")
+    sweeper_of(idle).sweep()
+    assert set(idle.definitions.get([old.id, new.id])) == {new.id}
+
+
+def test_an_older_definition_does_not_replace_a_newer_one(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.registrar.disable(APP, timer.id)
+    idle.definitions.put([timer.definition])
+    assert not idle.definitions.get([timer.id])[timer.id].is_enabled
+
+
+def test_parked_outcomes_are_written_their_retries_added_and_then_forgotten(idle: World) -> None:
+    done, again = stored(idle, -60, -60)
+    idle.outbox.park([outcome_of(done.member), outcome_of(again.member, PENDING, idle.now + 4_000)])
+    assert sweeper_of(idle).flush() == 2
+    rows = idle.firings.rows([done.member, again.member])
+    assert rows[1, done.fire_at].status is SUCCEEDED
+    assert rows[2, again.fire_at].attempt == 2
+    assert due(idle) == {2}
+    assert idle.outbox.page(10) == {}
+
+
+def test_an_outcome_is_forgotten_only_after_sql_has_it(idle: World) -> None:
+    (row,) = stored(idle, -60)
+    idle.outbox.park([outcome_of(row.member)])
+    idle.sql.away = True
+    with pytest.raises(StoreAway):
+        sweeper_of(idle).flush()
+    assert idle.outbox.holds([row.member])
+    idle.sql.away = False
+    idle.beat.die_at("after firings.settle")
+    with pytest.raises(Killed):
+        sweeper_of(idle).flush()
+    assert idle.outbox.holds([row.member])
+
+
+def test_an_outcome_parked_anew_while_it_is_flushed_is_not_forgotten(idle: World) -> None:
+    (row,) = stored(idle, -60)
+    idle.outbox.park([outcome_of(row.member, PENDING, idle.now + 4_000)])
+    seen: list[bool] = []
+
+    def park_anew() -> None:
+        if not seen:
+            idle.outbox.park([outcome_of(row.member, SUCCEEDED)])
+            seen.append(True)
+
+    idle.beat.taps["after firings.settle"] = park_anew
+    sweeper_of(idle).flush()
+    assert idle.firings.rows([row.member])[1, row.fire_at].status is SUCCEEDED
+
+
+def test_each_minute_the_coming_one_is_added_whole_and_no_other(idle: World) -> None:
+    stored(idle, 30, 59.999, 60, 90, 119.999, 120)
+    assert sweeper_of(idle).reconcile() == 3
+    assert due(idle) == {3, 4, 5}
+
+
+def test_a_lost_redis_is_loaded_nearest_first_up_to_the_horizon(idle: World) -> None:
+    stored(idle, 7_300, 3_000, -600, 60)
+    added: list[set[int]] = []
+    idle.beat.taps["after slices.add"] = lambda: added.append(due(idle))
+    assert sweeper_of(idle).rehydrate() == 3
+    assert due(idle) == {2, 3, 4}
+    assert list(idle.redis.table("slices")) == sorted(idle.redis.table("slices"))
+
+
+def test_a_lost_redis_gets_its_definitions_back_too(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    idle.beat.migrator.plan_due()
+    idle.redis.lose()
+    sweeper_of(idle).rehydrate()
+    assert set(idle.definitions.get([timer.id])) == {timer.id}
+    assert idle.members_in_slices == 120
+    assert len(idle.redis.table("agenda")) == 120
+
+
+def test_a_loaded_redis_is_not_loaded_again(idle: World) -> None:
+    stored(idle, 60)
+    sweeper_of(idle).rehydrate()
+    assert sweeper_of(idle).rehydrate() == 0
+
+
+def test_flaw_14_a_load_that_died_or_met_a_second_loss_is_not_declared(idle: World) -> None:
+    stored(idle, 60)
+    idle.beat.taps["after slices.add"] = idle.redis.lose
+    sweeper_of(idle).rehydrate()
+    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
+    idle.beat.die_at("after slices.add")
+    with pytest.raises(Killed):
+        sweeper_of(idle).rehydrate()
+    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
+    idle.beat.taps.clear()
+    sweeper_of(idle).rehydrate()
+    assert idle.agenda.needs_until(0, 1, 0, 1).is_loaded
+
+
+def test_of_two_loads_at_once_only_the_later_declares_the_horizon_loaded(idle: World) -> None:
+    stored(idle, 60)
+    other: list[bool] = []
+    idle.beat.taps["after slices.add"] = lambda: other.append(idle.agenda.begin_load("later"))
+    sweeper_of(idle).rehydrate()
+    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
+    assert idle.agenda.end_load("later")

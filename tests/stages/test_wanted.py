@@ -1,0 +1,121 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.stages.world import APP, World
+from wangtimer.core.cron import Cron
+from wangtimer.core.firing import DueMember, Firing, FiringKind
+from wangtimer.core.timer import Timer
+from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
+from wangtimer.executor.wanted import Wanted
+
+
+@pytest.fixture
+def lone(make_world: Callable[..., World]) -> World:
+    return make_world(executors=1)
+
+
+def wanted_of(world: World) -> Wanted:
+    verifier = Verifier(world.outbox, world.firings, world.time, world.settings.lead_ms)
+    return Wanted(world.definitions, world.timers, verifier)
+
+
+def edit(world: World, timer: Timer, cron: str) -> None:
+    """Give a timer another schedule, in SQL, as an edit would."""
+    timers = world.sql.table("timers")
+    held = timers[timer.id]
+    definition = replace(
+        held.definition,
+        version=held.definition.version + 1,
+        schedule=Cron.parse(cron),
+        edited_at=world.now,
+    )
+    timers[timer.id] = replace(held, definition=definition, updated_at=world.now)
+
+
+def first_row(world: World, timer: Timer) -> Firing:
+    return world.records(timer)[0].firing
+
+
+def opinion(world: World, row: Firing) -> tuple[bool, str, Verdict]:
+    """Return whether SQL clears the row, why it refuses it, and the verdict that then stands."""
+    due = DueMember(row.member, row.due_at)
+    verdicts: dict = {row.member: Send(row)}
+    cleared, refused = wanted_of(world).second_opinion([due], verdicts)
+    return row.member in cleared, refused.get(row.member, ""), verdicts[row.member]
+
+
+def test_what_redis_does_not_know_counts_if_sql_wants_it(lone: World) -> None:
+    row = first_row(lone, lone.timer("*/10 * * * * *"))
+    assert opinion(lone, row) == (True, "", Send(row))
+
+
+def test_a_disabled_timer_s_firing_is_refused_as_disabled(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    lone.registrar.disable(APP, timer.id)
+    assert opinion(lone, first_row(lone, timer))[:2] == (False, "disabled")
+
+
+def test_a_deleted_timer_s_firing_is_refused_as_deleted(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    lone.registrar.delete(APP, timer.id)
+    assert opinion(lone, first_row(lone, timer))[:2] == (False, "deleted")
+
+
+def test_a_timer_that_sql_does_not_know_counts_as_deleted(lone: World) -> None:
+    row = replace(first_row(lone, lone.timer("*/10 * * * * *")), timer_id=77)
+    assert opinion(lone, row)[:2] == (False, "deleted")
+
+
+def test_a_moment_that_the_edited_schedule_does_not_contain_is_refused_as_superseded(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    edit(lone, timer, "5 * * * * *")
+    assert opinion(lone, first_row(lone, timer))[:2] == (False, "superseded")
+
+
+def test_a_moment_that_the_edited_schedule_still_contains_is_wanted(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    edit(lone, timer, "*/5 * * * * *")
+    assert opinion(lone, first_row(lone, timer))[0]
+
+
+def test_flaw_3_fire_now_is_wanted_though_no_schedule_contains_it(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    edit(lone, timer, "5 * * * * *")
+    manual = replace(first_row(lone, timer), kind=FiringKind.MANUAL)
+    assert opinion(lone, manual)[0]
+
+
+def test_a_retry_is_judged_by_enabled_alone(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    edit(lone, timer, "5 * * * * *")
+    retry = replace(first_row(lone, timer), attempt=2)
+    assert opinion(lone, retry)[0]
+    lone.registrar.disable(APP, timer.id)
+    assert opinion(lone, retry)[:2] == (False, "disabled")
+
+
+def test_flaw_3_without_sql_nothing_is_skipped_it_waits(lone: World) -> None:
+    row = first_row(lone, lone.timer("*/10 * * * * *"))
+    lone.sql.away = True
+    clears, reason, verdict = opinion(lone, row)
+    assert (clears, reason) == (False, "")
+    assert isinstance(verdict, PutBack)
+
+
+def test_what_is_over_or_waits_anyway_is_not_asked_about(lone: World) -> None:
+    row = first_row(lone, lone.timer("*/10 * * * * *"))
+    lone.sql.away = True
+    for verdict in (Drop(None), PutBack(lone.now)):
+        verdicts: dict = {row.member: verdict}
+        due = DueMember(row.member, row.due_at)
+        assert wanted_of(lone).second_opinion([due], verdicts) == ({}, {})
+        assert verdicts == {row.member: verdict}
+
+
+def test_a_redis_that_is_away_knows_no_definition(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    assert wanted_of(lone).definitions([timer.id, timer.id]) == {timer.id: timer.definition}
+    lone.redis.away = True
+    assert wanted_of(lone).definitions([timer.id]) == {}

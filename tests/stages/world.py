@@ -1,0 +1,361 @@
+"""A whole deployment on fakes: every real stage, in processes that may die or freeze, on one timeline."""
+
+import json
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+from tests.fakes import (
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryFirings,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+    MemoryTimers,
+)
+from tests.stages.fake_engine import FakeEngine
+from tests.stages.scripted_target import ScriptedTarget
+from tests.stages.tap import Tap, Taps
+from tests.stages.timeline import Process, Timeline
+from wangtimer.core.cron import Cron
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk, FiringStatus
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.slicing import BucketRule, TriggerOrder
+from wangtimer.core.timer import Notify, Timer
+from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.claim import Claims
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.settler import Settler
+from wangtimer.executor.verifier import Verifier
+from wangtimer.executor.wanted import Wanted
+from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.registrar import NearRule, Registrar
+from wangtimer.scheduler import Scheduler
+from wangtimer.settings import Settings
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.slices import Leases
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timers import NewTimer
+from wangtimer.sweeper import Sweeper
+from wangtimer.trigger import ArmRule, Trigger
+
+APP = "shop"
+MESSAGE_MS = 1.0
+BOTH_AWAY_PAUSE_S = 0.5
+# While all callback processes are frozen, the queue is looked at this often.
+THAW_LOOK_MS = 50.0
+
+
+class Node:
+    """One process: the stores as it sees them, and what the test does to it (`taps`, `kill`, `freeze`)."""
+
+    def __init__(self, world: "World", name: str) -> None:
+        self.process = Process(name, world.time)
+        self.taps: Taps = {}
+        self.slices = self._tap("slices", world.slices)
+        self.agenda = self._tap("agenda", world.agenda)
+        self.definitions = self._tap("definitions", world.definitions)
+        self.outbox = self._tap("outbox", world.outbox)
+        self.load = self._tap("load", world.load)
+        self.timers = self._tap("timers", world.timers)
+        self.firings = self._tap("firings", world.firings)
+        self.hot = HotStore(self.slices, self.agenda, world.time, world.settings.lead_ms)
+
+    def die_at(self, point: str) -> None:
+        """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""
+        self.taps[point] = self.process.die
+
+    def _tap(self, name: str, store: object) -> Any:
+        return Tap(name, store, self.taps)
+
+
+class Beat(Node):
+    """Beat, and the worker of the queues `schedule` and `migrate`: ticks, planning and repairs."""
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(world, "beat")
+        s = world.settings
+        self.migrator = Migrator(
+            self.timers,
+            self.hot,
+            self.definitions,
+            self.load,
+            world.time,
+            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments),
+            world.buckets,
+        )
+        self.scheduler = Scheduler(
+            self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger, world.send_rehydrate
+        )
+        self.sweeper = Sweeper(
+            self.timers,
+            self.firings,
+            self.hot,
+            self.agenda,
+            self.definitions,
+            self.outbox,
+            world.time,
+            s.horizon_ms,
+        )
+
+    def start(self, world: "World") -> None:
+        s, time = world.settings, world.time
+        time.every(self.process, 1, self._tick)
+        work_by_interval = {
+            s.plan_every_s: self.migrator.plan_due,
+            s.sweep_every_s: self.sweeper.sweep,
+            60: self.sweeper.reconcile,
+        }
+        for seconds, work in work_by_interval.items():
+            time.every(self.process, seconds, lambda work=work: time.spawn(self.process, work))
+
+    def _tick(self) -> None:
+        with suppress(StoreAway):
+            self.scheduler.tick()
+
+
+class TriggerNode(Node):
+    """A process with the trigger stage."""
+
+    def __init__(self, world: "World", name: str) -> None:
+        super().__init__(world, name)
+        s = world.settings
+        self.trigger = Trigger(
+            self.slices,
+            self.agenda,
+            self.hot,
+            self.firings,
+            world.time,
+            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most),
+            world.send_chunk,
+            lambda: len(world.waiting_chunks),
+            lambda: world.redis.seconds_since_reconnect,
+        )
+
+
+class ExecutorNode(Node):
+    """A callback process: the executor stage with its engine, keeper and settler, those two on the timeline."""
+
+    def __init__(self, world: "World", name: str) -> None:
+        super().__init__(world, name)
+        s = world.settings
+        self.claims = Claims()
+        self.engine = FakeEngine(world.time, self.process, world.target, s.callback_timeout_ms)
+        self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
+        self.settler = Settler(self.firings, self.outbox, self.hot, self.slices, world.time, 0.2)
+        verifier = Verifier(self.outbox, self.firings, world.time, s.lead_ms)
+        self.executor = Executor(
+            self.slices,
+            self.hot,
+            Wanted(self.definitions, self.timers, verifier),
+            verifier,
+            self.engine,
+            self.keeper,
+            Tap("settler", self.settler, {"after settler.take": self._note_finished}),
+            self.claims,
+            world.time,
+            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
+            Random(name),
+        )
+        self._time = world.time
+        self._settle_every_ms = s.settle_every_ms
+        self._is_looking = self._has_finished = self._is_settling = False
+
+    def fire(self, chunk: Chunk) -> None:
+        """Fire a chunk; from now on its keeper and settler look after what the process holds."""
+        self._time.spawn(self.process, lambda: self.executor.fire(chunk))
+        if not self._is_looking:
+            self._is_looking = True
+            self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+
+    def _look(self) -> None:
+        """Renew and settle, again and again, until nothing is held: the threads of the real ones, but cheap."""
+        self.keeper.renew_due()
+        self._settle_soon()
+        self._is_looking = bool(self.claims.current() or self._time.tasks_of(self.process))
+        if self._is_looking:
+            self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+
+    def _note_finished(self) -> None:
+        self._has_finished = True
+
+    def _settle_soon(self) -> None:
+        """Settle what has finished, as the settler's own loop does; it may sleep, so one at a time."""
+        if self._has_finished and not self._is_settling:
+            self._is_settling = True
+            self._time.spawn(self.process, self._settle)
+
+    def _settle(self) -> None:
+        self._has_finished = False
+        if not self.settler.settle_all():
+            self._has_finished = True
+            self._time.sleep(BOTH_AWAY_PAUSE_S)
+        self._is_settling = False
+
+
+class World:
+    """`redis` and `sql` are the servers, `target` the called service, `time` the clock all share.
+
+    A message takes a millisecond. `chunk_road` and `trigger_road` say what becomes of one: the list of what is
+    delivered, so `[]` loses it and `[it, it]` doubles it.
+    """
+
+    def __init__(self, triggers: int = 2, executors: int = 2, **settings: object) -> None:
+        self.settings = Settings.model_construct(**settings)
+        self.time = Timeline()
+        self.redis = MemoryServer("Redis", self.time)
+        self.sql = MemoryServer("SQL", self.time)
+        self.target = ScriptedTarget()
+        s = self.settings
+        leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
+        self.slices = MemorySlices(self.redis, self.time, leases)
+        self.agenda = MemoryAgenda(self.redis)
+        self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
+        self.outbox = MemoryOutbox(self.redis)
+        self.load = MemoryLoad(self.redis)
+        self.timers = MemoryTimers(self.sql)
+        self.firings = MemoryFirings(self.sql)
+        self.buckets = BucketRule(s.firings_per_bucket, s.most_buckets)
+        self.chunk_road: Callable[[Chunk], list[Chunk]] = lambda chunk: [chunk]
+        self.trigger_road: Callable[[TriggerOrder], list[TriggerOrder]] = lambda order: [order]
+        self.chunks: list[Chunk] = []
+        self.orders: list[TriggerOrder] = []
+        self.waiting_chunks: deque[Chunk] = deque()
+        self.beat = Beat(self)
+        self.api = Node(self, "api")
+        self.registrar = self._registrar()
+        self.trigger_nodes = [TriggerNode(self, f"trigger-{number}") for number in range(triggers)]
+        self.executor_nodes = [ExecutorNode(self, f"executor-{number}") for number in range(executors)]
+
+    # what a test does
+
+    def start(self) -> "World":
+        """Start beat, and let Redis count as long known: for its first 10 s everything is verified."""
+        self.beat.start(self)
+        self.time.sleep(15)
+        return self
+
+    def start_executor(self, name: str) -> ExecutorNode:
+        """Start another callback process; it takes what waits in the queue."""
+        node = ExecutorNode(self, name)
+        self.executor_nodes.append(node)
+        self.time.at(self.now, node.process, self._deliver_chunks)
+        return node
+
+    def run_for(self, seconds: float) -> None:
+        self.time.sleep(seconds)
+
+    def run_to(self, moment_ms: float) -> None:
+        self.time.move_to(moment_ms)
+
+    def timer(self, schedule: Schedule | str, **notify: Any) -> Timer:
+        """Create and enable a timer; a schedule in text is a cron expression in UTC."""
+        timer = self.created(schedule, **notify)
+        return self.registrar.enable(APP, timer.id)
+
+    def created(self, schedule: Schedule | str, **notify: Any) -> Timer:
+        """Create a timer, not enabled."""
+        parsed = Cron.parse(schedule) if isinstance(schedule, str) else schedule
+        name = f"timer-{len(self.sql.table('timers'))}"
+        return self.registrar.create(NewTimer(APP, name, parsed, Notify("http://shop.test/due", **notify)))
+
+    def once_in(self, seconds: float) -> Timer:
+        """Create and enable a timer of a single moment."""
+        return self.timer(Once(self.now + int(seconds * 1_000)))
+
+    # what a test looks at
+
+    @property
+    def now(self) -> int:
+        return int(self.time.now_ms())
+
+    def records(self, timer: Timer) -> list[FiringRecord]:
+        """Return a timer's firings, earliest first."""
+        return sorted(self.firings.records(timer.id, 1_000_000), key=lambda record: record.firing.fire_at)
+
+    def record(self, timer: Timer) -> FiringRecord:
+        """Return a timer's only firing."""
+        (record,) = self.records(timer)
+        return record
+
+    def statuses(self, timer: Timer) -> set[FiringStatus]:
+        return {record.firing.status for record in self.records(timer)}
+
+    def settled(self, timer: Timer) -> list[FiringRecord]:
+        """Return the firings of a timer that have an outcome."""
+        return [one for one in self.records(timer) if one.firing.status is not FiringStatus.PENDING]
+
+    @property
+    def held_threads(self) -> int:
+        """How many slices hold a thread of a trigger."""
+        return sum(self.time.tasks_of(node.process) for node in self.trigger_nodes if node.process.is_alive)
+
+    @property
+    def members_in_slices(self) -> int:
+        """How many members stand in any slice."""
+        slices = self.redis.table("slices").values()
+        return sum(len(sets.due) + len(sets.armed) + len(sets.running) for sets in slices)
+
+    # the broker
+
+    def send_chunk(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+        for delivered in self.chunk_road(chunk):
+            self.time.at(
+                self.now + MESSAGE_MS, self._broker, lambda one=delivered: self._take_chunk(_sent(one))
+            )
+
+    def send_trigger(self, order: TriggerOrder) -> None:
+        self.orders.append(order)
+        for one in self.trigger_road(order):
+            self.time.at(self.now + MESSAGE_MS, self._broker, lambda one=one: self._deliver_order(one))
+
+    def send_rehydrate(self) -> None:
+        self.time.spawn(self.beat.process, self.beat.sweeper.rehydrate, MESSAGE_MS)
+
+    def _take_chunk(self, chunk: Chunk) -> None:
+        self.waiting_chunks.append(chunk)
+        self._deliver_chunks()
+
+    def _deliver_chunks(self) -> None:
+        while self.waiting_chunks and (node := _next(self.executor_nodes)):
+            chunk = self.waiting_chunks.popleft()
+            node.fire(chunk)
+        if self.waiting_chunks and any(node.process.is_alive for node in self.executor_nodes):
+            self.time.at(self.now + THAW_LOOK_MS, self._broker, self._deliver_chunks)
+
+    def _deliver_order(self, order: TriggerOrder) -> None:
+        if node := _next(self.trigger_nodes):
+            self.time.spawn(node.process, lambda: node.trigger.watch(order.slice, order.token, order.credit))
+
+    @property
+    def _broker(self) -> Process:
+        return Process("broker", self.time)
+
+    def _registrar(self) -> Registrar:
+        s, api = self.settings, self.api
+        near = NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms)
+        return Registrar(
+            api.timers, api.hot, api.definitions, api.load, self.time, near, self.buckets, self.send_chunk
+        )
+
+
+def _next(nodes: list[Any]) -> Any:
+    """Return a node that takes work, each in its turn; None where there is none."""
+    for node in nodes:
+        if node.process.takes_work:
+            nodes.remove(node)
+            nodes.append(node)
+            return node
+    return None
+
+
+def _sent(chunk: Chunk) -> Chunk:
+    """Return a chunk as it comes out of a message."""
+    return Chunk.from_wire(*json.loads(json.dumps(chunk.to_wire())))
