@@ -24,6 +24,9 @@ PAGE = 2_000
 PAGES_A_SWEEP = 10
 # Definitions changed this lately are written to Redis again: the API may have died before it did.
 REFRESH_MS = 60_000
+# For this long after Redis was away a sweep adds the present and the coming minute too: what was planned meanwhile
+# is not in Redis, and reconcile comes once a minute.
+AFTER_RECONNECT_S = 15.0
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class Sweeper:
         """
         self.flush()
         now = int(self.clock.now_ms())
+        if self.hot.seconds_since_reconnect < AFTER_RECONNECT_S:
+            self._add_until(now, _end_of_coming_minute(now))
         self.definitions.put(self.timers.changed_since(now - REFRESH_MS, PAGE))
         added = 0
         for _ in range(PAGES_A_SWEEP):
@@ -73,8 +78,8 @@ class Sweeper:
 
     def reconcile(self) -> int:
         """Add every pending firing of the coming minute; return how many there are. Raises `StoreAway`."""
-        start = (int(self.clock.now_ms()) // MINUTE_MS + 1) * MINUTE_MS
-        return sum(self._add(page) for page in self._pages(start, start + MINUTE_MS - 1))
+        end = _end_of_coming_minute(int(self.clock.now_ms()))
+        return self._add_until(end - MINUTE_MS, end)
 
     def rehydrate(self) -> int:
         """Load the horizon after Redis lost it, nearest first; return how many firings were added.
@@ -98,6 +103,13 @@ class Sweeper:
             yield page
             after = page[-1]
 
+    def _add_until(self, start: int, end: int) -> int:
+        return sum(self._add(page) for page in self._pages(start, end - 1))
+
     def _add(self, page: list[Firing]) -> int:
         self.hot.add(page, is_repair=True)
         return len(page)
+
+
+def _end_of_coming_minute(now: int) -> int:
+    return (now // MINUTE_MS + 2) * MINUTE_MS

@@ -208,3 +208,17 @@ def test_of_two_loads_at_once_only_the_later_declares_the_horizon_loaded(idle: W
     sweeper_of(idle).rehydrate()
     assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
     assert idle.agenda.end_load("later")
+
+
+def test_after_redis_was_away_a_sweep_adds_the_present_and_the_coming_minute_too(idle: World) -> None:
+    idle.redis.away = True
+    stored(idle, 1, 30, 119, 121)
+    idle.redis.away = False
+    sweeper_of(idle).sweep()
+    assert due(idle) == {1, 2, 3}
+
+
+def test_a_sweep_long_after_adds_only_what_is_overdue(idle: World) -> None:
+    stored(idle, 1, 30)
+    sweeper_of(idle).sweep()
+    assert due(idle) == set()

@@ -30,6 +30,11 @@ class HotStore:
         self._clock = clock
         self._lead_ms = lead_ms
 
+    @property
+    def seconds_since_reconnect(self) -> float:
+        """Seconds since this process last (re)connected to Redis: what was to be added meanwhile may be missing."""
+        return self._slices.seconds_since_reconnect
+
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
         """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
         by_slice = _by_slice(firings)
