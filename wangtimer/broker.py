@@ -8,6 +8,7 @@ import structlog
 from celery import Celery
 from kombu.exceptions import OperationalError
 
+from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
 from wangtimer.core.slicing import TriggerOrder
@@ -79,6 +80,8 @@ class Broker:
 
     def _send(self, task: str, arguments: list[Any], queue: str) -> None:
         try:
+            fail_points.before(task)
             self.app.send_task(task, arguments, queue=queue, **PUBLISHING)
+            fail_points.after(task)
         except (OperationalError, OSError) as error:
             log.warning("not_sent", task=task, error=str(error))

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, setup_logging, worker_ready
+from celery.signals import after_task_publish, beat_init, before_task_publish, setup_logging, worker_ready
 
+from wangtimer.core import fail_points
 from wangtimer.logs import log_as_lines
 from wangtimer.settings import read_settings
 
@@ -25,3 +26,20 @@ def _announce(**_: Any) -> None:
     ready_file = read_settings().ready_file
     if ready_file is not None:
         Path(ready_file).touch()
+
+
+@beat_init.connect
+def _arm_fail_point(**_: Any) -> None:
+    """Let a test kill beat beside one of its ticks; other processes arm theirs with their parts."""
+    fail_points.arm(read_settings().fail_point)
+    if fail_points.is_armed():
+        before_task_publish.connect(_before_tick, weak=False)
+        after_task_publish.connect(_after_tick, weak=False)
+
+
+def _before_tick(sender: str, **_: Any) -> None:
+    fail_points.before(sender)
+
+
+def _after_tick(sender: str, **_: Any) -> None:
+    fail_points.after(sender)

@@ -21,6 +21,8 @@ log = structlog.get_logger()
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
 LATE_ONCE_MS = 60_000
+# Moments planned at most when a timer is switched off after planning was away: about a second's work for SQL.
+MOST_PAST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,15 @@ class Registrar:
 
     def disable(self, app: str, timer_id: int) -> Timer:
         """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
-        timer = self.timers.disable(app, timer_id, int(self.clock.now_ms()))
+        now = int(self.clock.now_ms())
+        timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now))
         self._tell_redis(timer.definition, [], 0)
         return timer
 
     def delete(self, app: str, timer_id: int) -> Timer:
         """Delete a timer and free its name; its firings stay on record. Errors as above."""
-        timer = self.timers.delete(app, timer_id, int(self.clock.now_ms()))
+        now = int(self.clock.now_ms())
+        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now))
         self._tell_redis(timer.definition, [], 0)
         return timer
 
@@ -87,9 +91,16 @@ class Registrar:
         near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
         return near, firings_of([near], self._first_ordinals(near), self.buckets)
 
-    def _first_ordinals(self, near: Plan) -> dict[int, int]:
+    def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not."""
+        past = plan(timer, max(now, timer.planned_until), MOST_PAST)
+        return past, firings_of([past], self._first_ordinals(past), self.buckets)
+
+    def _first_ordinals(self, planned: Plan) -> dict[int, int]:
+        if not planned.moments:
+            return {}
         try:
-            return self.load.reserve(count_by_minute([near]))
+            return self.load.reserve(count_by_minute([planned]))
         except StoreAway:
             return {}
 

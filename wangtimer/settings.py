@@ -185,6 +185,10 @@ class Settings(BaseSettings):
     http_bind: str = Field(default="127.0.0.1:5000", description="address the API listens on")
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
+    fail_point: str = Field(
+        default="",
+        description="for tests of outages: a step at which this process dies or errs, as claim.after:kill:3",
+    )
     ready_file: Path | None = Field(
         default=None, description="file a worker writes once it takes work; the supervisor waits for it"
     )

@@ -14,6 +14,7 @@ from celery import Celery
 
 from wangtimer.broker import Broker
 from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.core import fail_points
 from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
@@ -295,4 +296,5 @@ def _favour_punctuality() -> None:
 
 def build(settings: Settings, app: Celery) -> Wiring:
     """Return the parts of this process; nothing is opened yet."""
+    fail_points.arm(settings.fail_point)
     return Wiring(settings, app)

@@ -42,6 +42,10 @@ class MemoryServer:
         """Seconds since the server was last away, or since the start."""
         return self._clock.monotonic() - self._connected_at
 
+    def now_ms(self) -> float:
+        """Return the server's own time, ms UTC: keys expire by it, whatever its clients believe."""
+        return self._clock.now_ms()
+
     def call(self, work: Callable[[], Result]) -> Result:
         """Run one script or transaction; `work` changes nothing before it is sure not to raise."""
         with self._lock:

@@ -28,7 +28,7 @@ class Sets:
     locked_until: float = 0.0
     expires_at_s: int = 0
 
-    def holder(self, now: int) -> str | None:
+    def holder(self, now: float) -> str | None:
         """Return the token of the trigger that owns the slice now."""
         return self.token if self.token and now < self.locked_until else None
 
@@ -63,14 +63,14 @@ class MemorySlices:
             sets, now = self._written(slice_), self._now()
             new = [due for due in members if not sets.holds(due.member)]
             sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
-            sets.suspect |= {due.member for due in new if due.due_at <= now}
+            sets.suspect |= {due.member for due in new if due.due_at <= self._latest()}
             return new
 
         return self._server.call(work)
 
     def lock(self, tokens: dict[Slice, str]) -> dict[Slice, str]:
         def work() -> dict[Slice, str]:
-            now = self._now()
+            now = self._server.now_ms()
             free = {slice_: token for slice_, token in tokens.items() if not self._read(slice_).holder(now)}
             for slice_, token in free.items():
                 self._lock(self._read(slice_), token)
@@ -80,7 +80,7 @@ class MemorySlices:
 
     def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
         def work() -> Turn | None:
-            sets, holder = self._read(slice_), self._read(slice_).holder(self._now())
+            sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())
             if holder not in (None, token):
                 return None
             self._lock(sets, token)
@@ -104,7 +104,7 @@ class MemorySlices:
 
     def unlock(self, slice_: Slice, token: str) -> None:
         def work() -> None:
-            if self._read(slice_).holder(self._now()) == token:
+            if self._read(slice_).holder(self._server.now_ms()) == token:
                 self._read(slice_).token = ""
 
         self._server.call(work)
@@ -128,7 +128,8 @@ class MemorySlices:
                 sets = self._read(slice_)
                 mine[slice_, claim_id] = set(_of(claim_id, sets, members))
                 for member in mine[slice_, claim_id] & sets.running.keys():
-                    sets.running[member] = self._now() + self._leases.running_ms
+                    lease_end = self._now() + self._leases.running_ms
+                    sets.running[member] = max(sets.running[member], lease_end)
             return mine
 
         return self._server.call(work)
@@ -168,7 +169,7 @@ class MemorySlices:
     def _add(self, sets: Sets, due: DueMember, is_repair: bool) -> None:
         if sets.holds(due.member):
             return
-        is_near = due.due_at <= self._now() + self._leases.lead_ms
+        is_near = due.due_at <= self._latest() + self._leases.lead_ms
         if is_near:
             sets.suspect.add(due.member)
         wait_ms = self._leases.running_ms if is_near and is_repair else 0
@@ -195,13 +196,13 @@ class MemorySlices:
         return armed
 
     def _lock(self, sets: Sets, token: str) -> None:
-        sets.token, sets.locked_until = token, self._now() + self._leases.lock_ms
+        sets.token, sets.locked_until = token, self._server.now_ms() + self._leases.lock_ms
 
     def _read(self, slice_: Slice) -> Sets:
         """Return the slice; one whose keys have expired is empty."""
         slices = self._server.table("slices")
         sets: Sets = slices.setdefault(slice_, Sets())
-        if sets.expires_at_s and self._now() >= sets.expires_at_s * 1_000:
+        if sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000:
             sets = slices[slice_] = Sets()
         return sets
 
@@ -210,6 +211,10 @@ class MemorySlices:
         sets = self._read(slice_)
         sets.expires_at_s = expiry_of(slice_, self._now())
         return sets
+
+    def _latest(self) -> float:
+        """Return the later of the client's time and the server's: the client may have been held up."""
+        return max(self._now(), self._server.now_ms())
 
     def _now(self) -> int:
         return int(self._clock.now_ms())

@@ -8,7 +8,7 @@ from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer, PlanNear
+from wangtimer.store.sql.timers import NewTimer, PlanPart
 
 
 class MemoryTimers:
@@ -21,7 +21,8 @@ class MemoryTimers:
         def work() -> Timer:
             if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
                 raise Conflict("name", "in use", "choose another")
-            timer_id = max(self._timers, default=0) + 1
+            ids = self._server.table("ids")
+            timer_id = ids["timer"] = ids.get("timer", 0) + 1
             definition = Definition(
                 timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
             )
@@ -39,7 +40,7 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanNear) -> tuple[Timer, list[Firing]]:
+    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanPart) -> tuple[Timer, list[Firing]]:
         def work() -> tuple[Timer, list[Firing]]:
             timer = self._find(app, timer_id)
             if timer.definition.is_enabled:
@@ -53,17 +54,19 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def disable(self, app: str, timer_id: int, now: int) -> Timer:
+    def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         def work() -> Timer:
             timer = self._find(app, timer_id)
-            is_on = timer.definition.is_enabled
-            return self._store(_changed(timer, now, TimerStatus.DISABLED)) if is_on else timer
+            if not timer.definition.is_enabled:
+                return timer
+            return self._store(_changed(self._with_past(timer, plan_past), now, TimerStatus.DISABLED))
 
         return self._server.call(work)
 
-    def delete(self, app: str, timer_id: int, now: int) -> Timer:
+    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         def work() -> Timer:
-            return self._store(_changed(self._find(app, timer_id), now, TimerStatus.DELETED))
+            timer = self._with_past(self._find(app, timer_id), plan_past)
+            return self._store(_changed(timer, now, TimerStatus.DELETED))
 
         return self._server.call(work)
 
@@ -115,6 +118,13 @@ class MemoryTimers:
             return [timer.definition for timer in sorted(changed, key=lambda one: one.updated_at)[:limit]]
 
         return self._server.call(work)
+
+    def _with_past(self, timer: Timer, plan_past: PlanPart | None) -> Timer:
+        if plan_past is None or not timer.definition.is_enabled:
+            return timer
+        past, firings = plan_past(timer)
+        insert_missing(self._firings, firings)
+        return _moved(timer, past)
 
     def _find(self, app: str, timer_id: int) -> Timer:
         for timer in self._living():

@@ -56,6 +56,7 @@ class NginxTarget:
         self._directory = directory
         self._port = free_port()
         self.url = f"http://{HOST}:{self._port}/callback"
+        self.unlogged_url = f"http://{HOST}:{self._port}/up"
         configuration = directory / "nginx.conf"
         configuration.write_text(_CONFIGURATION.format(directory=directory, host=HOST, port=self._port))
         argv = [find_program("nginx", PACKAGE), "-c", str(configuration), "-p", str(directory)]
@@ -79,7 +80,7 @@ class NginxTarget:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://{HOST}:{self._port}/up", timeout=1):
+            with urllib.request.urlopen(self.unlogged_url, timeout=1):
                 return True
         except (urllib.error.URLError, OSError):
             return False

@@ -210,3 +210,26 @@ def test_another_app_cannot_touch_a_timer(idle: World, verb: str) -> None:
     with pytest.raises(UnknownTimer):
         getattr(idle.registrar, verb)("bank", timer.id)
     assert idle.timers.get(APP, timer.id) == timer
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+def test_what_came_due_while_nobody_planned_is_on_record_though_the_timer_is_switched_off(
+    idle: World, verb: str
+) -> None:
+    timer = idle.timer("0 * * * * *")
+    idle.run_for(200)
+    getattr(idle.registrar, verb)(APP, timer.id)
+    assert len(idle.records(timer)) == 3
+    idle.beat.start(idle)
+    idle.run_for(60)
+    assert idle.statuses(timer) == {SKIPPED}
+
+
+def test_what_came_due_while_nobody_planned_fires_if_the_timer_is_enabled_again(idle: World) -> None:
+    timer = idle.timer("0 * * * * *")
+    idle.run_for(200)
+    idle.registrar.disable(APP, timer.id)
+    idle.registrar.enable(APP, timer.id)
+    idle.beat.start(idle)
+    idle.run_for(30)
+    assert len(idle.target.of(timer.id)) == 3

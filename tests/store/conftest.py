@@ -5,10 +5,13 @@ from contextlib import closing
 
 import pytest
 from redis import Redis
+from sqlalchemy import Connection, delete
 
+from tests.servers.mariadb import MariaDBServer
 from tests.store.worlds import HotWorld, SqlWorld, memory_hot, memory_sql, real_sql, redis_hot
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import metadata
 
 
 @pytest.fixture(params=["memory", "redis", "valkey"])
@@ -22,15 +25,40 @@ def hot(request: pytest.FixtureRequest) -> Iterator[HotWorld]:
         yield redis_hot(connection, raw)
 
 
-@pytest.fixture(params=["memory", "mariadb", "sqlite"])
-def sql(request: pytest.FixtureRequest) -> Iterator[SqlWorld]:
-    """The SQL stores, empty."""
-    if request.param == "memory":
-        yield memory_sql()
-        return
-    with closing(Database(request.getfixturevalue(f"{request.param}_url"), pool_size=2)) as database:
+@pytest.fixture(scope="session")
+def contract_database(mariadb_server: MariaDBServer) -> Iterator[Database]:
+    """One MariaDB database for all contract tests: making one for each would take longer than the tests."""
+    with closing(Database(mariadb_server.create_database("contract"), pool_size=2)) as database:
+        database.create_tables()
+        yield database
+
+
+@pytest.fixture
+def mariadb_world(contract_database: Database) -> SqlWorld:
+    def empty(sql: Connection) -> None:
+        for table in metadata.sorted_tables:
+            sql.execute(delete(table))
+
+    contract_database.write(empty)
+    return real_sql(contract_database)
+
+
+@pytest.fixture
+def sqlite_world(sqlite_url: str) -> Iterator[SqlWorld]:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         yield real_sql(database)
+
+
+@pytest.fixture
+def memory_world() -> SqlWorld:
+    return memory_sql()
+
+
+@pytest.fixture(params=["memory", "mariadb", "sqlite"])
+def sql(request: pytest.FixtureRequest) -> SqlWorld:
+    """The SQL stores, empty."""
+    return request.getfixturevalue(f"{request.param}_world")
 
 
 @pytest.fixture

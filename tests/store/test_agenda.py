@@ -154,6 +154,7 @@ def test_closing_twice_does_not_strike_out_what_was_added_in_between(agenda: Age
 
 def test_a_slice_that_is_not_on_the_agenda_is_not_put_there_by_closing(agenda: Agenda) -> None:
     agenda.begin_closing(HERE, "a", PUT_OFF)
+    assert moment_of(agenda) is None
     agenda.finish_closing(HERE, "a", None)
     assert moment_of(agenda) is None
 
@@ -194,6 +195,7 @@ def test_the_horizon_is_loaded_once_a_load_has_ended(agenda: Agenda) -> None:
 def test_a_loaded_horizon_is_not_loaded_again(agenda: Agenda) -> None:
     agenda.begin_load("a")
     agenda.end_load("a")
+    assert not agenda.end_load("a")
     assert not agenda.begin_load("b")
     assert not agenda.end_load("b")
     assert is_loaded(agenda)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from redis import Redis
 from redis.crc import key_slot
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from tests.servers.redis_server import RedisServer, redis_program
@@ -96,6 +97,25 @@ def test_a_connection_the_server_closed_is_opened_again(connection: RedisConnect
     look(connection)
     kill_connections(raw)
     assert look(connection) == ["", "", ""]
+
+
+class Breaking:
+    """Work whose connection breaks a number of times."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, _client: Redis) -> str:
+        if self.left:
+            self.left -= 1
+            raise RedisConnectionError("Connection closed by server.")
+        return "done"
+
+
+def test_work_whose_connection_breaks_gets_one_more_try(connection: RedisConnection) -> None:
+    assert connection.command(Breaking(1)) == "done"
+    with pytest.raises(StoreAway):
+        connection.command(Breaking(2))
 
 
 class StopWatch:
@@ -326,6 +346,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
             hot.slices.turn(slice_, "t", 10, keep_leases=False)
             hot.slices.claim(slice_, "c", [member.member])
             hot.slices.renew({(slice_, "c"): [member.member]})
+            hot.slices.try_alone(slice_, "c", member.member)
             hot.slices.put_back(slice_, "c", [member])
             hot.slices.release({(slice_, "c"): [member.member]})
             hot.slices.next_need(slice_)

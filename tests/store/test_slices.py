@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.store.members import due_at, many_due_at
-from tests.store.worlds import LEASES, HotWorld
+from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.slices import Taken, Turn
@@ -16,11 +16,12 @@ PLENTY = 100_000
 
 
 class Desk:
-    """One slice on the bench: the present minute's, with the clock at its start."""
+    """One slice on the bench: the clock's minute, with the clock at its start."""
 
     def __init__(self, hot: HotWorld) -> None:
         self.hot = hot
         self.slices = hot.slices
+        self.slices_held_up = hot.slices_held_up
         self.clock = hot.clock
         self.now = int(hot.clock.now_ms())
         self.slice = Slice.at(self.now, 0)
@@ -128,6 +129,12 @@ def test_a_member_added_within_its_lead_or_late_is_suspect(desk: Desk, from_now_
     assert desk.is_suspect(member)
 
 
+def test_a_member_whose_moment_passed_while_its_adder_was_held_up_is_suspect(desk: Desk) -> None:
+    member = due_at(desk.now - HELD_UP_MS + 90_000)
+    desk.slices_held_up.add({desk.slice: [member]}, False)
+    assert desk.is_suspect(member)
+
+
 def test_a_released_member_that_is_added_once_more_is_suspect(desk: Desk) -> None:
     member = due_at(desk.now + LEASES.lead_ms + 1)
     desk.add(member)
@@ -186,6 +193,12 @@ def test_members_that_cannot_wait_are_armed_at_once(desk: Desk) -> None:
     assert desk.counts == (0, 2, 0)
     assert desk.slices.next_need(desk.slice) == desk.now + LEASES.armed_ms
     assert desk.claim(soon, late) == [Taken(soon.member, False), Taken(late.member, True)]
+
+
+def test_a_member_armed_at_once_by_one_who_was_held_up_is_suspect(desk: Desk) -> None:
+    member = due_at(desk.now - HELD_UP_MS + 90_000)
+    desk.slices_held_up.arm_now(desk.slice, [member])
+    assert desk.claim(member) == [Taken(member.member, True)]
 
 
 def test_a_member_that_stands_anywhere_is_not_armed_at_once(desk: Desk) -> None:
@@ -472,6 +485,22 @@ def test_renewing_touches_only_what_is_mine(desk: Desk) -> None:
     assert desk.renew(theirs, claim_id="they") == set()
 
 
+def test_a_renewed_lease_lasts_as_long_as_a_new_one(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.run(member)
+    desk.wait(2_000)
+    desk.renew(member)
+    assert desk.slices.next_need(desk.slice) == desk.now + 2_000 + LEASES.running_ms
+
+
+def test_a_renewal_that_comes_late_does_not_shorten_a_lease(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.run(member)
+    late = desk.slices_held_up.renew({(desk.slice, "c1"): [member.member]})
+    assert late == {(desk.slice, "c1"): {member.member}}
+    assert desk.slices.next_need(desk.slice) == desk.now + LEASES.running_ms
+
+
 def test_claims_are_renewed_together(desk: Desk) -> None:
     members = many_due_at(desk.now, 2)
     desk.arm(*members)
@@ -538,6 +567,78 @@ def test_a_member_that_was_put_back_is_suspect(desk: Desk) -> None:
     assert desk.is_suspect(member)
 
 
+# deaths
+
+
+def run_out(desk: Desk, due: DueMember, times: int = 1) -> None:
+    """Let it be claimed and never renewed, that many times."""
+    desk.add(due)
+    for number in range(times):
+        desk.turn()
+        assert len(desk.claim(due, claim_id=f"dies{number}")) == 1
+        desk.wait(LEASES.running_ms)
+    desk.turn()
+
+
+def deaths(desk: Desk, due: DueMember) -> int:
+    (taken,) = desk.claim(due, claim_id="asks")
+    return taken.deaths
+
+
+@pytest.mark.parametrize(("times", "counted"), [(0, 0), (1, 1), (2, 2), (3, 2), (5, 2)])
+def test_deaths_are_counted_up_to_two(desk: Desk, times: int, counted: int) -> None:
+    member = due_at(desk.now)
+    run_out(desk, member, times)
+    assert deaths(desk, member) == counted
+
+
+def test_a_message_that_got_lost_is_no_death(desk: Desk) -> None:
+    member = due_at(desk.now)
+    desk.arm(member)
+    desk.wait(LEASES.armed_ms)
+    desk.turn()
+    assert deaths(desk, member) == 0
+
+
+def test_a_member_tried_alone_is_known_as_such_after_its_next_death(desk: Desk) -> None:
+    member = due_at(desk.now)
+    run_out(desk, member, 2)
+    assert desk.claim(member, claim_id="alone") == [Taken(member.member, True, 2)]
+    assert desk.slices.try_alone(desk.slice, "alone", member.member)
+    desk.wait(LEASES.running_ms)
+    desk.turn()
+    assert deaths(desk, member) == 3
+
+
+def test_only_its_holder_tries_a_member_alone(desk: Desk) -> None:
+    member = due_at(desk.now)
+    run_out(desk, member, 2)
+    assert not desk.slices.try_alone(desk.slice, "dies1", member.member)
+    assert deaths(desk, member) == 2
+    assert not desk.slices.try_alone(desk.slice, "dies1", member.member)
+
+
+def test_a_claim_tells_the_deaths_of_each_of_its_members(desk: Desk) -> None:
+    twice, never = due_at(desk.now, 1), due_at(desk.now + 30_000, 2)
+    desk.add(never)
+    run_out(desk, twice, 2)
+    desk.clock.move_to(never.due_at)
+    desk.turn()
+    assert desk.claim(never, twice) == [Taken(never.member, False, 0), Taken(twice.member, True, 2)]
+
+
+def test_releasing_forgets_deaths_and_putting_back_does_not(desk: Desk) -> None:
+    member = due_at(desk.now)
+    run_out(desk, member)
+    assert deaths(desk, member) == 1
+    desk.put_back(member, claim_id="asks")
+    desk.turn()
+    assert deaths(desk, member) == 1
+    desk.release(member, claim_id="asks")
+    desk.arm(member)
+    assert deaths(desk, member) == 0
+
+
 # expiry
 
 
@@ -568,7 +669,12 @@ def _take_back(desk: Desk, members: Sequence[DueMember]) -> None:
     desk.turn(credit=0)
 
 
-STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back]
+def _try_alone(desk: Desk, members: Sequence[DueMember]) -> None:
+    desk.run(*members)
+    assert desk.slices.try_alone(desk.slice, "c1", members[0].member)
+
+
+STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back, _try_alone]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -34,6 +34,7 @@ LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 PREFIX = "wt"
 DEFINITIONS_LIVE_S = 7_200
 DEADLINE_S = 10.0
+HELD_UP_MS = 5 * MINUTE_MS
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class HotWorld:
 
     clock: HandClock
     slices: SliceStore
+    # The same, as a client reaches them whose command was held up for `HELD_UP_MS`.
+    slices_held_up: SliceStore
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -75,8 +78,16 @@ def until(is_true: Callable[[], bool]) -> None:
 
 
 def clock_at_a_minute() -> HandClock:
-    """Return a clock at the start of the present minute: real servers expire keys by the real time."""
-    return HandClock(time.time() * 1_000 // MINUTE_MS * MINUTE_MS)
+    """Return a clock at the start of a minute soon to come: real servers expire keys by the real time.
+
+    It is never behind theirs, by which they judge what was held up on its way.
+    """
+    return HandClock((time.time() * 1_000 // MINUTE_MS + 2) * MINUTE_MS)
+
+
+def clock_held_up() -> HandClock:
+    """Return the clock of a client that was stopped for minutes between reading it and writing its command."""
+    return HandClock(clock_at_a_minute().now_ms() - HELD_UP_MS)
 
 
 def memory_hot() -> HotWorld:
@@ -90,6 +101,7 @@ def memory_hot() -> HotWorld:
     return HotWorld(
         clock,
         slices,
+        MemorySlices(server, clock_held_up(), LEASES),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -125,6 +137,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
     return HotWorld(
         clock,
         SliceStore(connection, keys, clock, LEASES),
+        SliceStore(connection, keys, clock_held_up(), LEASES),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

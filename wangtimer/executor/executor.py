@@ -6,8 +6,10 @@ from random import Random
 import structlog
 
 from wangtimer.callback import Call, DeliveryEngine, EngineStopped, Reply
+from wangtimer.core import fail_points
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.retry import RetryPolicy
@@ -243,6 +245,7 @@ class Executor:
         lease_s = self._rule.running_lease_ms / 1_000
 
         def may_send() -> bool:
+            fail_points.before(Step.SEND)
             return held.claim.is_safe(held.member, self._clock.monotonic(), lease_s)
 
         def on_held_back(call: Call) -> None:
@@ -250,6 +253,7 @@ class Executor:
                 self._keeper.ask(held, if_mine=lambda: self._engine.submit([call]))
 
         def on_reply(_call: Call, reply: Reply) -> None:
+            fail_points.after(Step.SEND)
             self._settler.take(Finished(held, self._outcome(ready, reply)))
 
         try:

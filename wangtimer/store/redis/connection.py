@@ -23,6 +23,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
+from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
 
 Result = TypeVar("Result")
@@ -38,6 +39,7 @@ _REFUSAL_WORDS = ("BUSY", "MISCONF", "NOREPLICAS")
 class Script:
     """A Lua script; the file beside this one opens with its keys, arguments and answer."""
 
+    name: str
     text: str
     sha: str
 
@@ -46,7 +48,7 @@ class Script:
 def script(name: str) -> Script:
     """Read a script of the `lua` folder."""
     text = resources.files("wangtimer.store.redis").joinpath("lua", f"{name}.lua").read_text()
-    return Script(text, hashlib.sha1(text.encode()).hexdigest())
+    return Script(name, text, hashlib.sha1(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,10 @@ class RedisConnection:
             except NoScriptError:
                 return client.eval(called.text, len(keys), *keys, *arguments)
 
-        return self.command(call)
+        fail_points.before(name)
+        answer = self.command(call)
+        fail_points.after(name)
+        return answer
 
     def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
         """Run scripts in one round trip and return their answers; `then` may add plain commands behind them.
@@ -133,7 +138,13 @@ class RedisConnection:
             _raise_first_error(answers)
             return answers
 
-        return self.command(call)
+        names = {one.script.name for one in calls}
+        for name in names:
+            fail_points.before(name)
+        answers = self.command(call)
+        for name in names:
+            fail_points.after(name)
+        return answers
 
     def command(self, work: Callable[["Redis"], Result]) -> Result:
         """Run `work` with the client; a dead pooled connection gets one more try. Raises `StoreAway`."""

@@ -10,7 +10,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.tables import metadata
 
 Result = TypeVar("Result")
@@ -45,9 +47,10 @@ class Database:
         """Create what is missing; does nothing where the tables stand."""
         self._repeat(lambda: metadata.create_all(self.engine))
 
-    def write(self, work: Callable[[Connection], Result]) -> Result:
+    def write(self, work: Callable[[Connection], Result], step: Step | None = None) -> Result:
         """Run `work` in one transaction, again where it collided or the connection was lost.
 
+        `step` is its name among the fail points.
         Raises `StoreAway` when the server does not answer; the transaction may still have been applied.
         """
 
@@ -55,7 +58,12 @@ class Database:
             with self.engine.begin() as connection:
                 return work(connection)
 
-        return self._repeat(transaction)
+        if step is None:
+            return self._repeat(transaction)
+        fail_points.before(step)
+        result = self._repeat(transaction)
+        fail_points.after(step)
+        return result
 
     def read(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` on one fresh snapshot; errors as for `write`."""

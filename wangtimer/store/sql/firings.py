@@ -25,6 +25,7 @@ from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.sql.dml import Insert
 
+from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
@@ -72,7 +73,7 @@ class FiringStore:
         """
         rows = sorted((_settled_row(outcome) for outcome in outcomes), key=_row_key)
         if rows:
-            self._database.write(lambda sql: _in_pages(sql, self._settle, rows))
+            self._database.write(lambda sql: _in_pages(sql, self._settle, rows), Step.SQL_SETTLE)
 
     def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent."""
@@ -124,7 +125,7 @@ class FiringStore:
             )
             return sql.execute(delete(firings).where(settled, upto)).rowcount
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_PURGE)
 
     def overdue(self, before: int, most: int) -> Overdue:
         """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""

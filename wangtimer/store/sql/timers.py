@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.planning import Plan
@@ -19,8 +20,9 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.tables import timers
 
-# The near part of a timer as it stands: what `enable` plans within its transaction.
-PlanNear = Callable[[Timer], tuple[Plan, list[Firing]]]
+# A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
+# and `delete` what came due unplanned, for while it was on it was to be fired.
+PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class TimerStore:
             return int(timer_id)
 
         try:
-            timer_id = self._database.write(work)
+            timer_id = self._database.write(work, Step.SQL_CREATE)
         except IntegrityError:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
@@ -92,7 +94,7 @@ class TimerStore:
         query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
         return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
 
-    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanNear) -> tuple[Timer, list[Firing]]:
+    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanPart) -> tuple[Timer, list[Firing]]:
         """Enable a timer and plan its near part, in one transaction; return what waits to be added to slices.
 
         `plan_near` gets the timer as it stands and may raise to refuse. Enabling an enabled timer changes
@@ -115,25 +117,28 @@ class TimerStore:
                 )
             return replace(enabled, planned_until=near.planned_until, next_fire_at=near.next_fire_at), pending
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_ENABLE)
 
-    def disable(self, app: str, timer_id: int, now: int) -> Timer:
+    def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
 
         def work(sql: Connection) -> Timer:
             timer = _timer(_living_row(sql, app, timer_id, for_update=True))
-            return _change(sql, timer, now, TimerStatus.DISABLED) if timer.definition.is_enabled else timer
+            if not timer.definition.is_enabled:
+                return timer
+            return _change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_DISABLE)
 
-    def delete(self, app: str, timer_id: int, now: int) -> Timer:
+    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`."""
 
         def work(sql: Connection) -> Timer:
             timer = _timer(_living_row(sql, app, timer_id, for_update=True))
-            return _change(sql, timer, now, TimerStatus.DELETED, tombstone=timer.id)
+            planned = _with_past(sql, timer, plan_past)
+            return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_DELETE)
 
     def to_plan(self, before: int, limit: int) -> list[Timer]:
         """Return enabled timers whose next unplanned moment is at or before `before`, nearest first."""
@@ -155,7 +160,7 @@ class TimerStore:
             _move_marks(sql, held)
             return held, pending
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_PLAN)
 
     def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
@@ -178,7 +183,7 @@ class TimerStore:
             ids = list(sql.execute(oldest).scalars())
             return sql.execute(delete(timers).where(timers.c.id.in_(ids))).rowcount if ids else 0
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
     def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
         """Return the living timer that this very row made."""
@@ -211,6 +216,18 @@ def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, **colu
     changed = {"version": definition.version, "status": status.value, "updated_at": now} | columns
     sql.execute(update(timers).where(timers.c.id == timer.id).values(changed))
     return replace(timer, definition=definition, updated_at=now)
+
+
+def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
+    """Make rows of what came due unplanned while the timer was on; return it with its new marks."""
+    if plan_past is None or not timer.definition.is_enabled:
+        return timer
+    past, firings = plan_past(timer)
+    if past.planned_until == timer.planned_until:
+        return timer
+    insert_missing(sql, firings)
+    _move_marks(sql, [past])
+    return replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
 
 
 def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:

@@ -5,8 +5,11 @@
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- ARGV    now ms, lead ms, running lease ms, "1" if this is a repair, expiry s; then member, moment ...
 -- A member at or nearer than `lead` to its moment may have been sent already: it is marked suspect. A repair lets
--- it wait one running lease more, so that whoever still holds it can renew first.
+-- it wait one running lease more, so that whoever still holds it can renew first. The caller may have been held up
+-- since it read its clock, so that nearness counts by this server's too.
 local now, lead, lease, repair = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+local time = redis.call('TIME')
+local near = math.max(now, time[1] * 1000 + time[2] / 1000) + lead
 local idle = redis.call('EXISTS', KEYS[2], KEYS[3]) == 0
 local batch = {}
 
@@ -20,7 +23,7 @@ for i = 6, #ARGV, 2 do
   local held = not idle
     and (redis.call('ZSCORE', KEYS[2], member) or redis.call('ZSCORE', KEYS[3], member))
   if not held then
-    if moment > now + lead then
+    if moment > near then
       batch[#batch + 1] = ARGV[i + 1]
       batch[#batch + 1] = member
       if #batch >= 1000 then flush() end

@@ -5,7 +5,10 @@
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- ARGV    now ms, armed lease ms, expiry s; then member, moment ...
 -- Returns for each member 1 if it was armed here.
+-- A member whose moment has come, by the caller's clock or this server's, may have been sent already.
 local now, lease = tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call('TIME')
+local latest = math.max(now, time[1] * 1000 + time[2] / 1000)
 local armed = {}
 for i = 4, #ARGV, 2 do
   local member, moment = ARGV[i], tonumber(ARGV[i + 1])
@@ -15,7 +18,7 @@ for i = 4, #ARGV, 2 do
     armed[#armed + 1] = 0
   else
     redis.call('ZADD', KEYS[2], now + lease, member)
-    if moment <= now then redis.call('SADD', KEYS[4], member) end
+    if moment <= latest then redis.call('SADD', KEYS[4], member) end
     armed[#armed + 1] = 1
   end
 end

@@ -1,0 +1,370 @@
+"""Connections to SQL that collide, are killed, freeze, or are gone: transactions bear being repeated."""
+
+import itertools
+import multiprocessing
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import MySQLdb
+import pytest
+from sqlalchemy import Connection, event, func, select, text, update
+from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.server_process import HOST, free_port
+from tests.store.members import outcome_of, row_at
+from tests.store.worlds import SqlWorld, real_sql, until
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.store.sql import firings as firings_module
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import firings
+
+AT = 1_800_000_000_000
+THREADS = 4
+# Connect 3 s, read 5 s, once more connect 3 s: longer is a worker that hangs.
+BOUND_S = 12.0
+
+
+def cost_of(sql: Connection, timer_id: int = 1) -> int:
+    found = sql.scalar(select(firings.c.cost_ms).where(firings.c.timer_id == timer_id))
+    assert found is not None
+    return int(found)
+
+
+def set_cost(sql: Connection, cost_ms: int, timer_id: int = 1) -> None:
+    sql.execute(update(firings).where(firings.c.timer_id == timer_id).values(cost_ms=cost_ms))
+
+
+def with_rows(database: Database, number: int = 1) -> SqlWorld:
+    """Insert firings of timers 1, 2, ..., each with cost 0."""
+    world = real_sql(database)
+    world.insert([row_at(AT, timer_id) for timer_id in range(1, number + 1)])
+    database.write(lambda sql: sql.execute(update(firings).values(cost_ms=0)))
+    return world
+
+
+# transactions
+
+
+def test_a_write_that_raises_changes_nothing(database: Database) -> None:
+    with_rows(database)
+
+    def work(sql: Connection) -> None:
+        set_cost(sql, 9)
+        raise RuntimeError("second thoughts")
+
+    with pytest.raises(RuntimeError):
+        database.write(work)
+    assert database.read(cost_of) == 0
+
+
+def test_a_read_sees_what_another_process_wrote_just_now(database: Database) -> None:
+    with_rows(database)
+    with closing(Database(database.engine.url.render_as_string(hide_password=False))) as other:
+        for cost_ms in range(1, 5):
+            other.write(lambda sql, cost_ms=cost_ms: set_cost(sql, cost_ms))
+            assert database.read(cost_of) == cost_ms
+
+
+def test_a_read_does_not_wait_for_a_write(database: Database) -> None:
+    with_rows(database)
+
+    def work(sql: Connection) -> int:
+        set_cost(sql, 9)
+        started_at = time.monotonic()
+        seen = database.read(cost_of)
+        assert time.monotonic() - started_at < 2
+        return seen
+
+    assert database.write(work) == 0
+    assert database.read(cost_of) == 9
+
+
+def test_tables_are_made_once(database: Database) -> None:
+    with_rows(database)
+    database.create_tables()
+    assert database.read(cost_of) == 0
+    database.ping()
+
+
+def test_a_database_without_tables_says_what_to_load(database_url: str) -> None:
+    with closing(Database(database_url)) as database, pytest.raises(StoreAway, match=r"load schema\.sql"):
+        database.ping()
+
+
+def test_a_mistake_is_neither_repeated_nor_an_absence(database: Database) -> None:
+    tries = itertools.count(1)
+
+    def work(sql: Connection) -> None:
+        next(tries)
+        sql.execute(text("SELECT no_such_column FROM firing"))
+
+    with pytest.raises((ProgrammingError, OperationalError)):
+        database.write(work)
+    assert next(tries) == 2
+
+
+# collisions
+
+
+class Collisions:
+    """Work that collides a number of times before it succeeds."""
+
+    def __init__(self, error: Exception, number: int) -> None:
+        self.error = error
+        self.left = number
+
+    def __call__(self, _sql: Connection) -> str:
+        if self.left:
+            self.left -= 1
+            raise OperationalError("UPDATE ...", {}, self.error)
+        return "done"
+
+
+DEADLOCK = MySQLdb.OperationalError(1213, "Deadlock found when trying to get lock")
+LOCK_WAIT = MySQLdb.OperationalError(1205, "Lock wait timeout exceeded")
+LOCKED = sqlite3.OperationalError("database is locked")
+
+
+@pytest.mark.parametrize("error", [DEADLOCK, LOCK_WAIT, LOCKED])
+def test_a_transaction_that_collided_is_repeated_after_a_pause(sqlite_url: str, error: Exception) -> None:
+    pauses: list[float] = []
+    with closing(Database(sqlite_url, sleep=pauses.append)) as database:
+        assert database.write(Collisions(error, 3)) == "done"
+    assert len(pauses) == 3
+    assert all(pauses)
+
+
+def test_a_transaction_that_keeps_colliding_finds_sql_away(sqlite_url: str) -> None:
+    pauses: list[float] = []
+    with closing(Database(sqlite_url, sleep=pauses.append)) as database, pytest.raises(StoreAway):
+        database.write(Collisions(DEADLOCK, 100))
+    assert 3 <= len(pauses) <= 20
+
+
+def in_threads(*works: Callable[[], object]) -> None:
+    """Run all at once; raise the first error."""
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    if errors:
+        raise errors[0]
+
+
+def test_of_two_transactions_in_a_deadlock_both_are_applied_once(mariadb: Database) -> None:
+    with_rows(mariadb, 2)
+    both_hold_one = threading.Barrier(2, timeout=10)
+
+    def cross(first: int, then: int) -> Callable[[], object]:
+        tries = itertools.count(1)
+
+        def work(sql: Connection) -> int:
+            number = next(tries)
+            add_one(sql, first)
+            if number == 1:
+                both_hold_one.wait()
+            add_one(sql, then)
+            return number
+
+        return lambda: took.append(mariadb.write(work))
+
+    took: list[int] = []
+    in_threads(cross(1, 2), cross(2, 1))
+    assert sorted(took) == [1, 2]
+    assert [mariadb.read(lambda sql, one=one: cost_of(sql, one)) for one in (1, 2)] == [2, 2]
+
+
+def add_one(sql: Connection, timer_id: int) -> None:
+    one_more = firings.c.cost_ms + 1
+    sql.execute(update(firings).where(firings.c.timer_id == timer_id).values(cost_ms=one_more))
+
+
+def test_planners_and_settlers_on_the_same_rows_never_deadlock(mariadb_url: str) -> None:
+    """For both go through the rows in the order of their key."""
+    pauses: list[float] = []
+    with closing(Database(mariadb_url, sleep=pauses.append)) as database:
+        database.create_tables()
+        world = real_sql(database)
+        in_threads(*(plan_and_settle(world, start) for start in range(THREADS)))
+        assert world.firings.pending_between(0, AT * 2, 9) == []
+        assert database.read(lambda sql: sql.scalar(select(func.count()).select_from(firings))) == 2_000
+    assert pauses == []
+
+
+def plan_and_settle(world: SqlWorld, start: int) -> Callable[[], None]:
+    """Batches that overlap those of the other threads, each thread beginning with another one."""
+
+    def work() -> None:
+        for page in range(10):
+            moment = AT + (start + page) % 5
+            batch = [row_at(moment, timer_id) for timer_id in range(1 + start * 60, 401)]
+            world.insert(batch)
+            world.firings.settle([outcome_of(row.member) for row in reversed(batch)])
+
+    return work
+
+
+def count_up(url: str, times: int) -> None:
+    """Run in a process of its own: read, then write one more; each waits for its turn, nobody collides."""
+
+    def no_collision(_seconds: float) -> None:
+        raise AssertionError("two transactions collided")
+
+    with closing(Database(url, sleep=no_collision)) as database:
+        for _ in range(times):
+            database.write(lambda sql: set_cost(sql, cost_of(sql) + 1))
+
+
+def test_four_processes_on_sqlite_take_turns_and_lose_no_change(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url)) as database:
+        database.create_tables()
+        with_rows(database)
+        context = multiprocessing.get_context("spawn")
+        processes = [context.Process(target=count_up, args=(sqlite_url, 25)) for _ in range(4)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(60)
+        assert [process.exitcode for process in processes] == [0] * 4
+        assert database.read(cost_of) == 100
+
+
+# many rows in few statements
+
+
+def statements_sent(mariadb: Database, work: Callable[[], object]) -> int:
+    """Return how many INSERTs the server got meanwhile."""
+
+    def count() -> int:
+        row = mariadb.read(lambda sql: sql.execute(text("SHOW GLOBAL STATUS LIKE 'Com_insert'")).one())
+        return int(row[1])
+
+    before = count()
+    work()
+    return count() - before
+
+
+def test_many_rows_travel_in_one_statement(mariadb: Database) -> None:
+    world = real_sql(mariadb)
+    planned = [row_at(AT, timer_id) for timer_id in range(1, 201)]
+    outcomes = [outcome_of(row.member, output="ok", http_status=200) for row in planned]
+    assert statements_sent(mariadb, lambda: world.insert(planned)) == 1
+    assert statements_sent(mariadb, lambda: world.firings.settle(outcomes)) == 1
+
+
+@pytest.mark.parametrize("version", [(8, 0, 19), (8, 0, 36), (8, 4, 3), (9, 1, 0)])
+def test_many_rows_travel_in_one_statement_on_mysql_too(version: tuple[int, int, int]) -> None:
+    """No MySQL here: mysqlclient's own test for a statement it may send with many rows, on what SQLAlchemy writes."""
+    dialect = mysql.dialect()
+    dialect.server_version_info = version
+    dialect._requires_alias_for_on_duplicate_key = version >= (8, 0, 20)
+    statement = str(firings_module._settle_statement(is_sqlite=False).compile(dialect=dialect))
+    assert MySQLdb.cursors.RE_INSERT_VALUES.match(statement)
+
+
+# lost connections
+
+
+def own_id(sql: Connection) -> int:
+    return int(sql.scalar(text("SELECT CONNECTION_ID()")) or 0)
+
+
+def test_a_pooled_connection_that_was_killed_is_replaced(
+    mariadb: Database, mariadb_server: MariaDBServer
+) -> None:
+    with_rows(mariadb)
+    for verb in (mariadb.read, mariadb.write):
+        mariadb_server.run(f"KILL CONNECTION {mariadb.read(own_id)}")
+        assert verb(cost_of) == 0
+
+
+def test_a_transaction_whose_connection_is_killed_is_repeated_whole(
+    mariadb: Database, mariadb_server: MariaDBServer
+) -> None:
+    with_rows(mariadb, 2)
+    tries: list[int] = []
+
+    def work(sql: Connection) -> None:
+        add_one(sql, 1)
+        tries.append(own_id(sql))
+        if len(tries) == 1:
+            mariadb_server.run(f"KILL CONNECTION {tries[0]}")
+        add_one(sql, 2)
+
+    mariadb.write(work)
+    assert len(set(tries)) == 2
+    assert [mariadb.read(lambda sql, one=one: cost_of(sql, one)) for one in (1, 2)] == [1, 1]
+
+
+def test_a_connection_that_is_killed_again_and_again_finds_sql_away(
+    mariadb: Database, mariadb_server: MariaDBServer
+) -> None:
+    with_rows(mariadb)
+
+    def work(sql: Connection) -> None:
+        mariadb_server.run(f"KILL CONNECTION {own_id(sql)}")
+        add_one(sql, 1)
+
+    with pytest.raises(StoreAway):
+        mariadb.write(work)
+    assert mariadb.read(cost_of) == 0
+
+
+def test_a_server_that_is_not_there_is_away_at_once() -> None:
+    with closing(Database(f"mysql://root@{HOST}:{free_port()}/x")) as database:
+        started_at = time.monotonic()
+        for verb in (database.read, database.write):
+            with pytest.raises(StoreAway):
+                verb(own_id)
+        assert time.monotonic() - started_at < 2
+
+
+# a server that freezes
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[MariaDBServer]:
+    """A MariaDB of the test's own, to be frozen; thawed in the end, so that a client without time-outs fails."""
+    with MariaDBServer(tmp_path) as server:
+        thaw = threading.Timer(2 * BOUND_S, server.process.thaw)
+        thaw.start()
+        yield server
+        thaw.cancel()
+
+
+def test_a_server_that_freezes_is_away_in_time_and_may_have_applied_the_write(
+    own_server: MariaDBServer,
+) -> None:
+    """Frozen when the commit is on its way: the client is told of an error, and then the server commits."""
+    with closing(Database(own_server.create_database("frozen"))) as database:
+        database.create_tables()
+        world = with_rows(database)
+        outcome = outcome_of(Member(1, AT, 1), output="once", first_sent_at=AT + 5)
+        event.listen(database.engine, "commit", lambda _sql: own_server.process.freeze(), once=True)
+        started_at = time.monotonic()
+        with pytest.raises(StoreAway):
+            world.firings.settle([outcome])
+        assert time.monotonic() - started_at < BOUND_S
+
+        own_server.process.thaw()
+        until(lambda: world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED)
+        (before,) = world.firings.records(1, 9)
+        world.firings.settle([outcome])
+        assert world.firings.records(1, 9) == [before]

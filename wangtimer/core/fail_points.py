@@ -1,0 +1,141 @@
+"""Fail points: a place on each side of every step that leaves a process, where a test lets it die or err.
+
+Off unless `WANGTIMER_FAIL_POINT` names one; then a step costs a comparison more.
+"""
+
+import os
+import signal
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+
+from wangtimer.core.errors import BadSetting, StoreAway
+
+
+class Step(StrEnum):
+    """Every step that leaves a process."""
+
+    # Scripts of the store, by the names of their files.
+    ADD = "add"
+    AGENDA_ADD = "agenda_add"
+    AGENDA_CLOSE = "agenda_close"
+    AGENDA_RAISE = "agenda_raise"
+    ARM_NOW = "arm_now"
+    BEGIN_LOAD = "begin_load"
+    CLAIM = "claim"
+    DEFINE = "define"
+    END_LOAD = "end_load"
+    FORGET_PARKED = "forget_parked"
+    LOOK = "look"
+    PUT_BACK = "put_back"
+    RELEASE = "release"
+    RENEW = "renew"
+    TRY_ALONE = "try_alone"
+    TURN = "turn"
+    UNLOCK = "unlock"
+
+    # Transactions in SQL.
+    SQL_CREATE = "sql_create"
+    SQL_ENABLE = "sql_enable"
+    SQL_DISABLE = "sql_disable"
+    SQL_DELETE = "sql_delete"
+    SQL_PLAN = "sql_plan"
+    SQL_SETTLE = "sql_settle"
+    SQL_PURGE = "sql_purge"
+    SQL_PURGE_TIMERS = "sql_purge_timers"
+
+    # Messages, by the names of their tasks.
+    PUBLISH_SCHEDULE = "wangtimer.schedule"
+    PUBLISH_MIGRATE = "wangtimer.migrate"
+    PUBLISH_SWEEP = "wangtimer.sweep"
+    PUBLISH_RECONCILE = "wangtimer.reconcile"
+    PUBLISH_PURGE = "wangtimer.purge"
+    PUBLISH_REHYDRATE = "wangtimer.rehydrate"
+    PUBLISH_TRIGGER = "wangtimer.trigger"
+    PUBLISH_CALLBACK = "wangtimer.callback"
+
+    # The callback itself: just before the request, and just after its answer.
+    SEND = "send"
+
+
+class Side(StrEnum):
+    """Before a step: it has no effect. After it: it has, and whoever took it is not told."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Harm(StrEnum):
+    """`kill`: the process dies as by SIGKILL. `raise`: the step ends with an error, as of a lost connection."""
+
+    KILL = "kill"
+    RAISE = "raise"
+
+
+class StepFailed(StoreAway, OSError):
+    """A fail point raised: whatever was being done may or may not have been applied."""
+
+    def __init__(self, step: Step, side: Side) -> None:
+        super().__init__("fail point", f"{step}.{side}")
+
+
+@dataclass(slots=True)
+class FailPoint:
+    """The `nth` time (from 1) that a process comes to this side of the step, and only then, it is harmed."""
+
+    step: Step
+    side: Side
+    harm: Harm
+    nth: int
+    _passed: "count[int]" = field(default_factory=lambda: count(1))
+
+    @classmethod
+    def parse(cls, text: str) -> "FailPoint":
+        """Read `<step>.<side>:<kill|raise>:<nth>`; raises `BadSetting`."""
+        try:
+            place, harm, nth = text.split(":")
+            step, _, side = place.rpartition(".")
+            return cls(Step(step), Side(side), Harm(harm), int(nth))
+        except ValueError as error:
+            raise BadSetting(
+                f"WANGTIMER_FAIL_POINT={text!r}: {error}; write for example claim.after:kill:3"
+            ) from None
+
+    def __str__(self) -> str:
+        return f"{self.step}.{self.side}:{self.harm}:{self.nth}"
+
+    def reach(self, step: str, side: Side) -> None:
+        """Do the harm if this is the place and the time."""
+        if step != self.step or side is not self.side or next(self._passed) != self.nth:
+            return
+        # Past any logging, which a kill would cut off: whoever tests sees that the point was reached.
+        os.write(2, f"\nfail point {self} reached\n".encode())
+        if self.harm is Harm.KILL:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise StepFailed(self.step, side)
+
+
+_armed: FailPoint | None = None
+
+
+def arm(text: str) -> None:
+    """Set this process's fail point; none where the text is empty. Raises `BadSetting`."""
+    global _armed  # noqa: PLW0603 -- one a process, as its environment says
+    _armed = FailPoint.parse(text) if text else None
+
+
+def is_armed() -> bool:
+    """Tell whether this process has a fail point."""
+    return _armed is not None
+
+
+def before(step: str) -> None:
+    """Stand before a step, named as in `Step`; returns unless a test wants the harm done here."""
+    if _armed is not None:
+        _armed.reach(step, Side.BEFORE)
+
+
+def after(step: str) -> None:
+    """Stand after a step, named as in `Step`; returns unless a test wants the harm done here."""
+    if _armed is not None:
+        _armed.reach(step, Side.AFTER)
