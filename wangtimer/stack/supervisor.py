@@ -63,15 +63,18 @@ class _Watched:
     deaths: int = 0
     resume_at: float | None = None
 
-    def pause_seconds(self) -> float:
-        return float(min(FIRST_PAUSE_SECONDS * 2 ** (self.deaths - 1), LONGEST_PAUSE_SECONDS))
+    def pause_seconds(self, longest: float) -> float:
+        return float(min(FIRST_PAUSE_SECONDS * 2 ** (self.deaths - 1), longest))
 
 
 class Supervisor:
     """Starts children, starts those again that die, ends all. One thread, the main one, calls it."""
 
-    def __init__(self, say: Callable[[str], None] = print) -> None:
+    def __init__(
+        self, say: Callable[[str], None] = print, longest_pause: float = LONGEST_PAUSE_SECONDS
+    ) -> None:
         self._say = say
+        self._longest_pause = longest_pause
         self._watched: dict[str, _Watched] = {}
 
     def start(self, spec: ChildSpec, stop_rank: int = 0) -> Child:
@@ -131,7 +134,7 @@ class Supervisor:
         code = watched.child.bury()
         now = time.monotonic()
         watched.deaths = 1 if now - watched.launched_at > SOUND_AFTER_SECONDS else watched.deaths + 1
-        pause = watched.pause_seconds()
+        pause = watched.pause_seconds(self._longest_pause)
         watched.resume_at = now + pause
         self._say(f"{name} {_ending(code)}; it is started again in {pause:g} s, see {watched.child.spec.log}")
 
@@ -143,7 +146,7 @@ class Supervisor:
             watched.child = launch(watched.child.spec)
         except OSError:
             watched.deaths += 1
-            watched.resume_at = now + watched.pause_seconds()
+            watched.resume_at = now + watched.pause_seconds(self._longest_pause)
         else:
             watched.launched_at, watched.resume_at = now, None
 

@@ -1,0 +1,118 @@
+"""A thousand creates under way while the API dies: which answers were heard, and so must be kept."""
+
+import contextlib
+import random
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Event, Lock, Thread
+from uuid import uuid4
+
+import requests
+from sqlalchemy import create_engine, select
+from sqlalchemy.pool import NullPool
+
+from tests.chaos.load import APP, Key
+from wangtimer.stack.service import is_ready
+from wangtimer.store.sql.tables import timers
+
+AT_ONCE = 16
+# Far enough that whoever creates it has time to enable it, even where the API must come back first.
+AHEAD_MS = (15_000, 20_000)
+
+
+@dataclass(slots=True)
+class Creates:
+    """Makes one-shots over the API from threads; a request that fails is not made again."""
+
+    api_url: str
+    target_url: str
+    created: set[Key] = field(default_factory=set)
+    enabled: set[Key] = field(default_factory=set)
+    failed: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def begin(self, number: int) -> "list[Future[None]]":
+        """Begin to make so many; the futures end when each is made or has failed."""
+        pool = ThreadPoolExecutor(AT_ONCE)
+        futures = [pool.submit(self._make, f"create-{i}") for i in range(number)]
+        pool.shutdown(wait=False)
+        return futures
+
+    def unkept(self, database_url: str) -> set[Key]:
+        """Return the timers whose creation was answered with success and that are not there."""
+        engine = create_engine(database_url, poolclass=NullPool)
+        with engine.connect() as sql:
+            there = {(row.id, row.at_ms) for row in sql.execute(select(timers.c.id, timers.c.at_ms))}
+        return self.created - there
+
+    def _make(self, name: str) -> None:
+        while not is_ready(self.api_url):
+            time.sleep(0.1)
+        at = int(time.time() * 1_000) + random.randrange(*AHEAD_MS)
+        notify = {"url": self.target_url, "method": "POST", "body": "{}"}
+        created = self._ask("def", name=name, at=at, notifyHTTPParam=notify)
+        if created is None:
+            return
+        key = (int(created["id"]), at)
+        with self._lock:
+            self.created.add(key)
+        if self._ask("enable", id=key[0]) is not None:
+            with self._lock:
+                self.enabled.add(key)
+
+    def _ask(self, path: str, **fields: object) -> dict[str, str] | None:
+        try:
+            response = requests.post(
+                f"{self.api_url}/api/timer/v1/{path}", json={"app": APP, **fields}, timeout=20
+            )
+        except requests.RequestException:
+            response = None
+        if response is not None and response.ok:
+            answer: dict[str, str] = response.json()
+            return answer
+        with self._lock:
+            self.failed += 1
+        return None
+
+
+def all_done(futures: "Iterable[Future[None]]") -> bool:
+    return all(future.done() for future in futures)
+
+
+class Changes:
+    """`with Changes(api_url, target_url): ...`: one request after another, each kind of change in turn."""
+
+    def __init__(self, api_url: str, target_url: str) -> None:
+        self._api_url = api_url
+        self._target_url = target_url
+        self._has_ended = Event()
+        self._thread = Thread(target=self._run, name="changes", daemon=True)
+
+    def __enter__(self) -> "Changes":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._has_ended.set()
+        self._thread.join(30)
+
+    def _run(self) -> None:
+        while not self._has_ended.wait(0.05):
+            with contextlib.suppress(requests.RequestException, KeyError):
+                self._change()
+
+    def _change(self) -> None:
+        """Make a timer that fires at once and one that fires in a minute; disable and delete them again."""
+        for delay_ms in (500, 60_000):
+            notify = {"url": self._target_url, "method": "POST", "body": "{}"}
+            name = f"change-{uuid4().hex}"
+            made = self._ask("POST", "def", name=name, delayMs=delay_ms, notifyHTTPParam=notify)
+            for method, path in (("POST", "enable"), ("POST", "unable"), ("DELETE", "def")):
+                self._ask(method, path, id=made["id"])
+
+    def _ask(self, method: str, path: str, **fields: object) -> dict[str, str]:
+        url = f"{self._api_url}/api/timer/v1/{path}"
+        answer: dict[str, str] = requests.request(method, url, json={"app": APP, **fields}, timeout=5).json()
+        return answer

@@ -1,0 +1,281 @@
+"""The faults: each does its harm to a trial, sees to it that its victim held firings, and says whom it met."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tests.chaos.creates import Changes, Creates, all_done
+from tests.chaos.holdings import flush_after_look
+from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
+from wangtimer.core.fail_points import Harm
+from wangtimer.core.firing import Member
+
+# What a trigger holds besides what it armed: until its lock has run out and the next tick has come.
+TRIGGER_GAP_S = 8.0
+# Armed and unclaimed this long after its moment: its message lies with the victim.
+STUCK_MS = 1_500
+
+EXECUTORS = ("callback", "callback2")
+TRIGGERS = ("trigger", "trigger2")
+
+
+# processes
+
+
+def kill_executor(trial: Trial) -> Strike:
+    name, running, held = trial.freeze_one_that_runs(*EXECUTORS)
+    trial.kill(name)
+    return Strike(len(running), running | held.armed, running)
+
+
+def kill_trigger(trial: Trial) -> Strike:
+    name, tags = trial.trigger_that_watches(*TRIGGERS)
+    trial.freeze(name)
+    held = trial.look(TRIGGER_GAP_S)
+    trial.kill(name)
+    waiting = held.due_in(tags)
+    return Strike(len(waiting), waiting | held.armed)
+
+
+def freeze_executor_30s(trial: Trial) -> Strike:
+    name, running, held = trial.freeze_one_that_runs(*EXECUTORS)
+    pid = trial.pid(name)
+    trial.tend_for(4)
+    stuck_before = time.time() * 1_000 - STUCK_MS
+    stuck = {member for member in trial.look().armed if member.fire_at < stuck_before}
+    trial.tend_for(26)
+    os.kill(pid, signal.SIGCONT)
+    return Strike(len(running), running | held.armed | stuck, running)
+
+
+def freeze_trigger_30s(trial: Trial) -> Strike:
+    name, tags = trial.trigger_that_watches(*TRIGGERS)
+    pid = trial.freeze(name)
+    held = trial.look(TRIGGER_GAP_S)
+    trial.tend_for(30)
+    os.kill(pid, signal.SIGCONT)
+    waiting = held.due_in(tags)
+    return Strike(len(waiting), waiting | held.armed)
+
+
+def kill_beat_30s(trial: Trial) -> Strike:
+    # A minute's slices are locked for as long as they have work: only the next minute's miss the ticks.
+    trial.tend_until(lambda: 35 <= time.time() % 60 < 50, 60, "the second half of a minute")
+    next_minute = int(time.time() // 60 + 1)
+    trial.kill("beat")
+    trial.leave_for(30)
+    waiting = trial.look()
+    tags = {key.split("{")[1].split("}")[0] for key in waiting.due.values()}
+    missed = waiting.due_in(tag for tag in tags if tag.startswith(f"{next_minute}:"))
+    return Strike(len(missed), missed)
+
+
+def kill_one_beat_of_two(trial: Trial) -> Strike:
+    trial.kill("beat")
+    trial.leave_for(15)
+    return Strike(len(trial.look().running))
+
+
+def restart_each_in_turn(trial: Trial) -> Strike:
+    supervisor = trial.deployment.supervisor
+    met = 0
+    for name, before in list(supervisor.children().items()):
+        met += len(trial.look().running_of(before.pid)) + name.startswith("trigger")
+        before.ask_to_end()
+
+        def is_back(name: str = name, pid: int = before.pid) -> bool:
+            child = supervisor.children()[name]
+            return child.pid != pid and child.is_ready()
+
+        trial.tend_until(is_back, 40, f"{name} ends and comes back")
+    return Strike(met)
+
+
+def kill_everything_60s(trial: Trial) -> Strike:
+    children = trial.deployment.supervisor.children()
+    for name in children:
+        if not name.startswith("web"):
+            trial.freeze(name)
+    running = frozenset(trial.look().running)
+    for name in children:
+        trial.kill(name)
+    trial.leave_for(60)
+    return Strike(len(running), may_repeat=running)
+
+
+def kill_api_under_creates(trial: Trial) -> Strike:
+    deployment = trial.deployment
+    creates = Creates(deployment.api_url, deployment.target.url)
+    futures = creates.begin(1_000)
+    trial.tend_until(lambda: len(creates.enabled) >= 300, 30, "300 timers made and enabled")
+    trial.kill("web")
+    trial.tend_until(lambda: all_done(futures), 60, "the rest of 1,000 creates is answered or has failed")
+    unkept = creates.unkept(deployment.database_url)
+    assert not unkept, (
+        f"{len(unkept)} creates were answered with success and are not there: {sorted(unkept)[:3]}"
+    )
+    return Strike(
+        creates.failed,
+        touched=frozenset(Member(timer_id, at, 1) for timer_id, at in creates.created),
+        promised=frozenset(creates.enabled),
+        maybe=frozenset(creates.created - creates.enabled),
+        note=f"{len(creates.enabled)} of 1,000 answered, {creates.failed} requests cut off",
+    )
+
+
+# the store
+
+
+def flush_store(trial: Trial) -> Strike:
+    held = flush_after_look(trial.store)
+    running = frozenset(held.running)
+    return Strike(len(running) + len(held.armed), running | held.armed, running)
+
+
+def kill_store_3s(trial: Trial) -> Strike:
+    with trial.writers_paused():
+        held = trial.look()
+        trial.deployment.store.process.kill()
+    trial.tend_for(3)
+    trial.deployment.store.process.start()
+    running = frozenset(held.running)
+    return Strike(len(running) + len(held.armed), running | held.armed, running)
+
+
+def freeze_store_10s(trial: Trial) -> Strike:
+    with trial.writers_paused():
+        held = trial.look()
+        trial.deployment.store.process.freeze()
+    trial.tend_for(10)
+    trial.deployment.store.process.thaw()
+    running = frozenset(held.running)
+    return Strike(len(running) + len(held.armed), running | held.armed, running)
+
+
+def roll_store_back_5s(trial: Trial) -> Strike:
+    trial.store.save()
+    trial.tend_for(5)
+    with trial.writers_paused():
+        held = trial.look()
+        trial.deployment.store.process.kill()
+    trial.deployment.store.process.start()
+    running = frozenset(held.running)
+    return Strike(len(running) + len(held.armed), running | held.armed, running)
+
+
+def delete_a_tenth_of_due(trial: Trial) -> Strike:
+    due = trial.look(120).due
+    chosen = random.sample(sorted(due), len(due) // 10)
+    with trial.store.pipeline(transaction=False) as pipe:
+        for member in chosen:
+            pipe.zrem(due[member], str(member))
+        gone = [member for member, removed in zip(chosen, pipe.execute(), strict=True) if removed]
+    return Strike(len(gone), frozenset(gone))
+
+
+# the broker and SQL
+
+
+def kill_broker_10s(trial: Trial) -> Strike:
+    # Frozen first, so that what is armed has its messages in the broker's hands when it dies.
+    trial.deployment.broker.process.freeze()
+    trial.tend_until(lambda: bool(trial.look().armed), 10, "something armed waits at the broker")
+    held = trial.look()
+    trial.deployment.broker.process.kill()
+    trial.tend_for(10)
+    trial.deployment.broker.process.start()
+    return Strike(len(held.armed), held.armed)
+
+
+def kill_sql_10s(trial: Trial) -> Strike:
+    return _kill_sql(trial, 10)
+
+
+def kill_sql_5s(trial: Trial) -> Strike:
+    return _kill_sql(trial, 5)
+
+
+def _kill_sql(trial: Trial, seconds: float) -> Strike:
+    trial.deployment.sql.process.kill()
+    trial.tend_for(seconds)
+    parked = trial.store.hlen("wt:outbox")
+    trial.deployment.sql.process.start()
+    return Strike(parked, note=f"{parked} outcomes waited in Redis")
+
+
+def freeze_sql_20s(trial: Trial) -> Strike:
+    trial.deployment.sql.process.freeze()
+    trial.tend_for(20)
+    parked = trial.store.hlen("wt:outbox")
+    trial.deployment.sql.process.thaw()
+    return Strike(parked, note=f"{parked} outcomes waited in Redis")
+
+
+# the network
+
+
+def cut_executor_off_redis_15s(trial: Trial) -> Strike:
+    name, running, held = trial.freeze_one_that_runs("callback")
+    proxies = [trial.deployment.proxies[name, dependency] for dependency in (STORE, BROKER)]
+    for proxy in proxies:
+        proxy.black_hole()
+    os.kill(trial.pid(name), signal.SIGCONT)
+    trial.tend_for(15)
+    for proxy in proxies:
+        proxy.restore()
+    return Strike(len(running), running | held.armed, running)
+
+
+def cut_executor_off_sql_15s(trial: Trial) -> Strike:
+    name, running, _ = trial.freeze_one_that_runs("callback")
+    proxy = trial.deployment.proxies[name, SQL]
+    proxy.cut()
+    os.kill(trial.pid(name), signal.SIGCONT)
+    trial.tend_for(15)
+    parked = trial.store.hlen("wt:outbox")
+    proxy.restore()
+    return Strike(parked, may_repeat=running, note=f"{parked} outcomes waited in Redis")
+
+
+def fail_at_each(process: str, points: Sequence[str]) -> Callable[[Trial], Strike]:
+    """Return a fault that starts a process with one fail point after another, and sees each of them reached."""
+
+    def strike(trial: Trial) -> Strike:
+        may_repeat: frozenset[Member] = frozenset()
+        for point in points:
+            may_repeat |= trial.restart_armed(process, point)
+            pid = trial.pid(process)
+            sign = f"fail point {point} reached"
+            with _stirred(trial, process):
+                trial.tend_until(lambda sign=sign: sign in trial.log_of(process), 20, sign)  # type: ignore[misc]
+            if f":{Harm.KILL}:" in point:
+                # A dead executor's claims stand until their leases end.
+                may_repeat |= trial.look().running_of(pid)
+        return Strike(len(points), may_repeat=may_repeat)
+
+    return strike
+
+
+@contextmanager
+def _stirred(trial: Trial, process: str) -> Iterator[None]:
+    """Ask the API for changes of every kind meanwhile, where it is the API that is to fail."""
+    if process != "web":
+        yield
+        return
+    with Changes(trial.deployment.api_url, trial.deployment.target.unlogged_url):
+        yield
+
+
+def double_messages(trial: Trial) -> Strike:
+    """The proxies that every process was built with do it."""
+    trial.tend_for(5)
+    return Strike(sum(doubler.doubled for doubler in trial.deployment.doublers))
+
+
+def nothing(trial: Trial) -> Strike:
+    """The fault is in how the deployment was built."""
+    trial.tend_for(5)
+    return Strike(len(trial.look().running))

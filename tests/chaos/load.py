@@ -1,0 +1,196 @@
+"""The load of a row: cron timers and one-shots, and what their own texts promise, never what our tables hold."""
+
+import json
+import random
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+from sqlalchemy import Engine, bindparam, create_engine, insert, select
+from sqlalchemy.pool import NullPool
+
+from tests.e2e.deployment import Deployment
+from wangtimer.store.sql.tables import timers
+
+# A firing as the target sees it: timer, scheduled moment in ms UTC.
+Key = tuple[int, int]
+
+APP = "chaos"
+MADE_BY_API = 20
+# Share of the rate that comes from timers of this text; the rest are one-shots.
+CRON_SHARES = (
+    ("* * * * * *", "UTC", 0.4),
+    ("*/2 * * * * *", "Asia/Shanghai", 0.08),
+    ("3-59/5 * * * * *", "America/New_York", 0.02),
+)
+# Inserting rows, and the migrator's time to plan the first of them, on a busy machine.
+MAKING_MS = 9_000
+MAKING_MS_A_ROW = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time a row looks at, ms UTC: from `start` to before `end`."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, seconds: float, rate: int) -> "Window":
+        """Return a window that begins at a full second, late enough for its timers to be made."""
+        making_ms = MAKING_MS + int(MAKING_MS_A_ROW * rate * seconds)
+        start = (int(time.time() * 1_000) + making_ms) // 1_000 * 1_000
+        return cls(start, start + int(seconds * 1_000))
+
+    def ending_by(self, moment: int) -> "Window":
+        """Return the window with its end at this moment at the latest."""
+        return Window(self.start, min(self.end, moment))
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """`count` timers of one cron text, or one-shots where `cron` is empty, all calling `url`."""
+
+    cron: str
+    timezone: str
+    count: int
+    url: str
+    misfire: str = "fire_all"
+    grace_ms: int = 60_000
+
+
+def cohorts(rate: int, window: Window, url: str, has_crons: bool = True) -> list[Cohort]:
+    """Return timers that make `rate` firings a second within the window, half of them, or all, one-shots."""
+    if not has_crons:
+        return [Cohort("", "UTC", int(rate * (window.end - window.start) / 1_000), url)]
+    parts = [
+        Cohort(text, zone, max(1, round(rate * share / _moments_a_second(text, zone))), url)
+        for text, zone, share in CRON_SHARES
+    ]
+    one_shots = int(rate * 0.5 * (window.end - window.start) / 1_000)
+    return [*parts, Cohort("", "UTC", one_shots, url)]
+
+
+def make(
+    deployment: Deployment, window: Window, wanted: Iterable[Cohort], random_: random.Random
+) -> set[Key]:
+    """Make the timers, a few over the API and the mass as rows; return every firing they promise in the window.
+
+    Raises `AssertionError` where that took longer than there was time.
+    """
+    promised: set[Key] = set()
+    engine = create_engine(deployment.database_url, poolclass=NullPool)
+    for cohort in wanted:
+        prefix = uuid4().hex
+        if cohort.cron:
+            moments = moments_of(cohort.cron, cohort.timezone, window)
+            ids = _make_crons(deployment, engine, cohort, prefix, window)
+            promised |= {(timer_id, moment) for timer_id in ids for moment in moments}
+        else:
+            ats = [random_.randrange(window.start, window.end) for _ in range(cohort.count)]
+            ids = _make_one_shots(deployment, engine, cohort, prefix, ats)
+            promised |= set(zip(ids, ats, strict=True))
+    _await_planning(deployment, engine, window)
+    return promised
+
+
+def moments_of(cron: str, timezone: str, window: Window) -> list[int]:
+    """Return the moments of a cron text in the window, as an independent library reads it."""
+    found: list[int] = []
+    just_before = datetime.fromtimestamp(window.start / 1_000 - 1, UTC).astimezone(ZoneInfo(timezone))
+    for moment in CronSim(cron, just_before):
+        at = int(moment.timestamp() * 1_000)
+        if at >= window.end:
+            return found
+        if at >= window.start:
+            found.append(at)
+    return found
+
+
+def _moments_a_second(cron: str, timezone: str) -> float:
+    return len(moments_of(cron, timezone, Window(0, 60_000))) / 60
+
+
+def _make_crons(
+    deployment: Deployment, engine: Engine, cohort: Cohort, prefix: str, window: Window
+) -> list[int]:
+    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.misfire == "fire_all" else 0
+    ids = [
+        deployment.make_timer(f"{prefix}-api{i}", cron=cohort.cron, timezone=cohort.timezone, url=cohort.url)
+        for i in range(by_api)
+    ]
+    next_fire_at = moments_of(cohort.cron, cohort.timezone, window)[0]
+    rows = [
+        _row(cohort, f"{prefix}-{i}") | {"planned_until": window.start - 1, "next_fire_at": next_fire_at}
+        for i in range(cohort.count - by_api)
+    ]
+    return ids + _insert(engine, prefix, rows)
+
+
+def _make_one_shots(
+    deployment: Deployment, engine: Engine, cohort: Cohort, prefix: str, ats: Sequence[int]
+) -> list[int]:
+    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.misfire == "fire_all" else 0
+    ids = [
+        deployment.make_timer(f"{prefix}-api{i}", at=at, url=cohort.url) for i, at in enumerate(ats[:by_api])
+    ]
+    rows = [
+        _row(cohort, f"{prefix}-{i}") | {"at_ms": at, "planned_until": at - 1, "next_fire_at": at}
+        for i, at in enumerate(ats[by_api:])
+    ]
+    return ids + _insert(engine, prefix, rows)
+
+
+def _row(cohort: Cohort, name: str) -> dict[str, object]:
+    now = int(time.time() * 1_000)
+    notify = {"url": cohort.url, "method": "POST", "headers": [], "body": "{}"}
+    return {
+        "app": APP,
+        "name": name,
+        "status": "enabled",
+        "cron": cohort.cron or None,
+        "timezone": cohort.timezone,
+        "at_ms": None,
+        "notify": json.dumps(notify),
+        "misfire": cohort.misfire,
+        "misfire_grace_ms": cohort.grace_ms,
+        "catchup_window_ms": 0,
+        "version": 1,
+        "edited_at": 0,
+        "created_at": now,
+        # Not so late that every sweep would write all of them to Redis again.
+        "updated_at": now - 3_600_000,
+    }
+
+
+def _insert(engine: Engine, prefix: str, rows: list[dict[str, object]]) -> list[int]:
+    """Insert the rows; return their ids in the order of the rows."""
+    if not rows:
+        return []
+    with engine.begin() as sql:
+        sql.execute(insert(timers), rows)
+        named = select(timers.c.name, timers.c.id).where(
+            timers.c.app == APP, timers.c.name.startswith(bindparam("prefix"))
+        )
+        ids = {row.name: row.id for row in sql.execute(named, {"prefix": f"{prefix}-"})}
+    return [ids[row["name"]] for row in rows]
+
+
+def _await_planning(deployment: Deployment, engine: Engine, window: Window) -> None:
+    """Wait until the migrator has planned what comes due in the window's first seconds."""
+    unplanned = select(timers.c.id).where(
+        timers.c.status == "enabled", timers.c.next_fire_at <= window.start + 20_000
+    )
+
+    def all_planned() -> bool:
+        with engine.connect() as sql:
+            return sql.execute(unplanned.limit(1)).first() is None
+
+    deployment.supervisor.tend_until(lambda: all_planned() or time.time() * 1_000 > window.start)
+    assert time.time() * 1_000 < window.start, (
+        "making and planning the timers took longer than there was time"
+    )

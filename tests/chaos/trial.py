@@ -1,0 +1,230 @@
+"""A deployment under load, and the tools to do it harm and to see whom that met."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from socket import gethostname
+
+import redis
+from celery import Celery
+
+from tests.chaos.bad_targets import BadTargets
+from tests.chaos.holdings import Holdings, look
+from tests.chaos.load import Key, Window
+from tests.chaos.proxy import MessageDoubler, Proxy
+from tests.e2e.deployment import Deployment
+from tests.servers.nginx import ArrivedCall
+from wangtimer.core.firing import Member
+from wangtimer.stack.procfile import Command
+from wangtimer.stack.supervisor import Supervisor
+
+_ARMED_ONCE = """
+file="$1"; shift
+if [ -f "$file" ]; then WANGTIMER_FAIL_POINT="$(cat "$file")"; export WANGTIMER_FAIL_POINT; rm -f "$file"; fi
+exec "$@"
+"""
+# A pause of the store's writers ends by itself, should a test die in it.
+PAUSE_MS = 2_000
+STOPPED_WITHIN_S = 5.0
+STORE, BROKER, SQL = "store", "broker", "sql"
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """What a fault met: `bite` firings held by the victim, members `touched`, and those that `may_repeat`.
+
+    `promised` are firings that timers made during the fault promise; `maybe` those whose promise was not heard.
+    """
+
+    bite: int
+    touched: frozenset[Member] = frozenset()
+    may_repeat: frozenset[Member] = frozenset()
+    promised: frozenset[Key] = frozenset()
+    maybe: frozenset[Key] = frozenset()
+    note: str = ""
+
+
+class ChaosDeployment(Deployment):
+    """A deployment in which the processes of `proxied` reach the dependencies named there through proxies."""
+
+    def __init__(
+        self,
+        directory: Path,
+        copies: Mapping[str, int] | None = None,
+        proxied: Mapping[str, tuple[str, ...]] | None = None,
+        doubles_messages: bool = False,
+        is_armable: bool = False,
+        **variables: str | int,
+    ) -> None:
+        super().__init__(directory, copies, **variables)
+        self._proxied = dict(proxied or {})
+        self._doubles_messages = doubles_messages
+        self._is_armable = is_armable
+        # These processes die every few seconds, and are not to be waited for.
+        self.supervisor = Supervisor(longest_pause=0.5) if is_armable else self.supervisor
+        self.proxies: dict[tuple[str, str], Proxy] = {}
+        self.doublers: list[MessageDoubler] = []
+
+    def __exit__(self, *error: object) -> None:
+        # What is to be learnt has been: nobody waits for a good end.
+        self.supervisor.stop(0.0)
+        super().__exit__(None, None, None)
+
+    def _commands(self) -> Iterator[Command]:
+        for command in super()._commands():
+            wanted = (BROKER,) if self._doubles_messages else self._proxied.get(command.name, ())
+            settings = [self._through_proxy(command.name, dependency) for dependency in wanted]
+            argv = ("env", *settings, *command.argv) if settings else command.argv
+            if self._is_armable:
+                argv = ("sh", "-c", _ARMED_ONCE, "arm", str(self.fail_point_file(command.name)), *argv)
+            yield Command(command.name, argv)
+
+    def fail_point_file(self, process: str) -> Path:
+        """Return the file whose text is the fail point of the next start of this process, and of no later one."""
+        return self._directory / f"{process}.fail-point"
+
+    def _through_proxy(self, process: str, dependency: str) -> str:
+        """Open a proxy; return the environment's word for it."""
+        name, url, port = {
+            STORE: ("STORE", self.store.url(0), self.store.port),
+            BROKER: ("BROKER", self.broker.url(1), self.broker.port),
+            SQL: ("DATABASE", self.database_url, self.sql.port),
+        }[dependency]
+        rewriter = self._new_doubler if self._doubles_messages else None
+        proxy = self._stack.enter_context(Proxy(port, rewriter))
+        self.proxies[process, dependency] = proxy
+        return f"WANGTIMER_{name}_URL={url.replace(f':{port}/', f':{proxy.port}/')}"
+
+    def _new_doubler(self) -> MessageDoubler:
+        self.doublers.append(MessageDoubler())
+        return self.doublers[-1]
+
+
+@dataclass(slots=True)
+class Trial:
+    """One row's deployment and window."""
+
+    deployment: ChaosDeployment
+    window: Window
+    bad_targets: BadTargets | None = None
+    store: redis.Redis = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = redis.Redis.from_url(self.deployment.store.url(0), decode_responses=True)
+
+    def calls(self) -> Iterator[ArrivedCall]:
+        """Yield every call that any target received."""
+        yield from self.deployment.target.calls()
+        if self.bad_targets is not None:
+            yield from self.bad_targets.calls()
+
+    # processes
+
+    def pid(self, name: str) -> int:
+        return self.deployment.supervisor.children()[name].pid
+
+    def freeze(self, name: str) -> int:
+        """Stop a process; once back, it has stopped and the store has what it had sent. Return its id."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGSTOP)
+        await_(lambda: _has_stopped(pid), STOPPED_WITHIN_S)
+        # Two round trips: what lay in the store's sockets before the first is done before the second.
+        self.store.ping()
+        self.store.ping()
+        return pid
+
+    def kill(self, name: str) -> None:
+        """End a process and what it forked as a crash does."""
+        os.killpg(self.pid(name), signal.SIGKILL)
+
+    def log_of(self, name: str) -> str:
+        return self.deployment.supervisor.children()[name].spec.log.read_text(errors="replace")
+
+    def restart_armed(self, name: str, fail_point: str) -> frozenset[Member]:
+        """Kill a process and let it come back with this fail point; return what it ran when it was killed."""
+        self.deployment.fail_point_file(name).write_text(fail_point)
+        pid = self.freeze(name)
+        running = self.look().running_of(pid)
+        self.kill(name)
+        self.tend_until(lambda: self.pid(name) != pid, 20, f"{name} comes back")
+        return running
+
+    def freeze_one_that_runs(self, *names: str) -> tuple[str, frozenset[Member], Holdings]:
+        """Stop one of these executors while it runs firings; return its name, those, and everybody's."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for name in names:
+                pid = self.freeze(name)
+                held = look(self.store)
+                if running := held.running_of(pid):
+                    return name, running, held
+                os.kill(pid, signal.SIGCONT)
+            self.tend_for(0.2)
+        raise AssertionError(f"none of {names} ran a firing within 20 s")
+
+    def slices_of(self, name: str) -> list[str]:
+        """Return the tags of the slices that a trigger process watches."""
+        node = f"{name}@{gethostname()}"
+        app = Celery(broker=self.deployment.broker.url(1))
+        try:
+            active = app.control.inspect([node], timeout=5, limit=1).active() or {}
+        finally:
+            app.close()
+        return [task["args"][0] for task in active.get(node, []) if task["name"] == "wangtimer.trigger"]
+
+    def trigger_that_watches(self, *names: str) -> tuple[str, list[str]]:
+        """Return the first of these triggers that watches a slice, and its slices."""
+        for _ in range(10):
+            for name in names:
+                if tags := self.slices_of(name):
+                    return name, tags
+            self.tend_for(0.5)
+        raise AssertionError(f"none of {names} watches a slice")
+
+    # the store
+
+    @contextmanager
+    def writers_paused(self) -> Iterator[None]:
+        """Hold every write at the store, so that what is read inside stays so until the store is killed."""
+        self.store.execute_command("CLIENT", "PAUSE", PAUSE_MS, "WRITE")
+        yield
+
+    def look(self, due_within_s: float = 0) -> Holdings:
+        return look(self.store, (time.time() + due_within_s) * 1_000)
+
+    # time
+
+    def tend_for(self, seconds: float) -> None:
+        """Let it run; what died is started again."""
+        self.deployment.tend_for(seconds)
+
+    def tend_until(self, is_so: Callable[[], bool], seconds: float, what: str) -> None:
+        """Let it run until something has come about; raises `AssertionError` when it does not in time."""
+        deadline = time.monotonic() + seconds
+        self.deployment.supervisor.tend_until(lambda: is_so() or time.monotonic() > deadline)
+        assert is_so(), f"not within {seconds:g} s: {what}"
+
+    def tend_until_moment(self, moment_ms: int) -> None:
+        self.tend_for(max(0.0, moment_ms / 1_000 - time.time()))
+
+    def leave_for(self, seconds: float) -> None:
+        """Let it run, but start nothing again that died."""
+        await_(lambda: False, seconds)
+
+
+def await_(is_so: Callable[[], bool], seconds: float) -> bool:
+    """Wait for a condition, at most so long; tell whether it came about."""
+    deadline = time.monotonic() + seconds
+    while not (came := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return came
+
+
+def _has_stopped(pid: int) -> bool:
+    """Tell whether every thread of the process has stopped."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return all((thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
