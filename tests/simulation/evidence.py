@@ -1,0 +1,191 @@
+"""What really happened in a run, noted at every step as it takes effect; the judge reads it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.simulation.simulator import Process, Simulation
+from wangtimer.core.firing import Firing, FiringStatus, Member
+from wangtimer.core.timer import Timer, TimerStatus
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request as it left a process."""
+
+    member: Member
+    moment: float
+    process: Process
+    incarnation: int
+    claimed_at: float
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A timer's status from a moment on, and the version that brought it."""
+
+    moment: float
+    status: TimerStatus
+    version: int
+
+
+class Evidence:
+    """Moments are true ones, ms UTC."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.sends: list[Sent] = []
+        self.violations: list[tuple[str, str]] = []
+        self.history: dict[int, list[Change]] = {}
+        self.settled: dict[Member, float] = {}
+        self.parked: dict[Member, float] = {}
+        self.due_at: dict[Member, int] = {}
+        self.armed: Counter[Member] = Counter()
+        self.triggers = 0
+        self.told: dict[int, list[tuple[float, int]]] = {}
+        self._claimed: dict[tuple[str, int, Member], float] = {}
+        self._watchers: dict[str, Callable[[Process, tuple[Any, ...], Callable[[], Any]], Any]] = {
+            "firings.settle": self._see_settle,
+            "outbox.park": self._see_park,
+            "slices.claim": self._see_claim,
+            "slices.turn": self._see_turn,
+            "slices.lock": self._see_lock,
+            "timers.enable": self._see_enable,
+            "timers.disable": self._see_change,
+            "timers.delete": self._see_change,
+            "definitions.put": self._see_definitions,
+        }
+        sim.observed = frozenset(self._watchers)
+        sim.observe = lambda label, process, arguments, call: self._watchers[label](process, arguments, call)
+
+    @property
+    def rows(self) -> dict[Key, Any]:
+        """The firing table."""
+        return self.sim.sql.server.table("firings")
+
+    @property
+    def timers(self) -> dict[int, Timer]:
+        """The timer table."""
+        return self.sim.sql.server.table("timers")
+
+    def accuse(self, what: str, detail: str) -> None:
+        """Note a broken promise."""
+        self.sim.log("judge", f"!!! {what}", detail)
+        self.violations.append((what, detail))
+
+    def note_send(self, headers: dict[str, str], process: Process, is_told: bool) -> None:
+        """Note a request at the moment it leaves; not `is_told`: its engine hangs and tells no answer."""
+        member = Member(
+            int(headers["X-WangTimer-Timer"]),
+            int(headers["X-WangTimer-Fire-At"]),
+            int(headers["X-WangTimer-Attempt"]),
+        )
+        claimed_at = self._claimed.get((process.name, process.incarnation, member), self.sim.now_ms)
+        self.sends.append(Sent(member, self.sim.now_ms, process, process.incarnation, claimed_at, is_told))
+        self.sim.log(process.name, "SEND", str(member))
+
+    def status_at(self, timer_id: int, moment: float) -> TimerStatus:
+        """Return a timer's status at a moment."""
+        status = TimerStatus.DISABLED
+        for change in self.history.get(timer_id, ()):
+            if change.moment <= moment:
+                status = change.status
+        return status
+
+    def _see_settle(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        outcomes = arguments[0]
+        before = {_key(outcome.member): self.rows.get(_key(outcome.member)) for outcome in outcomes}
+        answer = call()
+        for outcome in outcomes:
+            key = _key(outcome.member)
+            was, now = before[key], self.rows[key]
+            if was is None:
+                self.accuse("SETTLED-UNPLANNED", str(outcome.member))
+                continue
+            if was is now:
+                continue
+            if was.firing.status is not FiringStatus.PENDING:
+                self.accuse("OVERWRITTEN", f"{outcome.member}: {was.firing.status} by {now.firing.status}")
+            self._note_outcome(outcome, self.settled)
+            if now.firing.status is FiringStatus.SKIPPED:
+                self._judge_skip(outcome.member, outcome.error)
+        return answer
+
+    def _see_park(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        answer = call()
+        for outcome in arguments[0]:
+            self._note_outcome(outcome, self.parked)
+        return answer
+
+    def _note_outcome(self, outcome: Any, where: dict[Member, float]) -> None:
+        where.setdefault(outcome.member, self.sim.now_ms)
+        if outcome.is_retry:
+            member = outcome.retry_firing().member
+            self.due_at[member] = min(outcome.due_at, self.due_at.get(member, outcome.due_at))
+
+    def _see_claim(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        taken = call()
+        for one in taken:
+            self._claimed[process.name, process.incarnation, one.member] = self.sim.now_ms
+        return taken
+
+    def _see_turn(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        turn = call()
+        if turn is not None:
+            self.armed.update(due.member for due in turn.now_armed)
+        return turn
+
+    def _see_lock(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        locked = call()
+        self.triggers += len(locked)
+        return locked
+
+    def _see_enable(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        timer, firings = call()
+        self._note_change(timer)
+        return timer, firings
+
+    def _see_change(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        timer = call()
+        self._note_change(timer)
+        return timer
+
+    def _note_change(self, timer: Timer) -> None:
+        changes = self.history.setdefault(timer.id, [])
+        version = timer.definition.version
+        if not changes or changes[-1].version < version:
+            changes.append(Change(self.sim.now_ms, timer.definition.status, version))
+
+    def _see_definitions(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        answer = call()
+        for definition in arguments[0]:
+            self.told.setdefault(definition.timer_id, []).append((self.sim.now_ms, definition.version))
+        return answer
+
+    def _judge_skip(self, member: Member, reason: str) -> None:
+        """A firing may be skipped if its timer was off at some time since shortly before it, or it misfired."""
+        now = self.sim.now_ms
+        timer = self.timers[member.timer_id]
+        rule = timer.definition.misfire
+        if reason in ("disabled", "deleted"):
+            since = min(member.fire_at, now) - 3_000
+            moments = [since, *(one.moment for one in self.history[timer.id] if since <= one.moment <= now)]
+            is_right = any(self.status_at(timer.id, at) is not TimerStatus.ENABLED for at in moments)
+        else:
+            is_right = bool(rule.why_not(timer.definition.schedule, member.fire_at, now))
+            is_right = is_right and member.attempt == 1
+        if not is_right:
+            self.accuse("SKIPPED-WRONGLY", f"{member}: {reason}")
+
+
+def _key(member: Member) -> Key:
+    return member.timer_id, member.fire_at
+
+
+def pending(rows: dict[Key, Any]) -> list[Firing]:
+    """Return the firings without an outcome."""
+    return [row.firing for row in rows.values() if row.firing.status is FiringStatus.PENDING]

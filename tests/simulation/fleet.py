@@ -1,0 +1,307 @@
+"""A whole deployment of real stages in simulated processes; who uses it, and what it calls."""
+
+import math
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from tests.fakes import (
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryFirings,
+    MemoryLoad,
+    MemoryOutbox,
+    MemorySlices,
+    MemoryTimers,
+)
+from tests.fakes.hand_clock import START_MS
+from tests.simulation.evidence import Evidence
+from tests.simulation.fault import Kind
+from tests.simulation.scenario import PlannedTimer, Scenario, Wish
+from tests.simulation.simulated_engine import Answer, SimulatedEngine
+from tests.simulation.simulator import Process, Simulation
+from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
+from wangtimer.callback import Request
+from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
+from wangtimer.core.firing import Chunk
+from wangtimer.core.pace import Pace
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.slicing import BucketRule, TriggerOrder
+from wangtimer.core.timer import Notify
+from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.claim import Claims
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.settler import Settler
+from wangtimer.executor.verifier import Verifier
+from wangtimer.executor.wanted import Wanted
+from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.registrar import NearRule, Registrar
+from wangtimer.scheduler import Scheduler
+from wangtimer.settings import Settings
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.slices import Leases
+from wangtimer.store.sql.timers import NewTimer
+from wangtimer.sweeper import Sweeper
+from wangtimer.trigger import ArmRule, Trigger
+
+APP = "shop"
+# A step of a minute, so that a run of two minutes plans many times.
+SETTINGS = Settings.model_construct(step_s=60)
+TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
+# Celery beat's own pace, and what `wangtimer.tasks` lets through.
+SAME_TICK_S = 0.3
+WISH_TRIES = 6
+SNAPSHOT_EVERY_MS = 150
+# Chunks in the callback queue above which nothing is armed: few, for the runs are small.
+QUEUE_MOST = 5
+
+
+class Stores:
+    """The stores as one process reaches them."""
+
+    def __init__(self, fleet: "Fleet", process: Process) -> None:
+        redis, sql = fleet.sim.redis.server, fleet.sim.sql.server
+        s = SETTINGS
+        leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
+        slices = MemorySlices(redis, process.clock, leases)
+        self.slices: Any = SteppedStore(process, "slices", slices, "redis")
+        self.keeper_slices: Any = SteppedStore(process, "slices", slices, "redis", KEEPER_TIMEOUT_MS)
+        self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
+        definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
+        self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
+        self.outbox: Any = SteppedStore(process, "outbox", MemoryOutbox(redis), "redis")
+        self.load: Any = SteppedStore(process, "load", MemoryLoad(redis), "redis")
+        self.timers: Any = SteppedStore(process, "timers", MemoryTimers(sql), "sql")
+        self.firings: Any = SteppedStore(process, "firings", MemoryFirings(sql), "sql")
+        self.hot = HotStore(self.slices, self.agenda, process.clock, s.lead_ms)
+
+
+class Fleet:
+    """Two beats with schedulers, two migrators, two triggers, two executors, an API, and its users."""
+
+    def __init__(self, sim: Simulation, scenario: Scenario) -> None:
+        self.sim = sim
+        self.scenario = scenario
+        self.evidence = Evidence(sim)
+        self.retry = RetryPolicy(scenario.most_attempts, scenario.base_pause_ms)
+        self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
+        self.timer_ids: dict[int, int] = {}
+        self.registrar: Registrar | None = None
+        self._targets = Random(sim.random.random())
+        # Redis has been loaded for long.
+        sim.redis.server.table("epoch")["epoch"] = "the start"
+        if any(fault.kind is Kind.REDIS_ROLLBACK for fault in sim.faults):
+            self._take_snapshots()
+        for number in range(2):
+            sim.start(f"beat{number}", self._boot_beat)
+            sim.start(f"migrator{number}", self._boot_migrator)
+            sim.start(f"trigger{number}", self._boot_trigger)
+            sim.start(f"executor{number}", self._boot_executor)
+        self.api = sim.start("api", self._boot_api)
+        for number in range(len(scenario.timers)):
+            wishes = [wish for wish in scenario.wishes if wish.timer == number]
+            self._wish_next(wishes)
+
+    def _take_snapshots(self) -> None:
+        self.sim.redis.take_snapshot()
+        self.sim.after(SNAPSHOT_EVERY_MS, self._take_snapshots)
+
+    # the users
+
+    def _wish_next(self, wishes: list[Wish]) -> None:
+        """Ask for one thing after the other, each when its moment has come and the one before has ended."""
+        if wishes:
+            at_ms = max(START_MS + wishes[0].at_ms, self.sim.now_ms)
+            self.sim.at(at_ms, self._try_wish, wishes[0], wishes[1:], WISH_TRIES)
+
+    def _try_wish(self, wish: Wish, rest: list[Wish], tries: int) -> None:
+        state = {"over": False}
+
+        def over(is_granted: bool) -> None:
+            if state["over"]:
+                return
+            state["over"] = True
+            if is_granted or tries == 1:
+                self._wish_next(rest)
+            else:
+                pause_ms = self.sim.random.choice((200, 1_500, 3_000))
+                self.sim.after(pause_ms, self._try_wish, wish, rest, tries - 1)
+
+        if self.api.takes_work():
+            self.sim.spawn(self.api, lambda: over(self._grant(wish)))
+        self.sim.after(30_000, over, False)  # a request that nobody answers
+
+    def _grant(self, wish: Wish) -> bool:
+        registrar = self.registrar
+        assert registrar is not None
+        timer = self.scenario.timers[wish.timer]
+        try:
+            if wish.verb == "create":
+                self._create(registrar, timer)
+            elif (timer_id := self._id_of(timer)) is not None:
+                getattr(registrar, wish.verb)(APP, timer_id)
+        except StoreAway:
+            return False
+        except (Conflict, UnknownTimer) as refusal:
+            self.sim.log("api", f"{wish.verb} refused", refusal)
+        return True
+
+    def _create(self, registrar: Registrar, timer: PlannedTimer) -> None:
+        notify = Notify(f"http://shop.test/{timer.name}")
+        registrar.create(NewTimer(APP, timer.name, timer.schedule, notify, timer.misfire))
+
+    def _id_of(self, timer: PlannedTimer) -> int | None:
+        for one in self.sim.sql.server.table("timers").values():
+            if one.name == timer.name:
+                return int(one.id)
+        return None
+
+    def _target(self, request: Request, process: Process) -> Answer:
+        random = self._targets
+        name = request.url.rpartition("/")[2]
+        timer = next(one for one in self.scenario.timers if one.name == name)
+        is_told = random.random() >= self.scenario.never_told
+        self.evidence.note_send(dict(request.headers), process, is_told)
+        if not is_told:
+            return Answer(200, math.inf)
+        slow = (3_000, 7_000, 9_500, 12_000)
+        after_ms = random.choice((5, 20, 50, 300) if random.random() < timer.is_fast else slow)
+        return Answer(200 if random.random() >= timer.fails else 500, after_ms)
+
+    # the processes
+
+    def _boot_api(self, process: Process) -> None:
+        stores, s = Stores(self, process), SETTINGS
+        self.registrar = Registrar(
+            stores.timers,
+            stores.hot,
+            stores.definitions,
+            stores.load,
+            process.clock,
+            NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms),
+            self.buckets,
+            self._send_chunk,
+        )
+
+    def _boot_beat(self, process: Process) -> None:
+        stores = Stores(self, process)
+        scheduler = Scheduler(
+            stores.agenda,
+            stores.slices,
+            process.clock,
+            self.scenario.credit,
+            self._send_trigger,
+            self._send_rehydrate,
+        )
+        self._repeat(process, "schedule", 1.0, SAME_TICK_S, scheduler.tick)
+
+    def _boot_migrator(self, process: Process) -> None:
+        stores, s = Stores(self, process), SETTINGS
+        migrator = Migrator(
+            stores.timers,
+            stores.hot,
+            stores.definitions,
+            stores.load,
+            process.clock,
+            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments),
+            self.buckets,
+        )
+        sweeper = Sweeper(
+            stores.timers,
+            stores.firings,
+            stores.hot,
+            stores.agenda,
+            stores.definitions,
+            stores.outbox,
+            process.clock,
+            s.horizon_ms,
+        )
+        self._repeat(process, "migrate", s.plan_every_s, s.plan_every_s / 2, migrator.plan_due)
+        self._repeat(process, "sweep", s.sweep_every_s, s.sweep_every_s / 2, sweeper.sweep)
+        self._repeat(process, "reconcile", 60, 30, sweeper.reconcile)
+        self.sim.consume("rehydrate", process, 1, lambda _: sweeper.rehydrate())
+
+    def _boot_trigger(self, process: Process) -> None:
+        stores, s = Stores(self, process), SETTINGS
+        trigger = Trigger(
+            stores.slices,
+            stores.agenda,
+            stores.hot,
+            stores.firings,
+            process.clock,
+            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST),
+            self._send_chunk,
+            lambda: self.sim.waiting("chunk"),
+            lambda: stores.slices.seconds_since_reconnect,
+            lambda: process.is_stopping,
+        )
+
+        def watch(order: TriggerOrder) -> None:
+            trigger.watch(order.slice, order.token, order.credit)
+
+        def drain() -> None:
+            while len(process.tasks) > 1:
+                self.sim.sleep(0.1)
+
+        process.drain = drain
+        self.sim.consume("trigger", process, TRIGGER_THREADS, watch)
+
+    def _boot_executor(self, process: Process) -> None:
+        stores, s = Stores(self, process), SETTINGS
+        claims = Claims()
+        keeper = Keeper(stores.keeper_slices, claims, process.clock, s.renew_every_ms / 1_000)
+        every_s = s.settle_every_ms / 1_000
+        settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
+        verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
+        engine: Any = SimulatedEngine(self.sim, process, self._target, s.callback_timeout_ms)
+        executor = Executor(
+            stores.slices,
+            stores.hot,
+            Wanted(stores.definitions, stores.timers, verifier),
+            verifier,
+            engine,
+            keeper,
+            settler,
+            claims,
+            process.clock,
+            FireRule(s.callback_timeout_ms, s.running_lease_ms, self.retry),
+            Random(self.sim.random.random()),
+        )
+        keeper.start()
+        settler.start()
+        process.drain = lambda: executor.drain(12.0)
+        self.sim.consume(
+            "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))
+        )
+
+    def _repeat(
+        self, process: Process, name: str, every_s: float, least_s: float, work: Callable[[], Any]
+    ) -> None:
+        """Start a task of a process again and again, as beat does, however long the one before takes."""
+        pace = Pace(process.clock, least_s)
+        incarnation = process.incarnation
+        busy = {"tasks": 0}
+
+        def ended() -> None:
+            busy["tasks"] -= 1
+
+        def tick() -> None:
+            if process.incarnation != incarnation:
+                return
+            self.sim.after(every_s * 1_000, tick)
+            if process.takes_work() and busy["tasks"] < 4 and pace.is_due():
+                busy["tasks"] += 1
+                self.sim.spawn(process, work, ended)
+
+        self.sim.after(self.sim.random.uniform(0, every_s * 1_000), tick)
+
+    # the messages
+
+    def _send_chunk(self, chunk: Chunk) -> None:
+        self.sim.send("chunk", chunk.to_wire())
+
+    def _send_trigger(self, order: TriggerOrder) -> None:
+        self.sim.send("trigger", order)
+
+    def _send_rehydrate(self) -> None:
+        self.sim.send("rehydrate", None)

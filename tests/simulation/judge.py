@@ -1,0 +1,260 @@
+"""The promises, held against what happened."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.fakes.hand_clock import START_MS
+from tests.simulation.evidence import Evidence, Sent, pending
+from tests.simulation.fault import Kind
+from tests.simulation.fleet import SETTINGS, Fleet
+from tests.simulation.scenario import ACTIVE_MS
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.schedule import Once
+from wangtimer.core.timer import TimerStatus
+
+Violation = tuple[str, str]
+
+# A one-shot may be enabled late; well within what the registrar allows.
+LATE_ONCE_MS = 50_000
+# Renewing ends a minute after the last possible answer.
+GIVEN_UP_MS = 60_000
+# A single step that fails is no excuse: a lease bears it.
+CUT_OFF_ERRORS = 2
+LEASE_MS = SETTINGS.running_lease_ms
+FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
+# A firing is armed this often at most, and once more for each time SQL could not be asked.
+MOST_ARMED = 14
+ARMED_AGAIN_MS = 2_500
+MOST_TRIGGERS = 200
+# Two sweeps, one running lease of waiting, and slow ways between.
+REPAIR_MS = 22_000
+CALM_LATE_MS, SLOW_LATE_MS = 2_500, 9_000
+
+
+def judge(fleet: Fleet) -> list[Violation]:
+    """Return every promise that was broken."""
+    evidence, sim = fleet.evidence, fleet.sim
+    found = [*sim.failures, *evidence.violations]
+    found += _lost(fleet)
+    found += _early(evidence)
+    found += _second_sends(evidence)
+    found += _unwanted(evidence)
+    found += _left_over(fleet)
+    found += _late(evidence)
+    found += _hot(evidence)
+    return found
+
+
+def is_quiet(fleet: Fleet) -> bool:
+    """Tell whether all is done: no message, nothing pending, nothing in Redis, nothing still to be planned."""
+    sim = fleet.sim
+    if any(queue.messages for queue in sim.queues.values()) or pending(fleet.evidence.rows):
+        return False
+    return not _left_over(fleet) and all(key in fleet.evidence.rows for key in _expected(fleet))
+
+
+def latenesses_ms(evidence: Evidence) -> dict[Member, float]:
+    """Return how late each attempt was first sent; one planned or enabled late is late from then on."""
+    first: dict[Member, float] = {}
+    for sent in evidence.sends:
+        first.setdefault(sent.member, sent.moment)
+    return {member: moment - _wanted_at(evidence, member) for member, moment in first.items()}
+
+
+def _wanted_at(evidence: Evidence, member: Member) -> float:
+    due_at = evidence.due_at.get(member, member.fire_at)
+    changes = evidence.history.get(member.timer_id, ())
+    enabled_at = [one.moment for one in changes if one.status is TimerStatus.ENABLED]
+    return max(due_at, min(enabled_at, default=0.0), evidence.settled.get(_before(member), 0.0))
+
+
+def _before(member: Member) -> Member:
+    return replace(member, attempt=member.attempt - 1)
+
+
+def _expected(fleet: Fleet) -> Iterator[tuple[int, int]]:
+    """Every moment of every timer that was enabled then, from its schedule alone."""
+    evidence = fleet.evidence
+    for timer_id, timer in evidence.timers.items():
+        schedule = timer.definition.schedule
+        changes = evidence.history.get(timer_id, [])
+        enabled = [one.moment for one in changes if one.status is TimerStatus.ENABLED]
+        if not enabled:
+            continue
+        if isinstance(schedule, Once):
+            if min(enabled) <= schedule.at_ms + LATE_ONCE_MS and _was_on(evidence, timer_id, schedule.at_ms):
+                yield timer_id, schedule.at_ms
+            continue
+        for moment in schedule.moments(START_MS, START_MS + 2 * ACTIVE_MS, 1_000):
+            if evidence.status_at(timer_id, moment) is TimerStatus.ENABLED and min(enabled) < moment:
+                yield timer_id, moment
+
+
+def _was_on(evidence: Evidence, timer_id: int, at_ms: int) -> bool:
+    later = [one for one in evidence.history[timer_id] if one.moment >= at_ms]
+    return evidence.status_at(timer_id, at_ms) is TimerStatus.ENABLED or any(
+        one.status is TimerStatus.ENABLED and one.moment <= at_ms + LATE_ONCE_MS for one in later
+    )
+
+
+def _lost(fleet: Fleet) -> Iterator[Violation]:
+    evidence = fleet.evidence
+    for key in _expected(fleet):
+        if key not in evidence.rows:
+            yield "LOST-NEVER-PLANNED", f"timer {key[0]} at {_s(key[1])}"
+    sent = {_key(one.member) for one in evidence.sends}
+    for row in evidence.rows.values():
+        firing = row.firing
+        schedule = evidence.timers[firing.timer_id].definition.schedule
+        if not schedule.matches(firing.fire_at):
+            yield "INVENTED", str(firing.member)
+        if firing.status is FiringStatus.PENDING:
+            yield "LOST", f"{firing.member} due {_s(firing.due_at)}, {_places(evidence, firing.member)}"
+        elif firing.status is not FiringStatus.SKIPPED and _key(firing.member) not in sent:
+            yield "NOT-SENT", f"{firing.member}: {firing.status}"
+
+
+def _places(evidence: Evidence, member: Member) -> str:
+    """Where the member stands in Redis."""
+    redis = evidence.sim.redis.server
+    places = []
+    for slice_, sets in redis.table("slices").items():
+        for name in ("due", "armed", "running"):
+            if any(_key(one) == _key(member) for one in getattr(sets, name)):
+                agenda = redis.table("agenda").get(slice_)
+                places.append(f"{slice_.tag} {name} (agenda: {agenda and _s(agenda)})")
+    return ", ".join(places) or "in no slice"
+
+
+def _key(member: Member) -> tuple[int, int]:
+    return member.timer_id, member.fire_at
+
+
+def _early(evidence: Evidence) -> Iterator[Violation]:
+    for sent in evidence.sends:
+        due_at = evidence.due_at.get(sent.member, sent.member.fire_at)
+        if sent.moment < due_at:
+            yield "EARLY", f"{sent.member} by {due_at - sent.moment:.1f} ms"
+
+
+def _second_sends(evidence: Evidence) -> Iterator[Violation]:
+    for first, second in second_sends(evidence):
+        reason = excuse(evidence, first, second)
+        evidence.sim.log("judge", "second send", f"{second.member}: {reason or 'no excuse'}")
+        if not reason:
+            moments = (
+                f"{_s(first.moment)} by {first.process.name}, {_s(second.moment)} by {second.process.name}"
+            )
+            after = "-AFTER-ITS-RECORD" if second.moment > evidence.settled.get(second.member, 1e18) else ""
+            yield f"SENT-TWICE{after}", f"{second.member}: {moments}"
+
+
+def second_sends(evidence: Evidence) -> Iterator[tuple[Sent, Sent]]:
+    """Yield every send of an attempt that had been sent before, with the one before."""
+    last: dict[Member, Sent] = {}
+    for sent in evidence.sends:
+        if sent.member in last:
+            yield last[sent.member], sent
+        last[sent.member] = sent
+
+
+def excuse(evidence: Evidence, first: Sent, second: Sent) -> str:
+    """Return why an attempt may have been sent a second time, "" if it may not."""
+    settled_at = evidence.settled.get(first.member, float("inf"))
+    if settled_at < second.claimed_at:
+        return ""  # whoever had looked would have known
+    for hit in second.process.hits:
+        thaws_at = hit.moment + hit.lasts_ms
+        if (
+            hit.what == "freeze"
+            and hit.label == "target.send"
+            and hit.moment <= second.moment <= thaws_at + 10
+        ):
+            return "frozen at the send"
+    for moment, kind in evidence.sim.world_events:
+        if kind in FORGETTING and first.claimed_at - 3_000 <= moment <= second.moment:
+            return str(kind)
+    if not first.is_told and second.moment - first.moment > GIVEN_UP_MS:
+        return "its engine hung"
+    recorded_at = min(settled_at, evidence.parked.get(first.member, float("inf")))
+    return "" if recorded_at < second.claimed_at else _cut_short(first, min(second.moment, recorded_at + 1))
+
+
+def _cut_short(first: Sent, until: float) -> str:
+    """Return what kept the first sender from recording."""
+    errors = []
+    for hit in first.process.hits:
+        if hit.moment > until:
+            continue
+        if hit.what == "crash" and first.moment <= hit.moment:
+            return "died"
+        if hit.what == "freeze" and hit.moment + hit.lasts_ms >= first.moment:
+            return "frozen"
+        if hit.what == "error" and first.moment - LEASE_MS <= hit.moment:
+            errors.append(hit.label)
+    return f"cut off at {', '.join(errors)}" if len(errors) >= CUT_OFF_ERRORS else ""
+
+
+def _unwanted(evidence: Evidence) -> Iterator[Violation]:
+    """Being switched off counts for whoever claims after Redis was told, unless Redis forgot it."""
+    forgotten_at = [moment for moment, kind in evidence.sim.world_events if kind in FORGETTING]
+    for sent in evidence.sends:
+        timer_id = sent.member.timer_id
+        changes = [one for one in evidence.history.get(timer_id, ()) if one.moment <= sent.moment]
+        told = [
+            at
+            for at, version in evidence.told.get(timer_id, ())
+            if changes and version == changes[-1].version
+        ]
+        if not told or changes[-1].status is TimerStatus.ENABLED or min(told) >= sent.claimed_at:
+            continue
+        if not any(min(told) <= moment <= sent.moment for moment in forgotten_at):
+            yield (
+                "UNWANTED",
+                f"{sent.member} sent {_s(sent.moment)}, {changes[-1].status} told {_s(min(told))}",
+            )
+
+
+def _left_over(fleet: Fleet) -> list[Violation]:
+    redis = fleet.sim.redis.server
+    found = []
+    for slice_, sets in redis.table("slices").items():
+        is_known = slice_ in redis.table("agenda")
+        left = [one for name in ("due", "armed", "running") for one in getattr(sets, name)]
+        if is_known or not fleet.sim.struck:
+            found += [("LEFT-IN-SLICE", f"{slice_.tag} {one}, on agenda: {is_known}") for one in left]
+        else:
+            found += [("LOST-IN-SLICE", f"{slice_.tag} {one}") for one in left if _is_awaited(fleet, one)]
+    found += [("LEFT-ON-AGENDA", slice_.tag) for slice_ in redis.table("agenda")]
+    found += [("LEFT-IN-OUTBOX", member) for member in redis.table("outbox")]
+    return found
+
+
+def _is_awaited(fleet: Fleet, member: Member) -> bool:
+    """Tell whether a member is no ghost: one that came late, or came back, and is over, goes with its slice's keys."""
+    row = fleet.evidence.rows.get(_key(member))
+    return row is not None and row.firing.status is FiringStatus.PENDING
+
+
+def _late(evidence: Evidence) -> Iterator[Violation]:
+    """Without a fault all is on time; with faults it is late by what they last, and by the time to repair them."""
+    sim = evidence.sim
+    bound_ms = SLOW_LATE_MS if sim.is_slow else CALM_LATE_MS
+    if sim.struck:
+        bound_ms = sum(REPAIR_MS + fault.lasts_ms for fault in sim.struck)
+    for member, late_ms in latenesses_ms(evidence).items():
+        if late_ms > bound_ms:
+            yield "LATE", f"{member} by {late_ms / 1_000:.1f} s"
+
+
+def _hot(evidence: Evidence) -> Iterator[Violation]:
+    sim = evidence.sim
+    for member, times in evidence.armed.most_common(1):
+        if times > MOST_ARMED + sim.sql.away_ms / ARMED_AGAIN_MS:
+            yield "ARMED-AGAIN-AND-AGAIN", f"{member}: {times} times"
+    if evidence.triggers > MOST_TRIGGERS:
+        yield "TOO-MANY-TRIGGERS", str(evidence.triggers)
+
+
+def _s(moment: float) -> str:
+    return f"{(moment - START_MS) / 1_000:.3f}"

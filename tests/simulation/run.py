@@ -1,0 +1,109 @@
+"""One run: a seed's scenario and faults, simulated and judged."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import structlog
+
+from tests.fakes.hand_clock import START_MS
+from tests.simulation.fault import Fault, draw_faults
+from tests.simulation.fleet import Fleet
+from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
+from tests.simulation.scenario import ACTIVE_MS, draw_scenario
+from tests.simulation.simulated_threads import simulated_threads
+from tests.simulation.simulator import Simulation
+
+# Long enough for any outage, retry and misfire of a run.
+LONGEST_S = 900.0
+# Faults that have not struck by then are waited for no longer.
+PATIENCE_MS = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a seed led to.
+
+    `struck` are the faults that found their step, `late_ms` the latest first send of an attempt, `all_late_ms` all
+    of them together.
+    """
+
+    seed: int
+    violations: list[Violation]
+    faults: tuple[Fault, ...]
+    struck: tuple[Fault, ...]
+    steps: int
+    sends: int
+    second_sends: int
+    late_ms: float
+    all_late_ms: float
+    ended_at_s: float
+    labels: dict[str, int]
+    trace: list[str]
+
+
+def run_seed(
+    seed: int,
+    is_traced: bool = False,
+    faults: Sequence[Fault] | None = None,
+    clock_behind_ms: tuple[float, float] = (0.0, 30.0),
+    is_slow: bool | None = None,
+) -> Run:
+    """Run one seed; `faults` and `is_slow` instead of its own."""
+    random = Random(seed)
+    scenario = draw_scenario(random)
+    drawn = draw_faults(random)
+    is_slow = scenario.is_slow if is_slow is None else is_slow
+    sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)
+    with simulated_threads(), watched_logs(sim):
+        fleet = Fleet(sim, scenario)
+        sim.at(START_MS + ACTIVE_MS, _end_when_quiet, fleet)
+        sim.run(LONGEST_S)
+        violations = judge(fleet)
+        late = latenesses_ms(fleet.evidence)
+        sim.close()
+    if sim.trace is not None:
+        sim.trace[:0] = [str(scenario), *(f"fault: {fault}" for fault in sim.faults)]
+    return Run(
+        seed,
+        violations,
+        sim.faults,
+        tuple(sim.struck),
+        sim.steps,
+        len(fleet.evidence.sends),
+        len(list(second_sends(fleet.evidence))),
+        max(late.values(), default=0.0),
+        sum(late.values()),
+        (sim.now_ms - START_MS) / 1_000,
+        dict(sim.counts),
+        sim.trace or [],
+    )
+
+
+def _end_when_quiet(fleet: Fleet) -> None:
+    sim = fleet.sim
+    may_strike = len(sim.struck) < len(sim.faults) and sim.now_ms < START_MS + ACTIVE_MS + PATIENCE_MS
+    sim.is_over = not may_strike and is_quiet(fleet)
+    sim.after(1_000, _end_when_quiet, fleet)
+
+
+@contextmanager
+def watched_logs(sim: Simulation) -> Iterator[None]:
+    """Silence the stages' logs; an exception that a thread's loop swallowed is a failure of the run."""
+
+    def note(_logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
+        if event.pop("exc_info", None):
+            sim.fail(event["event"], event)
+        sim.log("log", event.pop("event"), event)
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    level = logging.INFO if sim.trace is not None else logging.ERROR
+    structlog.configure([note], wrapper_class=structlog.make_filtering_bound_logger(level))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

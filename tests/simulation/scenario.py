@@ -1,0 +1,116 @@
+"""What business services do in a run, and how their targets answer; drawn from the seed."""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.fakes.hand_clock import START_MS
+from wangtimer.core.cron import Cron
+from wangtimer.core.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.schedule import Once, Schedule
+
+# Within the run's two minutes; no moment after them.
+EXPRESSIONS = tuple(
+    f"{seconds} 0-1 8 15 1 * 2027"
+    for seconds in ("7-59/15", "0/20", "*/30", "0-59/15", "11-59/30", "58-59", "0,1,59", "13-59/45")
+)
+# What is done and due in a run has begun by then.
+ACTIVE_MS = 122_000
+EDGES_MS = (59_990, 60_000, 60_010, 61_000, 90_000, 30_000, 119_500)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a service asks of the API at a moment (ms after the start): `verb` create, enable, disable, delete."""
+
+    at_ms: float
+    timer: int
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTimer:
+    """A timer of the run and its target's manners."""
+
+    name: str
+    schedule: Schedule
+    misfire: MisfireRule
+    fails: float
+    is_fast: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One run.
+
+    `credit`, `firings_per_bucket` and `chunk_size` stand for the settings; `never_told` is the share of calls whose
+    engine hangs; in a slow world half of all ways take long.
+    """
+
+    timers: list[PlannedTimer] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
+    most_attempts: int = 1
+    base_pause_ms: int = 1_000
+    credit: int = 40_000
+    firings_per_bucket: int = 15_000
+    chunk_size: int = 250
+    never_told: float = 0.0
+    is_slow: bool = False
+
+
+def draw_scenario(random: Random) -> Scenario:
+    """Return a run of one to three timers."""
+    scenario = Scenario(
+        most_attempts=random.choice((1, 2, 2, 3)),
+        base_pause_ms=random.choice((300, 2_000, 5_000, 20_000, 61_000)),
+        credit=random.choice((40_000, 40_000, 40_000, 1)),
+        firings_per_bucket=random.choice((15_000, 15_000, 2)),
+        chunk_size=random.choice((250, 1)),
+        never_told=random.choice((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2)),
+        is_slow=random.random() < 0.15,
+    )
+    for number in range(random.choice((1, 1, 2, 3))):
+        _add_timer(scenario, number, random)
+    return scenario
+
+
+def _add_timer(scenario: Scenario, number: int, random: Random) -> None:
+    created_at = random.uniform(500, 4_000)
+    draw = random.random()
+    if draw < 0.4:
+        schedule: Schedule = Cron.parse(random.choice(EXPRESSIONS))
+    elif draw < 0.7:
+        created_at = random.uniform(2_000, 80_000)
+        ahead = random.choice((-2_000, 200, 900, 1_400, 1_600, 3_000, 6_000, 20_000))
+        schedule = Once(START_MS + round(created_at + ahead))
+    else:
+        schedule = Once(START_MS + random.choice(EDGES_MS) + random.randrange(3))
+    scenario.timers.append(
+        PlannedTimer(
+            f"timer-{number}",
+            schedule,
+            _draw_misfire(random),
+            fails=random.choice((0.0, 0.0, 0.5, 0.8)),
+            is_fast=random.choice((1.0, 0.8, 0.3)),
+        )
+    )
+    scenario.wishes.append(Wish(created_at, number, "create"))
+    scenario.wishes.append(Wish(created_at, number, "enable"))
+    _add_changes(scenario, number, random)
+
+
+def _draw_misfire(random: Random) -> MisfireRule:
+    if random.random() < 0.8:
+        return MisfireRule()
+    return MisfireRule(random.choice(list(MisfirePolicy)), random.choice((1_000, 5_000, 60_000)))
+
+
+def _add_changes(scenario: Scenario, number: int, random: Random) -> None:
+    draw = random.random()
+    if draw < 0.25:
+        at_ms = random.uniform(10_000, 100_000)
+        scenario.wishes.append(Wish(at_ms, number, "disable"))
+        if random.random() < 0.7:
+            pause_ms = random.choice((0, 5, 500, 20_000))
+            scenario.wishes.append(Wish(at_ms + pause_ms, number, "enable"))
+    elif draw < 0.35:
+        scenario.wishes.append(Wish(random.uniform(10_000, 100_000), number, "delete"))

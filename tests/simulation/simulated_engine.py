@@ -1,0 +1,91 @@
+"""The delivery engine in the simulation: the contract of `wangtimer.callback`, with targets that answer by chance."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf
+
+from tests.simulation.simulator import Process, Simulation
+from wangtimer.callback import Call, EngineStopped, Reply, Request
+
+# Cut off by a stop: the target may have acted on it.
+CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a target answers, and after how long; `inf`: never."""
+
+    http_status: int
+    after_ms: float
+
+
+class SimulatedEngine:
+    """Sends each call at its moment by the process' clock, never before, if it may then."""
+
+    def __init__(
+        self,
+        sim: Simulation,
+        process: Process,
+        target: Callable[[Request, Process], Answer],
+        timeout_ms: int,
+    ) -> None:
+        self._sim = sim
+        self._process = process
+        self._incarnation = process.incarnation
+        self._target = target
+        self._timeout_ms = timeout_ms
+        self._waiting: set[int] = set()
+        self._calls: dict[int, Call] = {}
+        self._in_flight: dict[int, tuple[Call, float]] = {}
+        self._is_stopped = False
+
+    def submit(self, calls: Iterable[Call]) -> None:
+        if self._is_stopped:
+            raise EngineStopped("the simulated engine is stopped")
+        for call in calls:
+            self._calls[id(call)] = call
+            due_in_ms = call.due_at_ms - self._process.clock.now_ms()
+            self._later(
+                max(due_in_ms, 0.0) + self._sim.random.uniform(0.01, 2), lambda call=call: self._send(call)
+            )
+
+    def stop(self, timeout_s: float) -> list[Call]:
+        """Let what is under way end, `timeout_s` at most; return what was not sent."""
+        self._is_stopped = True
+        unsent = list(self._calls.values())
+        self._calls.clear()
+        until = self._sim.now_ms + timeout_s * 1_000
+        while self._in_flight and self._sim.now_ms < until:
+            self._sim.sleep(0.1)
+        for call, sent_at in list(self._in_flight.values()):
+            self._end(call, Reply(sent_at, 0.0, None, "", CUT_OFF))
+        return unsent
+
+    def _send(self, call: Call) -> None:
+        if id(call) not in self._calls:
+            return
+        del self._calls[id(call)]
+        if not call.may_send():
+            call.on_held_back(call)
+            return
+        self._in_flight[id(call)] = call, self._process.clock.now_ms()
+        self._sim.act(self._process, "target.send", lambda: self._arrive(call))
+
+    def _arrive(self, call: Call) -> None:
+        sent_at = self._process.clock.now_ms()
+        answer = self._target(call.request, self._process)
+        if answer.after_ms == inf:
+            return  # an engine that never tells
+        cost_ms = min(answer.after_ms, self._timeout_ms)
+        status, error = (
+            (answer.http_status, "") if answer.after_ms < self._timeout_ms else (None, "timed out")
+        )
+        reply = Reply(sent_at, cost_ms, status, "", error)
+        self._later(cost_ms, lambda: self._end(call, reply))
+
+    def _end(self, call: Call, reply: Reply) -> None:
+        if self._in_flight.pop(id(call), None) is not None:
+            call.on_reply(call, reply)
+
+    def _later(self, ms: float, work: Callable[[], None]) -> None:
+        self._sim.after(ms, self._sim.do_in, self._process, self._incarnation, work)

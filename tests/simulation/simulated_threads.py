@@ -1,0 +1,125 @@
+"""`threading`, as the executor's pieces use it, on the simulated clock: their own loops and waits run as they are."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from tests.simulation.simulator import Simulation
+
+# Where the name stands in for the one of `threading`; `Lock` only where it is held over a step.
+STAND_INS = (
+    ("wangtimer.executor.claim.Event", "event"),
+    ("wangtimer.executor.keeper.Event", "event"),
+    ("wangtimer.executor.settler.Event", "event"),
+    ("wangtimer.executor.keeper.Thread", "thread"),
+    ("wangtimer.executor.settler.Thread", "thread"),
+    ("wangtimer.executor.settler.Lock", "lock"),
+    ("wangtimer.executor.quarantine.Event", "event"),
+    ("wangtimer.executor.quarantine.Thread", "thread"),
+    ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
+    ("wangtimer.executor.claim.uuid4", "token"),
+    ("wangtimer.scheduler.uuid4", "token"),
+    ("wangtimer.sweeper.uuid4", "token"),
+)
+LONG_S = 3_600.0
+
+
+class SimulatedEvent:
+    """`threading.Event`."""
+
+    def __init__(self) -> None:
+        self._sim = Simulation.current
+        self._is_set = False
+        self._listeners: list[Callable[[], None]] = []
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+
+    def clear(self) -> None:
+        self._is_set = False
+
+    def wait(self, timeout: float) -> bool:
+        if not self._is_set:
+            self._listeners.clear()  # one waiter each: who waited before has timed out
+            self._sim.wait(timeout, self._listeners)
+        return self._is_set
+
+
+class SimulatedLock:
+    """`threading.Lock`, for `with`."""
+
+    def __init__(self) -> None:
+        self._sim = Simulation.current
+        self._is_held = False
+
+    def __enter__(self) -> None:
+        while self._is_held:
+            self._sim.sleep(0.01)
+        self._is_held = True
+
+    def __exit__(self, *_: object) -> None:
+        self._is_held = False
+
+
+class SimulatedQueue:
+    """`queue.SimpleQueue` with one reader."""
+
+    def __init__(self) -> None:
+        self._items: deque[Any] = deque()
+        self._has_more = SimulatedEvent()
+
+    def put(self, item: Any) -> None:
+        self._items.append(item)
+        self._has_more.set()
+
+    def get(self) -> Any:
+        while not self._items:
+            self._has_more.clear()
+            self._has_more.wait(LONG_S)
+        return self._items.popleft()
+
+
+class SimulatedToken:
+    """`uuid4`: numbered, so that a run reads the same every time."""
+
+    def __init__(self) -> None:
+        self.hex = f"token-{next(Simulation.current.tokens)}"
+
+
+class SimulatedThread:
+    """`threading.Thread`: a task of the process that starts it."""
+
+    def __init__(self, target: Callable[[], Any], name: str, daemon: bool) -> None:
+        self._sim = Simulation.current
+        self._target = target
+
+    def start(self) -> None:
+        self._sim.spawn(self._sim.here, self._target)
+
+
+@contextmanager
+def simulated_threads() -> Iterator[None]:
+    """Let the executor's pieces wait, lock and start threads in the simulation."""
+    kinds = {
+        "event": SimulatedEvent,
+        "lock": SimulatedLock,
+        "queue": SimulatedQueue,
+        "thread": SimulatedThread,
+        "token": SimulatedToken,
+    }
+    patches = [patch(name, kinds[kind]) for name, kind in STAND_INS]
+    for one in patches:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in patches:
+            one.stop()
