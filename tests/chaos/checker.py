@@ -59,24 +59,24 @@ def judge(
 ) -> Verdict:
     """Match calls with promises.
 
-    `may_repeat` may be called twice in one attempt, `touched` is what the fault met, `maybe` may be called or not.
+    `may_repeat` names each member once for every fault that met it while it ran: so often it may be called again in
+    the same attempt. `touched` is what the fault met, `maybe` may be called or not.
     """
     mine = [call for call in calls if window.start <= call.fire_at < window.end]
     times = Counter(Member(call.timer_id, call.fire_at, call.attempt) for call in mine)
-    wanted, allowed = set(promised), set(may_repeat)
+    wanted = set(promised)
     known = wanted | set(maybe)
     unasked = [member for member in times if (member.timer_id, member.fire_at) not in known]
-    second = [member for member, count in times.items() for _ in range(count - 1)]
-    # One more call than one: what its first holder may have sent before it died.
-    pardoned = {member for member in second if member in allowed}
+    second = Counter({member: count - 1 for member, count in times.items() if count > 1})
+    pardoned = second & Counter(may_repeat)
     first = _first_calls(mine)
     hit = {(member.timer_id, member.fire_at) for member in touched}
     return Verdict(
         promised=len(wanted),
         received=len(mine),
         lost=tuple(sorted(wanted - first.keys())),
-        extra=tuple(unasked + list((Counter(second) - Counter(pardoned)).elements())),
-        repeated=len(pardoned),
+        extra=(*unasked, *(second - pardoned).elements()),
+        repeated=pardoned.total(),
         early=tuple(call for call in mine if call.lateness_ms < 0),
         retried=sum(call.attempt > 1 for call in mine),
         touched=Lateness.of(call.lateness_ms for key, call in first.items() if key in hit),

@@ -244,16 +244,16 @@ def fail_at_each(process: str, points: Sequence[str]) -> Callable[[Trial], Strik
     """Return a fault that starts a process with one fail point after another, and sees each of them reached."""
 
     def strike(trial: Trial) -> Strike:
-        may_repeat: frozenset[Member] = frozenset()
+        may_repeat: list[Member] = []
         for point in points:
-            may_repeat |= trial.restart_armed(process, point)
+            may_repeat += trial.restart_armed(process, point)
             pid = trial.pid(process)
             sign = f"fail point {point} reached"
             with _stirred(trial, process):
                 trial.tend_until(lambda sign=sign: sign in trial.log_of(process), 20, sign)  # type: ignore[misc]
             if f":{Harm.KILL}:" in point:
                 # A dead executor's claims stand until their leases end.
-                may_repeat |= trial.look().running_of(pid)
+                may_repeat += trial.look().running_of(pid)
         return Strike(len(points), may_repeat=may_repeat)
 
     return strike

@@ -32,7 +32,8 @@ timers, half one-shots at random milliseconds. Real processes: MariaDB, two Redi
 and broker), nginx as the target with its own clock. Expected moments come from the cron texts (by cronsim) and the
 one-shots' moments, not from WangTimer's tables.
 
-* **met**: firings the victim held when it was struck; a row in which it held none does not count.
+* **met**: firings the victim held when it was struck (fail points: how many were reached); a row in which it held none
+  does not count.
 * **extra**: calls nobody promised, and second calls of one attempt beyond **repeated (allowed)**: those that stood in
   `running`, held by the victim, just before the fault.
 * **touched**: firings the victim held or that waited for it; **others**: all the rest. First calls, by nginx's clock.

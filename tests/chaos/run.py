@@ -119,7 +119,7 @@ def conclude(trial: Trial, row: Row, strike: Strike, promised: set[Key]) -> tupl
     promised = {key for key in promised | strike.promised if key[1] < window.end}
 
     def verdict() -> Verdict:
-        repeatable = strike.may_repeat if row.may_repeat else frozenset()
+        repeatable = strike.may_repeat if row.may_repeat else ()
         return judge(promised, trial.calls(), window, repeatable, strike.touched, strike.maybe)
 
     deadline = time.monotonic() + PATIENCE_S

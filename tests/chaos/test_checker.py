@@ -35,6 +35,12 @@ def test_a_second_call_of_what_was_being_sent_is_allowed_once() -> None:
     assert (thrice.extra, thrice.repeated) == ((member,), 1)
 
 
+def test_what_two_faults_met_while_it_ran_may_be_called_twice_more() -> None:
+    member = Member(1, 10_000, 1)
+    thrice = judge(PROMISED, [*CALLS, CALLS[0], CALLS[0]], WINDOW, may_repeat=[member, member])
+    assert (thrice.extra, thrice.repeated) == ((), 2)
+
+
 def test_another_attempt_is_no_extra_call() -> None:
     verdict = judge(PROMISED, [*CALLS, replace(CALLS[0], attempt=2)], WINDOW)
     assert (verdict.extra, verdict.retried) == ((), 1)

@@ -23,7 +23,7 @@ def _strike_one_after_another(trial: Trial) -> Strike:
     return Strike(
         min(one.bite for one in strikes),
         frozenset().union(*(one.touched for one in strikes)),
-        frozenset().union(*(one.may_repeat for one in strikes)),
+        [member for one in strikes for member in one.may_repeat],
     )
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,14 +35,15 @@ STORE, BROKER, SQL = "store", "broker", "sql"
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """What a fault met: `bite` firings held by the victim, members `touched`, and those that `may_repeat`.
+    """What a fault met: `bite` firings held by the victim, members `touched`, and those that `may_repeat`, each as
+    often as it was met.
 
     `promised` are firings that timers made during the fault promise; `maybe` those whose promise was not heard.
     """
 
     bite: int
     touched: frozenset[Member] = frozenset()
-    may_repeat: frozenset[Member] = frozenset()
+    may_repeat: Collection[Member] = ()
     promised: frozenset[Key] = frozenset()
     maybe: frozenset[Key] = frozenset()
     note: str = ""
@@ -147,9 +148,11 @@ class Trial:
     def restart_armed(self, name: str, fail_point: str) -> frozenset[Member]:
         """Kill a process and let it come back with this fail point; return what it ran when it was killed."""
         self.deployment.fail_point_file(name).write_text(fail_point)
-        pid = self.freeze(name)
-        running = self.look().running_of(pid)
-        self.kill(name)
+        pid, running = self.pid(name), frozenset[Member]()
+        if not self.deployment.supervisor.children()[name].has_ended():
+            self.freeze(name)
+            running = self.look().running_of(pid)
+            self.kill(name)
         self.tend_until(lambda: self.pid(name) != pid, 20, f"{name} comes back")
         return running
 
