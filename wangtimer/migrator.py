@@ -73,7 +73,7 @@ class Migrator:
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""
-        firings = firings_of(plans, self._first_ordinals(plans), self.buckets)
+        firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
             self.definitions.put([a_plan.timer.definition for a_plan in held])
@@ -82,7 +82,7 @@ class Migrator:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
         return len(held)
 
-    def _first_ordinals(self, plans: list[Plan]) -> dict[int, int]:
+    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
         try:
             return self.load.reserve(count_by_minute(plans))
         except StoreAway:

@@ -89,14 +89,14 @@ class Registrar:
             _refuse_if_long_past(schedule, now)
             start = schedule.at_ms - 1
         near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
-        return near, firings_of([near], self._first_ordinals(near), self.buckets)
+        return near, firings_of([near], self._planned_before(near), self.buckets)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
         """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not."""
         past = plan(timer, max(now, timer.planned_until), MOST_PAST)
-        return past, firings_of([past], self._first_ordinals(past), self.buckets)
+        return past, firings_of([past], self._planned_before(past), self.buckets)
 
-    def _first_ordinals(self, planned: Plan) -> dict[int, int]:
+    def _planned_before(self, planned: Plan) -> dict[int, int]:
         if not planned.moments:
             return {}
         try:

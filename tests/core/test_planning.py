@@ -1,3 +1,5 @@
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,24 +100,27 @@ def test_firings_are_counted_by_their_minute() -> None:
     assert count_by_minute(plans) == {minute: 3, minute + 1: 1}
 
 
-def test_a_minute_opens_its_next_bucket_where_the_earlier_plans_left_off() -> None:
+def test_firings_go_round_the_buckets_their_minute_has_from_where_the_earlier_plans_left_off() -> None:
     plans = [plan_of(timer_id, START_MS) for timer_id in range(1, 7)]
-    firings = firings_of(plans, {START_MS // MINUTE_MS: 8}, BucketRule(firings_per_bucket=10, most=4))
-    assert [firing.bucket for firing in firings] == [0, 0, 1, 1, 1, 1]
+    firings = firings_of(plans, {START_MS // MINUTE_MS: 9}, BucketRule(firings_per_bucket=5, most=4))
+    assert [firing.bucket for firing in firings] == [0, 1, 2, 0, 1, 2]
 
 
-@given(
-    st.lists(st.integers(START_MS, START_MS + 3 * MINUTE_MS), max_size=60),
-    st.integers(0, 40),
-    st.integers(1, 9),
-)
-def test_no_bucket_gets_more_than_its_share_before_all_are_open(
-    moments: list[int], before: int, share: int
-) -> None:
-    rule = BucketRule(firings_per_bucket=share, most=1_000)
-    minutes = {moment // MINUTE_MS for moment in moments}
+def test_what_is_due_together_is_spread_over_the_buckets_though_every_timer_has_the_same_moments() -> None:
+    moments = [START_MS + second * 1_000 for second in range(60)]
+    plans = [plan_of(timer_id, *moments) for timer_id in range(1, 31)]
+    firings = firings_of(plans, {}, BucketRule(firings_per_bucket=180, most=16))
+    buckets_at = {at: [one.bucket for one in firings if one.fire_at == at] for at in moments}
+    assert all(sorted(buckets) == sorted([*range(10)] * 3) for buckets in buckets_at.values())
+
+
+@given(st.lists(st.integers(START_MS, START_MS + 3 * MINUTE_MS), max_size=60), st.integers(1, 9))
+def test_buckets_are_filled_evenly_and_none_beyond_its_share(moments: list[int], share: int) -> None:
     plans = [plan_of(number, moment) for number, moment in enumerate(moments)]
-    firings = firings_of(plans, dict.fromkeys(minutes, before), rule)
-    filled = [(one.slice.minute, one.bucket) for one in firings]
-    assert len(firings) == len(moments)
-    assert all(filled.count(place) <= share for place in filled)
+    firings = firings_of(plans, {}, BucketRule(firings_per_bucket=share, most=1_000))
+    filled = Counter((one.slice.minute, one.bucket) for one in firings)
+    assert filled.total() == len(moments)
+    for minute in {moment // MINUTE_MS for moment in moments}:
+        shares = [number for (of_minute, _), number in filled.items() if of_minute == minute]
+        assert max(shares) <= share
+        assert max(shares) - min(shares) <= 1

@@ -30,11 +30,13 @@ def test_slices_sort_by_their_minute_first() -> None:
     assert sorted([Slice(2, 0), Slice(1, 5), Slice(1, 1)]) == [Slice(1, 1), Slice(1, 5), Slice(2, 0)]
 
 
-@given(st.integers(0, 1_000_000), st.integers(1, 20_000), st.integers(1, 256))
-def test_every_firing_of_a_minute_gets_one_of_its_buckets(ordinal: int, share: int, most: int) -> None:
-    assert 0 <= BucketRule(share, most).bucket_of(ordinal) < most
+@given(st.integers(0, 10_000_000), st.integers(1, 20_000), st.integers(1, 256))
+def test_a_minute_has_at_least_one_bucket_and_never_more_than_the_most(
+    planned: int, share: int, most: int
+) -> None:
+    assert 1 <= BucketRule(share, most).buckets_for(planned) <= most
 
 
-def test_a_minute_with_little_due_has_one_bucket_and_a_full_one_begins_again_at_the_first() -> None:
-    rule = BucketRule(firings_per_bucket=3, most=2)
-    assert [rule.bucket_of(ordinal) for ordinal in range(8)] == [0, 0, 0, 1, 1, 1, 0, 0]
+def test_a_minute_gets_its_next_bucket_when_each_it_has_is_full() -> None:
+    rule = BucketRule(firings_per_bucket=3, most=3)
+    assert [rule.buckets_for(planned) for planned in range(12)] == [1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3]

@@ -1,6 +1,7 @@
 """Which moments of a timer become firings next."""
 
 from dataclasses import dataclass
+from itertools import groupby
 
 from wangtimer.core.firing import Firing
 from wangtimer.core.slicing import MINUTE_MS, BucketRule
@@ -38,18 +39,21 @@ def count_by_minute(plans: list[Plan]) -> dict[int, int]:
     return counts
 
 
-def firings_of(plans: list[Plan], first_ordinals: dict[int, int], rule: BucketRule) -> list[Firing]:
+def firings_of(plans: list[Plan], planned_before: dict[int, int], rule: BucketRule) -> list[Firing]:
     """Return the plans' firings sorted by key, each with its bucket.
 
-    `first_ordinals` says for each minute how many firings were planned into it before these.
+    They go round all the buckets that their minute has by then, in the order of their moments: so every bucket has
+    work all through the minute, and what is due together is armed by several triggers. `planned_before` says for
+    each minute how many firings were planned into it before these.
     """
-    ordinals = dict(first_ordinals)
-    firings = []
-    for a_plan in plans:
-        for moment in a_plan.moments:
-            minute = moment // MINUTE_MS
-            ordinal = ordinals.get(minute, 0)
-            ordinals[minute] = ordinal + 1
-            firings.append(Firing.planned(a_plan.timer.id, moment, rule.bucket_of(ordinal)))
-    firings.sort(key=lambda firing: (firing.fire_at, firing.timer_id))
+    keys = sorted((moment, a_plan.timer.id) for a_plan in plans for moment in a_plan.moments)
+    firings: list[Firing] = []
+    for minute, of_minute in groupby(keys, lambda key: key[0] // MINUTE_MS):
+        together = list(of_minute)
+        before = planned_before.get(minute, 0)
+        buckets = rule.buckets_for(before + len(together))
+        firings += [
+            Firing.planned(timer_id, moment, ordinal % buckets)
+            for ordinal, (moment, timer_id) in enumerate(together, before)
+        ]
     return firings

@@ -52,13 +52,12 @@ class TriggerOrder:
 class BucketRule:
     """How many buckets a minute gets: few while little is due, since small chunks are what costs.
 
-    The first `firings_per_bucket` firings planned into a minute share bucket 0, the next ones bucket 1, and so
-    on; beyond `most` buckets they go round again.
+    One for each `firings_per_bucket` planned into the minute, never more than `most`.
     """
 
     firings_per_bucket: int
     most: int
 
-    def bucket_of(self, ordinal: int) -> int:
-        """Return the bucket of the firing that is the `ordinal`-th (from 0) planned into its minute."""
-        return (ordinal // self.firings_per_bucket) % self.most
+    def buckets_for(self, planned: int) -> int:
+        """Return how many buckets a minute has once so many firings are planned into it."""
+        return min(self.most, 1 + max(0, planned - 1) // self.firings_per_bucket)
