@@ -12,7 +12,6 @@ from pathlib import Path
 import MySQLdb
 import pytest
 from sqlalchemy import Connection, event, func, select, text, update
-from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tests.servers.mariadb import MariaDBServer
@@ -21,7 +20,6 @@ from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.store.sql import firings as firings_module
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import firings
 
@@ -267,16 +265,6 @@ def test_many_rows_travel_in_one_statement(mariadb: Database) -> None:
     outcomes = [outcome_of(row.member, output="ok", http_status=200) for row in planned]
     assert statements_sent(mariadb, lambda: world.insert(planned)) == 1
     assert statements_sent(mariadb, lambda: world.firings.settle(outcomes)) == 1
-
-
-@pytest.mark.parametrize("version", [(8, 0, 19), (8, 0, 36), (8, 4, 3), (9, 1, 0)])
-def test_many_rows_travel_in_one_statement_on_mysql_too(version: tuple[int, int, int]) -> None:
-    """No MySQL here: mysqlclient's own test for a statement it may send with many rows, on what SQLAlchemy writes."""
-    dialect = mysql.dialect()
-    dialect.server_version_info = version
-    dialect._requires_alias_for_on_duplicate_key = version >= (8, 0, 20)
-    statement = str(firings_module._settle_statement(is_sqlite=False).compile(dialect=dialect))
-    assert MySQLdb.cursors.RE_INSERT_VALUES.match(statement)
 
 
 # lost connections

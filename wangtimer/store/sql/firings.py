@@ -4,36 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Executable,
-    TextClause,
-    and_,
-    case,
-    delete,
-    func,
-    insert,
-    literal_column,
-    or_,
-    select,
-    text,
-    tuple_,
-)
-from sqlalchemy.dialects.mysql import dialect as mysql_dialect
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.sql.dml import Insert
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, tuple_
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
+from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
+from wangtimer.store.sql.tables import firings
 
-# Rows one statement carries at most: beyond it the locks of one transaction grow, and nothing is gained.
-ROWS_A_STATEMENT = 2_000
 PENDING = FiringStatus.PENDING.value
 
 
@@ -63,7 +43,7 @@ class FiringStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._settle = _settle_statement(database.is_sqlite)
+        self._settling = settling(database.engine.dialect)
 
     def settle(self, outcomes: Sequence[Outcome]) -> None:
         """Write what became of attempts, in one transaction; an attempt that was overtaken changes nothing.
@@ -71,9 +51,9 @@ class FiringStore:
         An outcome takes effect where its firing is pending and stands at this attempt, or where it succeeded
         and the firing stands at this attempt or a later one. Repeating it is harmless.
         """
-        rows = sorted((_settled_row(outcome) for outcome in outcomes), key=_row_key)
-        if rows:
-            self._database.write(lambda sql: _in_pages(sql, self._settle, rows), Step.SQL_SETTLE)
+        by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
+        if by_key:
+            self._database.write(lambda sql: self._settling.run(sql, by_key, settled_row), Step.SQL_SETTLE)
 
     def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent."""
@@ -156,21 +136,7 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """
     if not planned:
         return []
-    rows = [
-        {
-            "fire_at": firing.fire_at,
-            "timer_id": firing.timer_id,
-            "bucket": firing.bucket,
-            "kind": firing.kind.value,
-            "status": PENDING,
-            "due_at": firing.due_at,
-            "attempt": firing.attempt,
-        }
-        for firing in planned
-    ]
-    ignoring = insert(firings).prefix_with("IGNORE", dialect="mysql").prefix_with("IGNORE", dialect="mariadb")
-    ignoring = ignoring.prefix_with("OR IGNORE", dialect="sqlite")
-    if _in_pages(sql, ignoring, rows) == len(rows):
+    if planning(sql.dialect).run(sql, planned, planned_row) == len(planned):
         return list(planned)
     return _pending_among(sql, planned)
 
@@ -183,14 +149,6 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
         firings.c.status == PENDING,
     )
     return [firing for firing in _firings_where(sql, where) if (firing.timer_id, firing.fire_at) in wanted]
-
-
-def _in_pages(sql: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> int:
-    """Run the statement over the rows, `ROWS_A_STATEMENT` at a time; return the affected rows."""
-    affected = 0
-    for start in range(0, len(rows), ROWS_A_STATEMENT):
-        affected += sql.execute(statement, rows[start : start + ROWS_A_STATEMENT]).rowcount
-    return affected
 
 
 def _pending_between(first: int, last: int) -> ColumnElement[bool]:
@@ -252,83 +210,3 @@ def _record(row: Any) -> FiringRecord:
         row["output"],
         row["error"],
     )
-
-
-def _row_key(row: dict[str, Any]) -> tuple[int, int]:
-    return row["fire_at"], row["timer_id"]
-
-
-def _settled_row(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "fire_at": outcome.member.fire_at,
-        "timer_id": outcome.member.timer_id,
-        "bucket": outcome.bucket,
-        "kind": FiringKind.SCHEDULED.value,
-        "status": outcome.status.value,
-        "due_at": outcome.due_at,
-        "attempt": outcome.next_attempt,
-        "first_sent_at": outcome.first_sent_at,
-        "lateness_ms": outcome.lateness_ms,
-        "cost_ms": outcome.cost_ms,
-        "http_status": outcome.http_status,
-        "output": outcome.output[:OUTPUT_CHARACTERS],
-        "error": outcome.error[:ERROR_CHARACTERS],
-    }
-
-
-def _settle_statement(is_sqlite: bool) -> Executable:
-    """An upsert that takes effect only where the attempt still counts.
-
-    One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A row that is not there (SQL went
-    back in time) is inserted with its outcome.
-    """
-    if is_sqlite:
-        lite = sqlite_insert(firings)
-        return lite.on_conflict_do_update(
-            index_elements=["fire_at", "timer_id"],
-            set_=_settled_columns(lite.excluded),
-            where=_takes_effect(lite.excluded),
-        )
-    mysql = mysql_insert(firings)
-    effective = _takes_effect(mysql.inserted)
-    # MySQL assigns from left to right and the condition reads status and attempt: those two come last.
-    guarded = [
-        (name, case((effective, value), else_=firings.c[name]))
-        for name, value in _settled_columns(mysql.inserted).items()
-    ]
-    return _for_many_rows(mysql.on_duplicate_key_update(guarded))
-
-
-def _for_many_rows(statement: Insert) -> TextClause:
-    """Return the upsert with `VALUES(column)` for a new value, which mysqlclient sends as one statement of many rows.
-
-    Left to itself SQLAlchemy writes `AS new` behind the values from MySQL 8.0.20 on: mysqlclient then sends each
-    row by itself.
-    """
-    return text(str(statement.compile(dialect=mysql_dialect(paramstyle="named"))))
-
-
-def _settled_columns(new: Any) -> dict[str, ColumnElement[Any]]:
-    return {
-        "due_at": new.due_at,
-        "first_sent_at": func.coalesce(firings.c.first_sent_at, new.first_sent_at),
-        "lateness_ms": func.coalesce(firings.c.lateness_ms, new.lateness_ms),
-        "cost_ms": new.cost_ms,
-        "http_status": new.http_status,
-        "output": new.output,
-        "error": new.error,
-        "status": new.status,
-        "attempt": case((firings.c.attempt > new.attempt, firings.c.attempt), else_=new.attempt),
-    }
-
-
-def _takes_effect(new: Any) -> ColumnElement[bool]:
-    """The condition has no bound value: mysqlclient makes many rows one statement only without any behind VALUES."""
-    pending, succeeded = _word(FiringStatus.PENDING), _word(FiringStatus.SUCCEEDED)
-    made = case((new.status == pending, new.attempt - literal_column("1")), else_=new.attempt)
-    overtaken = and_(new.status == succeeded, firings.c.attempt >= new.attempt)
-    return and_(firings.c.status == pending, or_(firings.c.attempt == made, overtaken))
-
-
-def _word(status: FiringStatus) -> ColumnElement[str]:
-    return literal_column(f"'{status.value}'")

