@@ -23,7 +23,7 @@ from threading import Event
 import pycurl
 import requests
 
-from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
+from wangtimer.callback import Call, DeliveryEngine, Limits, PlainCall, Reply, Request
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/pid; error_log {home}/errors;
@@ -99,7 +99,7 @@ def wait_for_listener(port: int) -> None:
 
 def calls_due(url: str, moments_ms: list[float], outcomes: Outcomes) -> list[Call]:
     return [
-        Call(
+        PlainCall(
             Request(url, "POST", (*FIXED_HEADERS, ("webhook-id", f"msg_{number}")), BODY),
             due_at_ms,
             may_send=lambda: True,

@@ -36,15 +36,17 @@ class Broker:
 
     def send_chunk(self, chunk: Chunk) -> None:
         """Send armed members to an executor; lost, they are armed again when their lease ends."""
-        self._send("wangtimer.callback", chunk.to_wire(), CALLBACK)
+        self._send(
+            "wangtimer.callback", chunk.to_wire(), CALLBACK, f"({chunk.slice.tag}, {len(chunk.members)})"
+        )
 
     def send_trigger(self, order: TriggerOrder) -> None:
         """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
-        self._send("wangtimer.trigger", [order.slice.tag, order.token, order.credit], TRIGGER)
+        self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER)
 
     def send_rehydrate(self) -> None:
         """Have the horizon loaded into Redis; lost, the scheduler asks again."""
-        self._send("wangtimer.rehydrate", [], MIGRATE)
+        self._send("wangtimer.rehydrate", (), MIGRATE)
 
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
@@ -78,10 +80,11 @@ class Broker:
                 raise OperationalError(str(error)) from error
         return int(declared.message_count)
 
-    def _send(self, task: str, arguments: list[Any], queue: str) -> None:
+    def _send(self, task: str, arguments: tuple[Any, ...], queue: str, shown: str | None = None) -> None:
+        """Send a task by its name; `shown` stands for its arguments where they are many (Flower, `inspect`)."""
         try:
             fail_points.before(task)
-            self.app.send_task(task, arguments, queue=queue, **PUBLISHING)
+            self.app.send_task(task, arguments, queue=queue, argsrepr=shown, **PUBLISHING)
             fail_points.after(task)
         except (OperationalError, OSError) as error:
             log.warning("not_sent", task=task, error=str(error))

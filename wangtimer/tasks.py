@@ -96,7 +96,7 @@ def trigger(tag: str, token: str, credit: int) -> None:
 
 # Members are claimed once; a second delivery claims nothing.
 @shared_task(name="wangtimer.callback", throws=(StoreAway,))
-def callback(tag: str, members: list[list[str | int]]) -> None:
+def callback(tag: str, members: str) -> None:
     """Fire a chunk."""
     wiring().executor.fire(Chunk.from_wire(tag, members))
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from threading import Condition
 
-from wangtimer.callback import Call, Reply, Request
+from wangtimer.callback import Call, PlainCall, Reply, Request
 
 
 class MachineClock:
@@ -49,7 +49,7 @@ class Outcomes:
         may_send: Callable[[], bool] = lambda: True,
     ) -> Call:
         request = Request(url, method, headers, body)
-        return Call(request, due_at_ms, may_send, self._add_held_back, self._add_reply)
+        return PlainCall(request, due_at_ms, may_send, self._add_held_back, self._add_reply)
 
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:
         """Return the replies, in order, once there are `number` ends."""

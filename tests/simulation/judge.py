@@ -1,7 +1,6 @@
 """The promises, held against what happened."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tests.fakes.hand_clock import START_MS
 from tests.simulation.evidence import Evidence, Sent, pending
@@ -72,7 +71,7 @@ def _wanted_at(evidence: Evidence, member: Member) -> float:
 
 
 def _before(member: Member) -> Member:
-    return replace(member, attempt=member.attempt - 1)
+    return member._replace(attempt=member.attempt - 1)
 
 
 def _expected(fleet: Fleet) -> Iterator[tuple[int, int]]:

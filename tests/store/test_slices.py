@@ -93,8 +93,8 @@ def test_an_added_member_is_due_at_its_moment(desk: Desk) -> None:
 def test_a_member_that_is_due_keeps_its_moment_when_it_is_added_again(desk: Desk) -> None:
     member = due_at(desk.now + 30_000)
     desk.add(member)
-    desk.add(replace(member, due_at=desk.now + 20_000))
-    desk.add(replace(member, due_at=desk.now - 5_000), is_repair=True)
+    desk.add(member._replace(due_at=desk.now + 20_000))
+    desk.add(member._replace(due_at=desk.now - 5_000), is_repair=True)
     assert desk.counts == (1, 0, 0)
     assert desk.look().next_due_at == desk.now + 30_000
 
@@ -103,7 +103,7 @@ def test_a_member_that_is_armed_is_not_added_again(desk: Desk) -> None:
     member = due_at(desk.now + 500)
     desk.arm(member)
     desk.add(member)
-    desk.add(replace(member, due_at=desk.now + 30_000), is_repair=True)
+    desk.add(member._replace(due_at=desk.now + 30_000), is_repair=True)
     assert desk.counts == (0, 1, 0)
 
 
@@ -111,7 +111,7 @@ def test_a_member_that_runs_is_not_added_again(desk: Desk) -> None:
     member = due_at(desk.now + 500)
     desk.run(member)
     desk.add(member)
-    desk.add(replace(member, due_at=desk.now + 30_000), is_repair=True)
+    desk.add(member._replace(due_at=desk.now + 30_000), is_repair=True)
     assert desk.counts == (0, 0, 1)
 
 
@@ -525,7 +525,7 @@ def test_a_released_member_is_no_longer_suspected(desk: Desk) -> None:
     member = due_at(desk.now)
     desk.run(member)
     desk.release(member)
-    later = replace(member, due_at=desk.now + 5_000)
+    later = member._replace(due_at=desk.now + 5_000)
     desk.add(later)
     desk.wait(4_500)
     assert not desk.is_suspect(later)
@@ -550,7 +550,7 @@ def test_putting_back_touches_only_what_is_mine(desk: Desk) -> None:
     mine, theirs = due_at(desk.now, 1), due_at(desk.now, 2)
     desk.run(mine, claim_id="me")
     desk.run(theirs, claim_id="they")
-    later = [replace(due, due_at=desk.now + 3_000) for due in (mine, theirs, due_at(desk.now, 3))]
+    later = [due._replace(due_at=desk.now + 3_000) for due in (mine, theirs, due_at(desk.now, 3))]
     desk.put_back(*later, claim_id="me")
     turn = desk.look()
     assert (turn.due, turn.running, turn.next_due_at) == (1, 1, desk.now + 3_000)

@@ -2,25 +2,47 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 
 
-@dataclass(slots=True, eq=False)
-class Call:
+class Call(Protocol):
     """A prepared request to send at `due_at_ms` (the deployment's clock), never before.
 
     Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, being returned by the engine's
-    `stop`. The three functions run in the engine's thread, so all calls wait for them: a millisecond at the
-    most, no I/O. What they raise is logged, and goes no further.
+    `stop`. The three methods run in the engine's thread, so all calls wait for them: a millisecond at the
+    most, no I/O. What they raise is logged, and goes no further. Both listeners are told of the call itself.
 
     `may_send` is asked when the connection is open and the next thing is to write the request; False (or an
     exception) means nothing is sent, `on_held_back` is told, and the engine forgets the call.
     """
 
+    @property
+    def request(self) -> Request:
+        """What to send."""
+
+    @property
+    def due_at_ms(self) -> float:
+        """When."""
+
+    def may_send(self) -> bool:
+        """Tell whether it may be sent now."""
+
+    def on_held_back(self, call: "Call", /) -> None:
+        """Learn that nothing was sent."""
+
+    def on_reply(self, call: "Call", reply: Reply, /) -> None:
+        """Learn what came of it."""
+
+
+@dataclass(slots=True, eq=False)
+class PlainCall:
+    """A call whose listeners are handed in."""
+
     request: Request
     due_at_ms: float
     may_send: Callable[[], bool]
-    on_held_back: Callable[["Call"], None]
-    on_reply: Callable[["Call", Reply], None]
+    on_held_back: Callable[[Call], None]
+    on_reply: Callable[[Call, Reply], None]

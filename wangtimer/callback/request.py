@@ -1,8 +1,9 @@
 """What goes over the wire to a target."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+Headers = tuple[tuple[str, str], ...]
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
@@ -12,7 +13,6 @@ _BREAKS_A_HEADER = re.compile(r"[\r\n\0]")
 _ENGINE_WRITES = frozenset({"content-length", "transfer-encoding"})
 
 
-@dataclass(frozen=True, slots=True)
 class Request:
     """One HTTP request, complete: nothing is added to it but Host, Accept, Content-Length and User-Agent.
 
@@ -22,18 +22,56 @@ class Request:
     with an error.
     """
 
-    url: str
-    method: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
+    __slots__ = ("body", "lines", "method", "url")
 
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method {self.method!r} is not one of {', '.join(sorted(METHODS))}")
-        for name, value in self.headers:
-            _refuse_bad_name(name)
-            if _BREAKS_A_HEADER.search(value):
-                raise ValueError(f"header {name!r} has a line break or NUL in its value; remove it")
+    def __init__(self, url: str, method: str, headers: Headers, body: bytes) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
+        _refuse_bad(headers)
+        self.url = url
+        self.method = method
+        self.body = body
+        self.lines = lines_of(headers)
+
+    def stamped(self, lines: list[bytes]) -> "Request":
+        """Return this request with header lines behind its own; they are taken as they are: `b"name: value"`."""
+        stamped = object.__new__(Request)
+        stamped.url, stamped.method, stamped.body = self.url, self.method, self.body
+        stamped.lines = self.lines + lines
+        return stamped
+
+    @property
+    def headers(self) -> Headers:
+        """The headers that are sent, read back from their lines."""
+        return tuple(_header_of(line.decode()) for line in self.lines if not line.endswith(b":"))
+
+
+def lines_of(headers: Headers) -> list[bytes]:
+    """Write headers the way libcurl takes them.
+
+    "Name:" without a value takes a header of libcurl's own away (the wait for 100 Continue, a form's content
+    type), and "Name;" is how an empty value is sent.
+    """
+    lines = ["Expect:"]
+    has_type = False
+    for name, value in headers:
+        lines.append(f"{name}: {value}" if value.strip() else f"{name};")
+        has_type = has_type or name.lower() == "content-type"
+    if not has_type:
+        lines.append("Content-Type:")
+    return [line.encode() for line in lines]
+
+
+def _header_of(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(": ")
+    return (name, value) if colon else (line.removesuffix(";"), "")
+
+
+def _refuse_bad(headers: Headers) -> None:
+    for name, value in headers:
+        _refuse_bad_name(name)
+        if _BREAKS_A_HEADER.search(value):
+            raise ValueError(f"header {name!r} has a line break or NUL in its value; remove it")
 
 
 @lru_cache(maxsize=1024)  # few names, many requests; a refusal is not remembered

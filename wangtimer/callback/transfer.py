@@ -33,9 +33,9 @@ class Transfer:
         "_connects_anew",
         "_deadline_at",
         "_excerpt",
-        "_headers",
         "_is_broken_off",
         "_limits",
+        "_lines",
         "_method",
         "_on_connected",
         "_read_bytes",
@@ -64,7 +64,7 @@ class Transfer:
         self._url = ""
         self._method = ""
         self._body: bytes | None = None
-        self._headers: tuple[tuple[str, str], ...] | None = None
+        self._lines: list[bytes] | None = None
         self.call: Call
         self.lane: Lane
         self._set_lasting_options()
@@ -183,9 +183,9 @@ class Transfer:
             self._url = request.url
         if request.method != self._method or request.body != self._body:
             self._set_method(request.method, request.body)
-        if request.headers != self._headers:
-            setopt(pycurl.HTTPHEADER, lines_of(request.headers))
-            self._headers = request.headers
+        if request.lines is not self._lines:
+            setopt(pycurl.HTTPHEADER, request.lines)
+            self._lines = request.lines
 
     def _set_method(self, method: str, body: bytes) -> None:
         setopt = self.curl.setopt
@@ -196,19 +196,3 @@ class Transfer:
         setopt(pycurl.CUSTOMREQUEST, method)
         self._method = method
         self._body = body
-
-
-def lines_of(headers: tuple[tuple[str, str], ...]) -> list[bytes]:
-    """Write headers the way libcurl takes them.
-
-    "Name:" without a value takes a header of libcurl's own away (the wait for 100 Continue, a form's content
-    type), and "Name;" is how an empty value is sent.
-    """
-    lines = ["Expect:"]
-    has_type = False
-    for name, value in headers:
-        lines.append(f"{name}: {value}" if value.strip() else f"{name};")
-        has_type = has_type or name.lower() == "content-type"
-    if not has_type:
-        lines.append("Content-Type:")
-    return [line.encode() for line in lines]

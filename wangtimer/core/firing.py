@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from wangtimer.core.slicing import Slice
 
@@ -23,11 +24,11 @@ class FiringKind(StrEnum):
     BACKFILL = "backfill"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Member:
+class Member(NamedTuple):
     """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
 
-    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2.
+    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2. A tuple, as are the
+    others that every firing makes and hashes several of: three times cheaper than a dataclass.
     """
 
     timer_id: int
@@ -82,8 +83,7 @@ class Firing:
         return Slice.at(self.due_at, self.bucket)
 
 
-@dataclass(frozen=True, slots=True)
-class DueMember:
+class DueMember(NamedTuple):
     """A member and the moment (ms UTC) before which it must not be sent."""
 
     member: Member
@@ -97,12 +97,14 @@ class Chunk:
     slice: Slice
     members: tuple[DueMember, ...]
 
-    def to_wire(self) -> list[object]:
-        """Return the message's argument: `[slice tag, [[member, due_at], ...]]`."""
-        return [self.slice.tag, [[str(due.member), due.due_at] for due in self.members]]
+    def to_wire(self) -> tuple[str, str]:
+        """Return the message's arguments: the slice's tag, and `member@due_at` of each, with spaces between."""
+        return self.slice.tag, " ".join([f"{due.member}@{due.due_at}" for due in self.members])
 
     @classmethod
-    def from_wire(cls, tag: str, members: list[list[str | int]]) -> "Chunk":
+    def from_wire(cls, tag: str, members: str) -> "Chunk":
         """Read back what `to_wire` wrote."""
-        dues = tuple(DueMember(Member.parse(str(text)), int(due_at)) for text, due_at in members)
-        return cls(Slice.parse(tag), dues)
+        pairs = (text.split("@") for text in members.split())
+        return cls(
+            Slice.parse(tag), tuple(DueMember(Member.parse(one), int(due_at)) for one, due_at in pairs)
+        )

@@ -1,6 +1,6 @@
 """What an attempt led to, as it is written into the firing's row, or waits for that in the outbox."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
@@ -37,15 +37,14 @@ class Outcome:
 
     def retry_firing(self) -> Firing:
         """Return the firing as the retry leaves it, to be added to its next slice."""
-        member = replace(self.member, attempt=self.next_attempt)
         return Firing(
-            member.timer_id,
-            member.fire_at,
+            self.member.timer_id,
+            self.member.fire_at,
             self.bucket,
             FiringKind.SCHEDULED,
             FiringStatus.PENDING,
             self.due_at,
-            member.attempt,
+            self.next_attempt,
         )
 
     def to_wire(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The executor stage: chunks in, callbacks out at their moments, outcomes recorded."""
 
-from wangtimer.executor.executor import Executor, FireRule
+from wangtimer.executor.executor import Executor
+from wangtimer.executor.fire_rule import FireRule
 
 __all__ = ["Executor", "FireRule"]

@@ -1,8 +1,8 @@
 """What this process holds: claims on chunks, and how long their leases surely last."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from threading import Event, Lock
+from typing import NamedTuple
 from uuid import uuid4
 
 from wangtimer.core.firing import Member
@@ -52,8 +52,7 @@ class Claim:
             self.is_done.set()
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A member under its claim."""
 
     claim: Claim
@@ -91,7 +90,17 @@ class Claims:
 
 def by_claim(held: Iterable[Held]) -> dict[tuple[Slice, str], list[Member]]:
     """Group members as the slice store takes them: by slice and claim id."""
-    grouped: dict[tuple[Slice, str], list[Member]] = {}
-    for one in held:
-        grouped.setdefault((one.claim.slice, one.claim.id), []).append(one.member)
+    return {(claim.slice, claim.id): members for claim, members in _grouped(held).items()}
+
+
+def let_go(held: Iterable[Held]) -> None:
+    """Hold these no longer, each by its claim."""
+    for claim, members in _grouped(held).items():
+        claim.let_go(members)
+
+
+def _grouped(held: Iterable[Held]) -> dict[Claim, list[Member]]:
+    grouped: dict[Claim, list[Member]] = {}
+    for claim, member in held:
+        grouped.setdefault(claim, []).append(member)
     return grouped

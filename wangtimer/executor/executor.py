@@ -1,23 +1,19 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
-from dataclasses import dataclass
 from random import Random
 
 import structlog
 
-from wangtimer.callback import Call, DeliveryEngine, EngineStopped, Reply
-from wangtimer.core import fail_points
+from wangtimer.callback import DeliveryEngine, EngineStopped
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timer import Definition
 from wangtimer.executor.claim import Claim, Claims, Held, by_claim
+from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.prepare import request_of
-from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
+from wangtimer.executor.sender import Ready, Sender
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -35,24 +31,6 @@ PATIENCE_S = 2.0
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
 MARGIN_S = 60.0
 CLAIM_TRIES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class FireRule:
-    """`timeout_ms` is the total time of a callback, `running_lease_ms` how long a claim lasts unrenewed."""
-
-    timeout_ms: int
-    running_lease_ms: int
-    retry: RetryPolicy
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A member to be sent, not before `due_at` (ms UTC), as its definition says."""
-
-    held: Held
-    due_at: int
-    definition: Definition
 
 
 class Executor:
@@ -77,13 +55,11 @@ class Executor:
         self._wanted = wanted
         self._verifier = verifier
         self._engine = engine
-        self._keeper = keeper
         self._settler = settler
-        self._quarantine = Quarantine(slices, engine, 2 * rule.timeout_ms / 1_000)
+        self._sender = Sender(slices, engine, keeper, settler, clock, rule, random)
         self._claims = claims
         self._clock = clock
-        self._rule = rule
-        self._random = random
+        self._timeout_ms = rule.timeout_ms
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -99,7 +75,7 @@ class Executor:
             return
         ready = self._judge(claim, chunk, taken)
         try:
-            self._send(ready, {one.member: one.deaths for one in taken if one.deaths})
+            self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
             self._quietly_put_back(claim, [DueMember(one.held.member, one.due_at) for one in ready])
         claim.is_done.wait(self._patience_s(ready))
@@ -137,7 +113,7 @@ class Executor:
     def _until_s(self, chunk: Chunk) -> float:
         last = max(due.due_at for due in chunk.members)
         ahead_ms = max(0.0, last - self._clock.now_ms())
-        return (ahead_ms + self._rule.timeout_ms) / 1_000 + MARGIN_S
+        return (ahead_ms + self._timeout_ms) / 1_000 + MARGIN_S
 
     # 5 verify, 6 still wanted
 
@@ -221,73 +197,6 @@ class Executor:
             log.info("put_back_left_to_lease", slice=claim.slice.tag, error=str(error))
         claim.let_go(due.member for due in members)
 
-    # the send, and 7 settle
-
-    def _send(self, ready: list[Ready], deaths: dict[Member, int]) -> None:
-        """Submit what is ready; what two executors died on goes alone, and what died alone too has failed."""
-        calls = []
-        for one in ready:
-            died = deaths.get(one.held.member, 0)
-            if died >= LAST_DEATH:
-                error = f"its executor died {LAST_DEATH} times while it ran"
-                self._settler.take(Finished(one.held, self._impossible(one, error)))
-            elif (call := self._call(one)) is None:
-                continue
-            elif died >= ALONE_AFTER:
-                self._quarantine.take(one.held, call)
-            else:
-                calls.append(call)
-        self._engine.submit(calls)
-
-    def _call(self, ready: Ready) -> Call | None:
-        """Return the call to submit; None where its definition can make no request, which is then its outcome."""
-        held, definition = ready.held, ready.definition
-        lease_s = self._rule.running_lease_ms / 1_000
-
-        def may_send() -> bool:
-            fail_points.before(Step.SEND)
-            return held.claim.is_safe(held.member, self._clock.monotonic(), lease_s)
-
-        def on_held_back(call: Call) -> None:
-            if held.claim.holds(held.member):
-                self._keeper.ask(held, if_mine=lambda: self._engine.submit([call]))
-
-        def on_reply(_call: Call, reply: Reply) -> None:
-            fail_points.after(Step.SEND)
-            self._settler.take(Finished(held, self._outcome(ready, reply)))
-
-        try:
-            request = request_of(definition.notify, definition.app, held.member)
-        except ValueError as error:
-            self._settler.take(Finished(held, self._impossible(ready, str(error))))
-            return None
-        return Call(request, ready.due_at, may_send, on_held_back, on_reply)
-
-    def _impossible(self, ready: Ready, error: str) -> Outcome:
-        bucket = ready.held.claim.slice.bucket
-        return Outcome(ready.held.member, bucket, FiringStatus.FAILED, ready.due_at, error=error)
-
-    def _outcome(self, ready: Ready, reply: Reply) -> Outcome:
-        member = ready.held.member
-        status, due_at = FiringStatus.SUCCEEDED, ready.due_at
-        if not reply.succeeded:
-            pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
-            status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
-            due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
-        sent_at = int(reply.sent_at_ms)
-        return Outcome(
-            member,
-            ready.held.claim.slice.bucket,
-            status,
-            due_at,
-            first_sent_at=sent_at,
-            lateness_ms=sent_at - member.fire_at,
-            cost_ms=int(reply.cost_ms),
-            http_status=reply.http_status,
-            output=reply.output,
-            error=_error_of(reply),
-        )
-
     def _patience_s(self, ready: list[Ready]) -> float:
         last = max((one.due_at for one in ready), default=0)
         return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
@@ -302,9 +211,3 @@ def _is_wanted(definition: Definition | None, member: Member) -> bool:
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:
     return max(due.due_at, verdict.row.due_at) if isinstance(verdict, Send) else due.due_at
-
-
-def _error_of(reply: Reply) -> str:
-    if reply.error or reply.succeeded:
-        return reply.error
-    return f"HTTP {reply.http_status}"

@@ -15,23 +15,24 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four say which timer, which scheduled moment (ms UTC), which attempt, whose.
     """
-    headers = (
-        *_own_headers(notify),
-        ("webhook-id", member.firing_id),
-        ("X-WangTimer-Timer", str(member.timer_id)),
-        ("X-WangTimer-Fire-At", str(member.fire_at)),
-        ("X-WangTimer-Attempt", str(member.attempt)),
-        ("X-WangTimer-App", app),
+    timer_id, fire_at, attempt = member
+    return _same_for_all(notify, app).stamped(
+        [
+            b"webhook-id: %b" % member.firing_id.encode(),
+            b"X-WangTimer-Timer: %d" % timer_id,
+            b"X-WangTimer-Fire-At: %d" % fire_at,
+            b"X-WangTimer-Attempt: %d" % attempt,
+        ]
     )
-    return Request(notify.url, notify.method, headers, _body(notify))
 
 
-@lru_cache(maxsize=16_384)
-def _body(notify: Notify) -> bytes:
-    return notify.body.encode()
+@lru_cache(maxsize=8_192)
+def _same_for_all(notify: Notify, app: str) -> Request:
+    """Return what every attempt of a timer has in common; ValueError where it makes no request."""
+    headers = (*_own_headers(notify), ("X-WangTimer-App", app))
+    return Request(notify.url, notify.method, headers, notify.body.encode())
 
 
-@lru_cache(maxsize=16_384)
 def _own_headers(notify: Notify) -> tuple[tuple[str, str], ...]:
     """The owner's headers; a body without a content type gets the one it looks like."""
     if not notify.body or any(name.lower() == "content-type" for name, _ in notify.headers):

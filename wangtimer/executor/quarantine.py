@@ -5,7 +5,7 @@ from threading import Event, Lock, Thread
 
 import structlog
 
-from wangtimer.callback import Call, DeliveryEngine, Reply
+from wangtimer.callback import Call, DeliveryEngine, PlainCall, Reply
 from wangtimer.core.errors import StoreAway
 from wangtimer.executor.claim import Held
 from wangtimer.store.redis.slices import SliceStore
@@ -81,4 +81,4 @@ def _noting(call: Call, over: Event) -> Call:
         call.on_reply(replied, reply)
         over.set()
 
-    return Call(call.request, call.due_at_ms, call.may_send, on_held_back, on_reply)
+    return PlainCall(call.request, call.due_at_ms, call.may_send, on_held_back, on_reply)

@@ -2,15 +2,15 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.outcome import Outcome
-from wangtimer.executor.claim import Held, by_claim
+from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore
@@ -25,8 +25,7 @@ SQL_REST_S = 2.0
 BOTH_AWAY_PAUSE_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """An outcome, and the claim it is held under."""
 
     held: Held
@@ -86,13 +85,14 @@ class Settler:
         outcomes = [finished.outcome for finished in batch]
         if not self._write(outcomes):
             self._outbox.park(outcomes)
+        # No longer held before it is released, or a renewal between the two would find it lost.
+        held = [finished.held for finished in batch]
+        let_go(held)
         try:
             self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
-            self._slices.release(by_claim(finished.held for finished in batch))
+            self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
-        for finished in batch:
-            finished.held.claim.let_go([finished.held.member])
 
     def _write(self, outcomes: Sequence[Outcome]) -> bool:
         if self._clock.monotonic() < self._sql_rests_until:

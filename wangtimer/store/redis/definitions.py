@@ -1,6 +1,7 @@
 """Definitions of timers with firings in the horizon, and this process's memory of those in use."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -12,7 +13,8 @@ from wangtimer.core.timer import Definition, Notify, TimerStatus
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 
-REMEMBERED = 200_000
+# Timers of one process, about 1.5 KB each.
+REMEMBERED = 20_000
 
 
 class DefinitionStore:
@@ -54,6 +56,8 @@ class DefinitionStore:
         if held is not None and held[0] == text:
             return held[1]
         definition = _from_text(timer_id, text)
+        if isinstance(definition.schedule, Once):
+            return definition  # it will hardly be asked for again
         if len(self._memory) >= REMEMBERED:
             self._memory.clear()
         self._memory[timer_id] = (text, definition)
@@ -90,5 +94,10 @@ def _from_text(timer_id: int, text: str) -> Definition:
         schedule=schedule,
         notify=Notify(url, method, tuple((name, value) for name, value in headers), body),
         edited_at=fields["edited_at"],
-        misfire=MisfireRule(MisfirePolicy(policy), grace_ms, window_ms),
+        misfire=_misfire(policy, grace_ms, window_ms),
     )
+
+
+@lru_cache(maxsize=1_024)
+def _misfire(policy: str, grace_ms: int, window_ms: int) -> MisfireRule:
+    return MisfireRule(MisfirePolicy(policy), grace_ms, window_ms)

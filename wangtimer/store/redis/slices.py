@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.firing import DueMember, Member
@@ -43,8 +43,7 @@ class Turn:
         return not (self.due or self.armed or self.running or self.now_armed)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """A member a claim took; a suspect one must be verified in SQL before it is sent.
 
     `deaths` is how often its lease ran out while it ran, 3 once it was tried alone after two.
@@ -132,6 +131,8 @@ class SliceStore:
 
     def claim(self, slice_: Slice, claim_id: str, members: Sequence[Member]) -> list[Taken]:
         """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
+        if not members:
+            return []
         now = self._now()
         keys = self._keys.of_slice(slice_, "armed", "running", "owner", "suspect", "deaths")
         head: list[Argument] = [now, claim_id, self._leases.running_ms, expiry_of(slice_, now)]

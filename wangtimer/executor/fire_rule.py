@@ -1,0 +1,14 @@
+"""How callbacks are made."""
+
+from dataclasses import dataclass
+
+from wangtimer.core.retry import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class FireRule:
+    """`timeout_ms` is the total time of a callback, `running_lease_ms` how long a claim lasts unrenewed."""
+
+    timeout_ms: int
+    running_lease_ms: int
+    retry: RetryPolicy

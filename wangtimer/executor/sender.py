@@ -1,0 +1,149 @@
+"""The sender: hands the delivery engine one call a member, and makes outcomes of the replies."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import NamedTuple
+
+from wangtimer.callback import Call, DeliveryEngine, Reply, Request
+from wangtimer.core import fail_points
+from wangtimer.core.clock import Clock
+from wangtimer.core.fail_points import Step
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+from wangtimer.core.timer import Definition
+from wangtimer.executor.claim import Held
+from wangtimer.executor.fire_rule import FireRule
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.prepare import request_of
+from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
+from wangtimer.executor.settler import Finished, Settler
+from wangtimer.store.redis.slices import SliceStore
+
+
+class Ready(NamedTuple):
+    """A member to be sent, not before `due_at` (ms UTC), as its definition says."""
+
+    held: Held
+    due_at: int
+    definition: Definition
+
+
+class Sender:
+    """Sends what is surely still held; what two executors died on goes alone."""
+
+    def __init__(
+        self,
+        slices: SliceStore,
+        engine: DeliveryEngine,
+        keeper: Keeper,
+        settler: Settler,
+        clock: Clock,
+        rule: FireRule,
+        random: Random,
+    ) -> None:
+        self._engine = engine
+        self._keeper = keeper
+        self._settler = settler
+        self._quarantine = Quarantine(slices, engine, 2 * rule.timeout_ms / 1_000)
+        self._clock = clock
+        self._rule = rule
+        self._lease_s = rule.running_lease_ms / 1_000
+        self._random = random
+
+    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> None:
+        """Submit what is ready; what died alone too has failed. Raises `EngineStopped`."""
+        calls = []
+        for one in ready:
+            died = deaths.get(one.held.member, 0) if deaths else 0
+            if died >= LAST_DEATH:
+                self._fail(one, f"its executor died {LAST_DEATH} times while it ran")
+            elif (attempt := self._attempt(one)) is None:
+                continue
+            elif died >= ALONE_AFTER:
+                self._quarantine.take(one.held, attempt)
+            else:
+                calls.append(attempt)
+        self._engine.submit(calls)
+
+    def may_send(self, held: Held) -> bool:
+        """Tell whether the member is held, with a second of its lease surely left."""
+        return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
+
+    def ask_again(self, attempt: "Attempt") -> None:
+        """Find out whether a member whose lease may be over is still held; then send it after all."""
+        if attempt.held.claim.holds(attempt.held.member):
+            self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
+
+    def take(self, attempt: "Attempt", reply: Reply) -> None:
+        """Have the outcome recorded."""
+        self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
+
+    def _attempt(self, ready: Ready) -> "Attempt | None":
+        """Return the call to submit; None where its definition can make no request, which is then its outcome."""
+        held, due_at, definition = ready
+        try:
+            request = request_of(definition.notify, definition.app, held.member)
+        except ValueError as error:
+            self._fail(ready, str(error))
+            return None
+        return Attempt(self, held, due_at, request)
+
+    def _fail(self, ready: Ready, error: str) -> None:
+        held = ready.held
+        outcome = Outcome(
+            held.member, held.claim.slice.bucket, FiringStatus.FAILED, ready.due_at, error=error
+        )
+        self._settler.take(Finished(held, outcome))
+
+    def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
+        claim, member = attempt.held
+        status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
+        if not reply.succeeded:
+            pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
+            status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
+            due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
+        sent_at = int(reply.sent_at_ms)
+        return Outcome(
+            member,
+            claim.slice.bucket,
+            status,
+            due_at,
+            first_sent_at=sent_at,
+            lateness_ms=sent_at - member.fire_at,
+            cost_ms=int(reply.cost_ms),
+            http_status=reply.http_status,
+            output=reply.output,
+            error=_error_of(reply),
+        )
+
+
+class Attempt:
+    """One member on its way: the engine's call, one object a firing."""
+
+    __slots__ = ("_sender", "due_at_ms", "held", "request")
+
+    def __init__(self, sender: Sender, held: Held, due_at_ms: int, request: Request) -> None:
+        self._sender = sender
+        self.held = held
+        self.due_at_ms = due_at_ms
+        self.request = request
+
+    def may_send(self) -> bool:
+        """Tell whether its lease surely lasts."""
+        fail_points.before(Step.SEND)
+        return self._sender.may_send(self.held)
+
+    def on_held_back(self, _call: Call) -> None:
+        """Have it looked at again."""
+        self._sender.ask_again(self)
+
+    def on_reply(self, _call: Call, reply: Reply) -> None:
+        """Have its outcome recorded."""
+        fail_points.after(Step.SEND)
+        self._sender.take(self, reply)
+
+
+def _error_of(reply: Reply) -> str:
+    if reply.error or reply.succeeded:
+        return reply.error
+    return f"HTTP {reply.http_status}"
