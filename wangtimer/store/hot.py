@@ -1,5 +1,6 @@
 """The one way into Redis: members into their slices, then the slices onto the agenda."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -7,7 +8,7 @@ from typing import TypeVar
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, Firing
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
 
@@ -68,10 +69,10 @@ class HotStore:
 
 
 def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
-    by_slice: dict[Slice, list[DueMember]] = {}
+    by_place: defaultdict[tuple[int, int], list[DueMember]] = defaultdict(list)
     for firing in firings:
-        by_slice.setdefault(firing.slice, []).append(DueMember(firing.member, firing.due_at))
-    return by_slice
+        by_place[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
+    return {Slice(*place): members for place, members in by_place.items()}
 
 
 def _first(members: Sequence[DueMember]) -> int:

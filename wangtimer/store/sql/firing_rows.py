@@ -8,7 +8,7 @@ from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus
+from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
@@ -29,8 +29,8 @@ def planning(dialect: Dialect) -> ManyRows:
 def planned_row(firing: Firing, _texts: Texts) -> str:
     """Write a planned firing, in the order of the insert's columns."""
     return (
-        f"({firing.fire_at:d},{firing.timer_id:d},{firing.bucket:d},'{firing.kind.value}',"
-        f"'{FiringStatus.PENDING.value}',{firing.due_at:d},{firing.attempt:d})"
+        f"({firing.fire_at:d},{firing.timer_id:d},{firing.bucket:d},'{firing.kind}','pending',"
+        f"{firing.due_at:d},{firing.attempt:d})"
     )
 
 
@@ -64,8 +64,8 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
     member = outcome.member
     return (
-        f"({member.fire_at:d},{member.timer_id:d},{outcome.bucket:d},'{FiringKind.SCHEDULED.value}',"
-        f"'{outcome.status.value}',{outcome.due_at:d},{outcome.next_attempt:d},{number(outcome.first_sent_at)},"
+        f"({member.fire_at:d},{member.timer_id:d},{outcome.bucket:d},'scheduled',"
+        f"'{outcome.status}',{outcome.due_at:d},{outcome.next_attempt:d},{number(outcome.first_sent_at)},"
         f"{number(outcome.lateness_ms)},{number(outcome.cost_ms)},{number(outcome.http_status)},"
         f"{texts.write(outcome.output[:OUTPUT_CHARACTERS])},{texts.write(outcome.error[:ERROR_CHARACTERS])})"
     )
