@@ -62,8 +62,8 @@ def _is_doubtful_without(reason: str) -> Callable[..., bool]:
         reasons = {
             "suspect": due.member in suspects,
             "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,
-            "late": self._clock.now_ms() - due.due_at > executor.LATE_MS,
-            "fresh": self._slices.seconds_since_reconnect < executor.FRESH_S,
+            "fresh": due.due_at
+            < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + executor.FRESH_MS,
         }
         return any(holds for name, holds in reasons.items() if name not in reason.split())
 
@@ -376,10 +376,6 @@ RULES: Mapping[str, Rule] = {
         Rule(
             "suspects are verified",
             attribute(executor.Executor, "_is_doubtful", _is_doubtful_without("suspect")),
-        ),
-        Rule(
-            "late ones are verified",
-            attribute(executor.Executor, "_is_doubtful", _is_doubtful_without("late")),
         ),
         Rule(
             "retries are verified",

@@ -58,12 +58,32 @@ def test_an_on_time_first_attempt_reads_nothing_from_sql_or_the_outbox(world: Wo
     assert not rows + parked + definitions
 
 
-def test_what_comes_over_two_seconds_late_is_verified(world: World) -> None:
+def claim_late(world: World, seconds: float) -> None:
+    """Let every callback process sleep just before the next firing is armed."""
+    world.run_for(18.5)
+    for node in world.executor_nodes:
+        node.process.freeze(seconds)
+
+
+def test_what_nobody_can_have_sent_yet_asks_sql_nothing_however_late_it_is_claimed(world: World) -> None:
     rows = count(world, "before firings.rows")
     timer = world.once_in(20)
-    for node in world.trigger_nodes:
-        node.process.freeze(23)
-    world.run_for(60)
+    claim_late(world, 5)
+    world.run_for(30)
+    (arrival,) = world.target.of(timer.id)
+    assert arrival.late_ms > 3_000
+    assert not rows
+
+
+def test_what_was_due_before_redis_was_away_is_verified(world: World) -> None:
+    rows = count(world, "before firings.rows")
+    timer = world.once_in(20)
+    claim_late(world, 5)
+    world.run_for(2)
+    world.redis.away = True
+    world.run_for(0.1)
+    world.redis.away = False
+    world.run_for(30)
     assert len(world.target.of(timer.id)) == 1
     assert rows["before firings.rows"] >= 1
 

@@ -28,11 +28,15 @@ class MisfireRule:
     grace_ms: int = 60_000
     window_ms: int = 0
 
+    def is_missed(self, fire_at: int, now: float) -> bool:
+        """Tell whether a firing that was never attempted has come to be missed."""
+        return now - fire_at > self.grace_ms
+
     def why_not(self, schedule: Schedule, fire_at: int, now: float) -> str:
         """Return why a firing that was never attempted is not to be made any more, "" when it is to be."""
-        late_ms = now - fire_at
-        if late_ms <= self.grace_ms:
+        if not self.is_missed(fire_at, now):
             return ""
+        late_ms = now - fire_at
         if self.policy is MisfirePolicy.SKIP or (self.window_ms and late_ms > self.window_ms):
             return MISSED
         if self.policy is MisfirePolicy.FIRE_LATEST:

@@ -22,10 +22,9 @@ from wangtimer.store.redis.slices import SliceStore, Taken
 
 log = structlog.get_logger()
 
-# Later than this, a firing may have been sent by somebody who died: SQL is asked.
-LATE_MS = 2_000
-# This long after a (re)connect to Redis everything is verified: it may have gone back in time.
-FRESH_S = 10.0
+# What was due before this process last (re)connected to Redis, or until so long after, is verified: Redis may have gone
+# back in time, to before it was sent. Redis itself remembers every other doubt.
+FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
@@ -124,8 +123,9 @@ class Executor:
         mine = [dues[one.member] for one in taken]
         definitions = self._wanted.definitions(due.member.timer_id for due in mine)
         unwanted = [due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)]
+        missed = [due for due in mine if self._is_missed(due, definitions.get(due.member.timer_id))]
         doubtful = [due for due in mine if self._is_doubtful(due, suspects)]
-        asked = list({due.member: due for due in [*unwanted, *doubtful]}.values())
+        asked = list({due.member: due for due in [*unwanted, *missed, *doubtful]}.values())
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
@@ -151,14 +151,17 @@ class Executor:
                 reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
         return {member: reason for member, reason in reasons.items() if reason}
 
+    def _is_missed(self, due: DueMember, definition: Definition | None) -> bool:
+        """Tell whether its timer's misfire policy may have a say."""
+        return definition is not None and definition.misfire.is_missed(due.member.fire_at, self._clock.now_ms())
+
     def _is_doubtful(self, due: DueMember, suspects: set[Member]) -> bool:
         """Tell whether it may have been sent already: only then SQL is asked."""
         return (
             due.member in suspects
             or due.member.attempt > 1
             or due.due_at != due.member.fire_at
-            or self._clock.now_ms() - due.due_at > LATE_MS
-            or self._slices.seconds_since_reconnect < FRESH_S
+            or due.due_at < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
         )
 
     def _skip(self, claim: Claim, chunk: Chunk, refused: dict[Member, str]) -> None:
