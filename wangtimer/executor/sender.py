@@ -44,7 +44,7 @@ class Sender:
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
-        self._quarantine = Quarantine(slices, engine, 2 * rule.timeout_ms / 1_000)
+        self._quarantine = Quarantine(slices, engine, clock, self.may_send, 2 * rule.timeout_ms / 1_000)
         self._clock = clock
         self._rule = rule
         self._lease_s = rule.running_lease_ms / 1_000
