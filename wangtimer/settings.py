@@ -108,13 +108,16 @@ class Settings(BaseSettings):
         default=250, ge=1, le=1_000, description="firings one executor message carries at most"
     )
     arm_credit: int = Field(
-        default=40_000,
+        default=20_000,
         ge=1,
-        description="firings of one minute armed and not yet claimed, at most: about 4 s of drain, so that a "
+        description="firings of one minute armed and not yet claimed, at most: about a second of drain, so that a "
         "backlog waits in its slice and not in the broker",
     )
     callback_queue_most: int = Field(
-        default=200, ge=1, description="chunks in the callback queue above which nothing more is armed"
+        default=80,
+        ge=1,
+        description="chunks in the callback queue above which nothing more is armed: they are to be claimed well "
+        "within armed_lease_ms",
     )
     lock_ms: int = Field(
         default=5_000, ge=1_000, description="ms; a slice's lock, unless its trigger renews it"
@@ -132,6 +135,12 @@ class Settings(BaseSettings):
     )
 
     # Calling back
+    callback_most_held: int = Field(
+        default=10_000,
+        ge=1_000,
+        description="firings one callback process holds at most; the next chunk waits until some are settled. More "
+        "would wait for a connection past their time-out, and cost 2 KB each",
+    )
     callback_timeout_ms: int = Field(
         default=10_000,
         ge=100,

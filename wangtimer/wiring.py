@@ -201,7 +201,7 @@ class Wiring:
     def executor(self) -> Executor:
         """Fires chunks; starts its engine, keeper and settler."""
         s = self.settings
-        claims = Claims(holder=f"{gethostname()}:{os.getpid()}")
+        claims = Claims(f"{gethostname()}:{os.getpid()}", s.callback_most_held)
         keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
         settler = Settler(
             self.firings, self.outbox, self.hot, self.slices, self.clock, s.settle_every_ms / 1_000

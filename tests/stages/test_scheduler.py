@@ -78,7 +78,10 @@ def test_the_credit_of_a_minute_is_shared_by_its_slices(idle: World) -> None:
     note(idle, *((Slice(minute, bucket), 0) for bucket in range(4)), (Slice(minute + 1, 0), 0))
     tick(idle)
     credits = {order.slice: order.credit for order in idle.orders}
-    assert credits == {Slice(minute, bucket): 10_000 for bucket in range(4)} | {Slice(minute + 1, 0): 40_000}
+    whole = idle.settings.arm_credit
+    assert credits == {Slice(minute, bucket): whole // 4 for bucket in range(4)} | {
+        Slice(minute + 1, 0): whole
+    }
 
 
 def test_every_slice_of_a_full_minute_may_arm_something(make_world: Callable[..., World]) -> None:

@@ -128,7 +128,7 @@ def test_running_firings_take_no_credit_so_that_a_slow_target_does_not_hold_up_i
 
 def test_nothing_is_armed_while_the_callback_queue_is_long(lone: World) -> None:
     rows = planned(lone, 0.5, 2.0)
-    lone.waiting_chunks.extend([Chunk(rows[0].slice, ())] * 201)
+    lone.waiting_chunks.extend([Chunk(rows[0].slice, ())] * (lone.settings.callback_queue_most + 1))
     lone.time.spawn(lone.trigger_nodes[0].process, lambda: watch(lone, rows[0].slice))
     lone.run_for(10)
     assert lone.chunks == []

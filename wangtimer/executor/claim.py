@@ -1,7 +1,7 @@
 """What this process holds: claims on chunks, and how long their leases surely last."""
 
-from collections.abc import Iterable
-from threading import Event, Lock
+from collections.abc import Callable, Iterable
+from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -20,7 +20,13 @@ class Claim:
     """
 
     def __init__(
-        self, slice_: Slice, claim_id: str, members: Iterable[Member], renewed_at: float, until: float
+        self,
+        slice_: Slice,
+        claim_id: str,
+        members: Iterable[Member],
+        renewed_at: float,
+        until: float,
+        on_let_go: Callable[[int], None] = lambda _number: None,
     ) -> None:
         self.slice = slice_
         self.id = claim_id
@@ -29,6 +35,7 @@ class Claim:
         self.is_done = Event()
         self._open = set(members)
         self._lock = Lock()
+        self._on_let_go = on_let_go
 
     def holds(self, member: Member) -> bool:
         """Whether the member is still this claim's, as far as this process knows."""
@@ -46,9 +53,11 @@ class Claim:
     def let_go(self, members: Iterable[Member]) -> None:
         """Hold these no longer."""
         with self._lock:
+            before = len(self._open)
             self._open.difference_update(members)
-            is_empty = not self._open
-        if is_empty:
+            left = len(self._open)
+        self._on_let_go(before - left)
+        if not left:
             self.is_done.set()
 
 
@@ -62,13 +71,29 @@ class Held(NamedTuple):
 class Claims:
     """Every claim of this process that still holds something.
 
-    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what.
+    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what. Once
+    `most` firings are held no more are claimed: a backlog waits in its slices, and fits into memory.
     """
 
-    def __init__(self, holder: str = "") -> None:
+    def __init__(self, holder: str = "", most: int = 10_000) -> None:
         self._holder = holder
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()
+        self._most = most
+        self._held = 0
+        self._room = Condition()
+
+    def take_room(self, number: int) -> None:
+        """Wait until fewer than `most` firings are held, then hold so many more."""
+        with self._room:
+            self._room.wait_for(lambda: self._held < self._most)
+            self._held += number
+
+    def give_room(self, number: int) -> None:
+        """Hold so many fewer."""
+        with self._room:
+            self._held -= number
+            self._room.notify()
 
     def new_id(self) -> str:
         """Return the id for a claim to be made."""

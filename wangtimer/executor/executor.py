@@ -93,6 +93,7 @@ class Executor:
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         members = [due.member for due in chunk.members]
+        self._claims.take_room(len(members))
         claim_id = self._claims.new_id()
         for _ in range(CLAIM_TRIES):
             sent_at = self._clock.monotonic()
@@ -101,12 +102,13 @@ class Executor:
             except StoreAway as error:
                 log.warning("claim_failed", slice=chunk.slice.tag, error=str(error))
                 continue
-            claim = Claim(
-                chunk.slice, claim_id, (one.member for one in taken), sent_at, sent_at + self._until_s(chunk)
-            )
+            self._claims.give_room(len(members) - len(taken))
+            mine, until = (one.member for one in taken), sent_at + self._until_s(chunk)
+            claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
             if taken:
                 self._claims.add(claim)
             return claim, taken
+        self._claims.give_room(len(members))
         return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
 
     def _until_s(self, chunk: Chunk) -> float:
@@ -153,7 +155,9 @@ class Executor:
 
     def _is_missed(self, due: DueMember, definition: Definition | None) -> bool:
         """Tell whether its timer's misfire policy may have a say."""
-        return definition is not None and definition.misfire.is_missed(due.member.fire_at, self._clock.now_ms())
+        return definition is not None and definition.misfire.is_missed(
+            due.member.fire_at, self._clock.now_ms()
+        )
 
     def _is_doubtful(self, due: DueMember, suspects: set[Member]) -> bool:
         """Tell whether it may have been sent already: only then SQL is asked."""

@@ -63,7 +63,8 @@ class Keeper:
             return
         for claim in claims:
             key = (claim.slice, claim.id)
-            lost = set(members[key]) - mine[key]
+            # What was let go of meanwhile is settled and released.
+            lost = [member for member in members[key] if member not in mine[key] and claim.holds(member)]
             if lost:
                 log.warning("claim_lost", slice=claim.slice.tag, members=len(lost))
                 claim.let_go(lost)

@@ -1,0 +1,51 @@
+from threading import Event, Thread
+
+from wangtimer.core.firing import Member
+from wangtimer.core.slicing import Slice
+from wangtimer.executor.claim import Claim, Claims
+
+
+def members(number: int) -> list[Member]:
+    return [Member(timer_id, 60_000, 1) for timer_id in range(number)]
+
+
+def claim_of(claims: Claims, number: int) -> Claim:
+    claims.take_room(number)
+    return Claim(Slice(1, 0), claims.new_id(), members(number), 0.0, 0.0, claims.give_room)
+
+
+def claim_soon(claims: Claims, number: int, has_claimed: Event) -> None:
+    """Claim in a thread of its own, which may have to wait for room."""
+
+    def claim() -> None:
+        claim_of(claims, number)
+        has_claimed.set()
+
+    Thread(target=claim, daemon=True).start()
+
+
+def test_a_process_that_holds_enough_waits_until_some_is_let_go_of() -> None:
+    claims = Claims(most=3)
+    first = claim_of(claims, 3)
+    has_claimed = Event()
+    claim_soon(claims, 2, has_claimed)
+    assert not has_claimed.wait(0.05)
+    first.let_go(members(1))
+    assert has_claimed.wait(5)
+
+
+def test_what_is_let_go_of_twice_makes_room_once() -> None:
+    claims = Claims(most=2)
+    first = claim_of(claims, 2)
+    first.let_go(members(2))
+    first.let_go(members(2))
+    claim_of(claims, 2)
+    has_claimed = Event()
+    claim_soon(claims, 1, has_claimed)
+    assert not has_claimed.wait(0.05)
+
+
+def test_a_chunk_is_claimed_whole_though_it_is_more_than_there_is_room_for() -> None:
+    claims = Claims(most=3)
+    claim_of(claims, 2)
+    assert len(claim_of(claims, 250).open_members()) == 250
