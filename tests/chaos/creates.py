@@ -15,19 +15,22 @@ from sqlalchemy.pool import NullPool
 
 from tests.chaos.load import APP, Key
 from wangtimer.stack.service import is_ready
-from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.tables import firings, timers
 
 AT_ONCE = 16
 # Far enough that whoever creates it has time to enable it, even where the API must come back first.
 AHEAD_MS = (15_000, 20_000)
+# From what the API hands to an executor itself to what waits for a trigger.
+SOON_MS = (500, 4_000)
 
 
 @dataclass(slots=True)
 class Creates:
-    """Makes one-shots over the API from threads; a request that fails is not made again."""
+    """Makes one-shots over the API from threads, due so many ms later; a request that fails is not made again."""
 
     api_url: str
     target_url: str
+    ahead_ms: tuple[int, int] = AHEAD_MS
     created: set[Key] = field(default_factory=set)
     enabled: set[Key] = field(default_factory=set)
     failed: int = 0
@@ -36,7 +39,8 @@ class Creates:
     def begin(self, number: int) -> "list[Future[None]]":
         """Begin to make so many; the futures end when each is made or has failed."""
         pool = ThreadPoolExecutor(AT_ONCE)
-        futures = [pool.submit(self._make, f"create-{i}") for i in range(number)]
+        prefix = uuid4().hex
+        futures = [pool.submit(self._make, f"{prefix}-{i}") for i in range(number)]
         pool.shutdown(wait=False)
         return futures
 
@@ -47,10 +51,18 @@ class Creates:
             there = {(row.id, row.at_ms) for row in sql.execute(select(timers.c.id, timers.c.at_ms))}
         return self.created - there
 
+    def planned(self, database_url: str) -> set[Key]:
+        """Return those of the created whose firing is committed, whether or not the API lived to say so."""
+        engine = create_engine(database_url, poolclass=NullPool)
+        ids = [timer_id for timer_id, _ in self.created]
+        query = select(firings.c.timer_id, firings.c.fire_at).where(firings.c.timer_id.in_(ids))
+        with engine.connect() as sql:
+            return {(row.timer_id, row.fire_at) for row in sql.execute(query)}
+
     def _make(self, name: str) -> None:
         while not is_ready(self.api_url):
             time.sleep(0.1)
-        at = int(time.time() * 1_000) + random.randrange(*AHEAD_MS)
+        at = int(time.time() * 1_000) + random.randrange(*self.ahead_ms)
         notify = {"url": self.target_url, "method": "POST", "body": "{}"}
         created = self._ask("def", name=name, at=at, notifyHTTPParam=notify)
         if created is None:

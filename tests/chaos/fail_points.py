@@ -1,51 +1,154 @@
-"""Which fail points a process comes to under load."""
+"""Which fail points a process comes to, and what leads it there: the load, or a second fault."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tests.chaos import fail_point_faults as faults
+from tests.chaos.fail_point_faults import Place, Preparation, Provocation
 from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
 
-# Steps that need another fault to be reached (a lost Redis, SQL away, a poison firing) are the simulation's.
-REACHED = {
-    "callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND),
-    "trigger": (
-        Step.TURN,
-        Step.PUBLISH_CALLBACK,
-        Step.AGENDA_RAISE,
-        Step.LOOK,
-        Step.AGENDA_CLOSE,
-        Step.UNLOCK,
-    ),
-    "scheduler": (Step.PUBLISH_TRIGGER,),
-    "migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD),
-    "beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP),
-    "web": (
-        Step.SQL_CREATE,
-        Step.SQL_ENABLE,
-        Step.SQL_DISABLE,
-        Step.SQL_DELETE,
-        Step.DEFINE,
-        Step.ADD,
-        Step.AGENDA_ADD,
-        Step.ARM_NOW,
-        Step.PUBLISH_CALLBACK,
-    ),
-}
-# The second time: the first may come while the process still starts.
-NTH = 2
+# Of all but the API: two cannot listen at one address.
+TWO_OF_ALL = dict.fromkeys(("beat", "scheduler", "migrate", "trigger", "callback"), 2)
 
 
-def fail_points_by_process() -> dict[str, list[str]]:
-    """Return each process's fail points as `WANGTIMER_FAIL_POINT` takes them."""
-    return {
-        process: [
-            str(FailPoint(step, side, harm, NTH))
-            for step in steps
-            for side in Side
-            for harm in Harm
-            if harm is Harm.KILL or _may_err(process, step)
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Steps that processes come to when provoked; each point takes `each_s` at most.
+
+    The `nth` time counts. Under load that is the second, for the first may come while the process still starts.
+    `badly_met` firings a second go to targets that misbehave, some of which hang for `timeout_ms`.
+    """
+
+    name: str
+    steps: Mapping[str, tuple[Step, ...]]
+    provoke: Provocation = faults.load_alone
+    prepare: Preparation = faults.nothing_first
+    nth: int = 2
+    each_s: float = 12
+    copies: Mapping[str, int] = field(default_factory=lambda: TWO_OF_ALL)
+    badly_met: int = 0
+    timeout_ms: int = 5_000
+
+    def places(self) -> list[Place]:
+        """Return each process and fail point of it."""
+        return [
+            (process, point)
+            for process, steps in self.steps.items()
+            for point in _points(process, steps, self.nth)
         ]
-        for process, steps in REACHED.items()
-    }
+
+
+REACHED = (
+    Reached(
+        "callback",
+        {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
+        # Some targets hang, so that executors have leases to renew.
+        badly_met=6,
+    ),
+    Reached(
+        "trigger",
+        {
+            "trigger": (
+                Step.TURN,
+                Step.PUBLISH_CALLBACK,
+                Step.AGENDA_RAISE,
+                Step.LOOK,
+                Step.AGENDA_CLOSE,
+                Step.UNLOCK,
+            )
+        },
+    ),
+    Reached("scheduler", {"scheduler": (Step.PUBLISH_TRIGGER,)}),
+    Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
+    Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP)}),
+    Reached(
+        "web",
+        {
+            "web": (
+                Step.SQL_CREATE,
+                Step.SQL_ENABLE,
+                Step.SQL_DISABLE,
+                Step.SQL_DELETE,
+                Step.DEFINE,
+                Step.ADD,
+                Step.AGENDA_ADD,
+                Step.ARM_NOW,
+                Step.PUBLISH_CALLBACK,
+            )
+        },
+        faults.changes,
+    ),
+    # Only one process of the kind, so that the work that the second fault makes is the armed one's.
+    Reached(
+        "loading again",
+        {"migrate": (Step.BEGIN_LOAD, Step.END_LOAD), "scheduler": (Step.PUBLISH_REHYDRATE,)},
+        faults.loss_of_the_store,
+        nth=1,
+        each_s=25,
+        copies=TWO_OF_ALL | {"migrate": 1, "scheduler": 1},
+    ),
+    Reached(
+        "writing parked outcomes",
+        {"migrate": (Step.FORGET_PARKED,)},
+        faults.sql_back,
+        nth=1,
+        each_s=30,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
+    Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
+    Reached(
+        "trying alone",
+        {"callback": (Step.TRY_ALONE,)},
+        faults.time_to_recover,
+        faults.first_death,
+        nth=1,
+        each_s=45,
+        # One, so that it meets again what it died on; targets that hang keep that running until it dies.
+        copies=TWO_OF_ALL | {"callback": 1},
+        badly_met=6,
+        # All that hung at the second death is tried one after another.
+        timeout_ms=2_000,
+    ),
+    Reached(
+        "purging",
+        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS)},
+        faults.purge_asked_for,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
+)
+
+# Beat comes to these once a minute, so four of them do at once.
+_MINUTE_STEPS = (Step.PUBLISH_RECONCILE, Step.PUBLISH_PURGE)
+
+
+def steps_of_rows() -> set[Step]:
+    """Return every step that some row harms a process at."""
+    return {step for one in REACHED for steps in one.steps.values() for step in steps} | set(_MINUTE_STEPS)
+
+
+def minute_places() -> list[Place]:
+    """Return beats, each with one of the fail points that beat comes to once a minute."""
+    points = _points("beat", _MINUTE_STEPS, nth=1)
+    return [("beat" if i == 1 else f"beat{i}", point) for i, point in enumerate(points, start=1)]
+
+
+def _points(process: str, steps: Iterable[Step], nth: int) -> list[str]:
+    """Return the fail points of these steps as `WANGTIMER_FAIL_POINT` takes them."""
+    return [
+        str(FailPoint(step, side, harm, nth))
+        for step in steps
+        for side in Side
+        for harm in Harm
+        if harm is Harm.KILL or _may_err(process, step)
+    ]
 
 
 def _may_err(process: str, step: Step) -> bool:
-    """Tell whether an error of the step is a thing that happens: a callback's is an answer, beat's is Celery's own."""
+    """Tell whether an error of the step is a thing that happens to the process.
+
+    A callback's error is its answer, which targets that reset connections give; beside it nothing leaves the process.
+    Beat publishes through Celery, which keeps what a receiver of its signals raises to itself; a tick that is not
+    published is lost, as it is where beat dies before it.
+    """
     return step is not Step.SEND and process != "beat"

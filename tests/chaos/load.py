@@ -61,6 +61,12 @@ class Cohort:
     url: str
     misfire: str = "fire_all"
     grace_ms: int = 60_000
+    catchup_ms: int = 0
+
+    @property
+    def is_usual(self) -> bool:
+        """Tell whether every firing is made, however late."""
+        return self.misfire == "fire_all" and not self.catchup_ms
 
 
 def cohorts(rate: int, window: Window, url: str, has_crons: bool = True) -> list[Cohort]:
@@ -118,7 +124,7 @@ def _moments_a_second(cron: str, timezone: str) -> float:
 def _make_crons(
     deployment: Deployment, engine: Engine, cohort: Cohort, prefix: str, window: Window
 ) -> list[int]:
-    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.misfire == "fire_all" else 0
+    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.is_usual else 0
     ids = [
         deployment.make_timer(f"{prefix}-api{i}", cron=cohort.cron, timezone=cohort.timezone, url=cohort.url)
         for i in range(by_api)
@@ -134,7 +140,7 @@ def _make_crons(
 def _make_one_shots(
     deployment: Deployment, engine: Engine, cohort: Cohort, prefix: str, ats: Sequence[int]
 ) -> list[int]:
-    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.misfire == "fire_all" else 0
+    by_api = min(MADE_BY_API, cohort.count // 4) if cohort.is_usual else 0
     ids = [
         deployment.make_timer(f"{prefix}-api{i}", at=at, url=cohort.url) for i, at in enumerate(ats[:by_api])
     ]
@@ -158,7 +164,7 @@ def _row(cohort: Cohort, name: str) -> dict[str, object]:
         "notify": json.dumps(notify),
         "misfire": cohort.misfire,
         "misfire_grace_ms": cohort.grace_ms,
-        "catchup_window_ms": 0,
+        "catchup_window_ms": cohort.catchup_ms,
         "version": 1,
         "edited_at": 0,
         "created_at": now,

@@ -116,7 +116,9 @@ class Proxy:
 
 def _reset(writer: asyncio.StreamWriter) -> None:
     """Close with RST, as a dead host's kernel answers."""
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+    # One side may have closed it by itself a moment ago.
+    with contextlib.suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
     writer.transport.abort()
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.chaos import faults
-from tests.chaos.fail_points import fail_points_by_process
+from tests.chaos import api_faults, built_in, faults
+from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
+from tests.chaos.fail_points import REACHED, TWO_OF_ALL, minute_places
 from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
 
 
@@ -25,6 +26,8 @@ class Row:
     copies: Mapping[str, int] = field(default_factory=lambda: {"trigger": 2, "callback": 2})
     proxied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     doubles_messages: bool = False
+    # By how many seconds whose wall clock is off.
+    shifted: Mapping[str, int] = field(default_factory=dict)
     # Firings a second, and how many of them go to targets that misbehave, in ways of their own.
     rate: int = 500
     badly_met: int = 0
@@ -38,8 +41,9 @@ class Row:
 _PUNCTUAL_MS = 100.0
 # Slices of two seconds each, so that triggers open and close them all the time.
 _SHORT_SLICES = {"firings_per_bucket": 200}
-# Of all but the API: two cannot listen at one address.
-_TWO_OF_ALL = dict.fromkeys(("beat", "scheduler", "migrate", "trigger", "callback"), 2)
+_HOUR_S = 3_600
+# Of the rows that go from fail point to fail point.
+_STEPWISE_RATE = 100
 
 ROWS = (
     Row("kill executor", faults.kill_executor, 10, 12, may_repeat=True),
@@ -80,13 +84,28 @@ ROWS = (
         may_repeat=True,
         proxied={"callback": (SQL,)},
     ),
-    Row("every message twice", faults.double_messages, 10, None, _PUNCTUAL_MS, doubles_messages=True),
-    Row("kill API under 1,000 creates", faults.kill_api_under_creates, 50, 16),
-    Row("rolling restart", faults.restart_each_in_turn, 110, 2, copies=_TWO_OF_ALL),
-    Row("kill everything 60 s", faults.kill_everything_60s, 75, None, may_repeat=True, has_policies=True),
+    Row("every message twice", built_in.double_messages, 10, None, _PUNCTUAL_MS, doubles_messages=True),
+    Row("kill API under 1,000 creates", api_faults.kill_api_under_creates, 50, 16),
+    Row(
+        "kill API between commit and Redis",
+        api_faults.kill_api_between_commit_and_redis,
+        40 * len(api_faults.UNTOLD),
+        16,
+        is_armable=True,
+    ),
+    Row("rolling restart", faults.restart_each_in_turn, 110, 2, copies=TWO_OF_ALL),
+    Row(
+        "kill everything 5 min",
+        faults.kill_everything_5min,
+        300 + faults.CATCHING_UP_S + 10,
+        None,
+        _PUNCTUAL_MS,
+        may_repeat=True,
+        has_policies=True,
+    ),
     Row(
         "a fifth of the targets misbehave",
-        faults.nothing,
+        built_in.nothing,
         20,
         None,
         _PUNCTUAL_MS,
@@ -96,19 +115,47 @@ ROWS = (
     ),
     *(
         Row(
-            f"every fail point of {name}",
-            faults.fail_at_each(name, points),
-            12 * len(points) + 20,
+            f"a clock an hour {word}",
+            built_in.run_with_off_clocks,
+            60,
+            2,
+            _PUNCTUAL_MS,
+            copies=TWO_OF_ALL,
+            shifted=dict.fromkeys(built_in.OFF, shift_s),
+        )
+        for word, shift_s in (("ahead", _HOUR_S), ("behind", -_HOUR_S))
+    ),
+    Row(
+        "two of everything",
+        built_in.run_two_of_everything,
+        60,
+        None,
+        _PUNCTUAL_MS,
+        copies=TWO_OF_ALL | {"web": 2},
+    ),
+    *(
+        Row(
+            f"every fail point of {one.name}",
+            fail_at_each(one.places(), one.provoke, one.prepare),
+            one.each_s * len(one.places()) + 20,
             18,
             may_repeat=True,
-            copies=_TWO_OF_ALL,
-            rate=100,
-            # Some targets hang, so that executors have leases to renew.
-            badly_met=6 if name == "callback" else 0,
-            settings=_SHORT_SLICES | {"callback_timeout_ms": 5_000},
+            copies=one.copies,
+            rate=_STEPWISE_RATE,
+            badly_met=one.badly_met,
+            settings=_SHORT_SLICES | {"callback_timeout_ms": one.timeout_ms},
             has_crons=False,
             is_armable=True,
         )
-        for name, points in fail_points_by_process().items()
+        for one in REACHED
+    ),
+    Row(
+        "every fail point of beat each minute",
+        fail_at_all(minute_places()),
+        MINUTE_S + 30,
+        18,
+        copies=TWO_OF_ALL | {"beat": len(minute_places())},
+        rate=_STEPWISE_RATE,
+        is_armable=True,
     ),
 )

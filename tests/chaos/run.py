@@ -75,7 +75,13 @@ def measure(
     with ExitStack() as stack:
         deployment = stack.enter_context(
             ChaosDeployment(
-                directory, row.copies, row.proxied, row.doubles_messages, row.is_armable, **settings
+                directory,
+                row.copies,
+                row.proxied,
+                row.doubles_messages,
+                row.is_armable,
+                row.shifted,
+                **settings,
             )
         )
         machine = stack.enter_context(Hiccups(directory))
@@ -118,9 +124,12 @@ def conclude(trial: Trial, row: Row, strike: Strike, promised: set[Key]) -> tupl
     trial.tend_until_moment(window.end)
     promised = {key for key in promised | strike.promised if key[1] < window.end}
 
+    before = {key for key in promised | strike.maybe if key[1] < strike.others_from}
+    touched = strike.touched | {Member(*key, 1) for key in before}
+
     def verdict() -> Verdict:
         repeatable = strike.may_repeat if row.may_repeat else ()
-        return judge(promised, trial.calls(), window, repeatable, strike.touched, strike.maybe)
+        return judge(promised, trial.calls(), window, repeatable, touched, strike.maybe)
 
     deadline = time.monotonic() + PATIENCE_S
     while verdict().lost and time.monotonic() < deadline:

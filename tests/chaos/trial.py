@@ -16,9 +16,11 @@ from tests.chaos.bad_targets import BadTargets
 from tests.chaos.holdings import Holdings, look
 from tests.chaos.load import Key, Window
 from tests.chaos.proxy import MessageDoubler, Proxy
+from tests.chaos.shifted_clock import build, words
 from tests.e2e.deployment import Deployment
 from tests.servers.nginx import ArrivedCall
 from wangtimer.core.firing import Member
+from wangtimer.stack.embedded import free_port
 from wangtimer.stack.procfile import Command
 from wangtimer.stack.supervisor import Supervisor
 
@@ -38,19 +40,23 @@ class Strike:
     """What a fault met: `bite` firings held by the victim, members `touched`, and those that `may_repeat`, each as
     often as it was met.
 
-    `promised` are firings that timers made during the fault promise; `maybe` those whose promise was not heard.
+    What came due before `others_from` (ms UTC) was touched too. `promised` are firings that timers made during the
+    fault promise; `maybe` those whose promise was not heard.
     """
 
     bite: int
     touched: frozenset[Member] = frozenset()
     may_repeat: Collection[Member] = ()
+    others_from: int = 0
     promised: frozenset[Key] = frozenset()
     maybe: frozenset[Key] = frozenset()
     note: str = ""
 
 
 class ChaosDeployment(Deployment):
-    """A deployment in which the processes of `proxied` reach the dependencies named there through proxies."""
+    """A deployment in which the processes of `proxied` reach the dependencies named there through proxies, and the
+    wall clocks of those in `shifted` are off by so many seconds. A second API listens at an address of its own.
+    """
 
     def __init__(
         self,
@@ -59,16 +65,19 @@ class ChaosDeployment(Deployment):
         proxied: Mapping[str, tuple[str, ...]] | None = None,
         doubles_messages: bool = False,
         is_armable: bool = False,
+        shifted: Mapping[str, int] | None = None,
         **variables: str | int,
     ) -> None:
         super().__init__(directory, copies, **variables)
         self._proxied = dict(proxied or {})
+        self._shifted = dict(shifted or {})
         self._doubles_messages = doubles_messages
         self._is_armable = is_armable
         # These processes die every few seconds, and are not to be waited for.
         self.supervisor = Supervisor(longest_pause=0.5) if is_armable else self.supervisor
         self.proxies: dict[tuple[str, str], Proxy] = {}
         self.doublers: list[MessageDoubler] = []
+        self.second_api_url = ""
 
     def __exit__(self, *error: object) -> None:
         # What is to be learnt has been: nobody waits for a good end.
@@ -77,8 +86,11 @@ class ChaosDeployment(Deployment):
 
     def _commands(self) -> Iterator[Command]:
         for command in super()._commands():
-            wanted = (BROKER,) if self._doubles_messages else self._proxied.get(command.name, ())
-            settings = [self._through_proxy(command.name, dependency) for dependency in wanted]
+            settings = [
+                *self._proxies(command.name),
+                *self._clock(command.name),
+                *self._address(command.name),
+            ]
             argv = ("env", *settings, *command.argv) if settings else command.argv
             if self._is_armable:
                 argv = ("sh", "-c", _ARMED_ONCE, "arm", str(self.fail_point_file(command.name)), *argv)
@@ -87,6 +99,21 @@ class ChaosDeployment(Deployment):
     def fail_point_file(self, process: str) -> Path:
         """Return the file whose text is the fail point of the next start of this process, and of no later one."""
         return self._directory / f"{process}.fail-point"
+
+    def _proxies(self, process: str) -> list[str]:
+        wanted = (BROKER,) if self._doubles_messages else self._proxied.get(process, ())
+        return [self._through_proxy(process, dependency) for dependency in wanted]
+
+    def _clock(self, process: str) -> list[str]:
+        shift_s = self._shifted.get(process)
+        return words(build(self._directory), shift_s) if shift_s else []
+
+    def _address(self, process: str) -> list[str]:
+        if process != "web2":
+            return []
+        address = f"127.0.0.1:{free_port()}"
+        self.second_api_url = f"http://{address}"
+        return [f"WANGTIMER_HTTP_BIND={address}"]
 
     def _through_proxy(self, process: str, dependency: str) -> str:
         """Open a proxy; return the environment's word for it."""

@@ -1,0 +1,147 @@
+"""Processes die or err at each fail point; where one takes a second fault to be reached, that comes too."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from celery import Celery
+
+from tests.chaos.creates import Changes
+from tests.chaos.holdings import flush_after_look
+from tests.chaos.trial import Strike, Trial
+from wangtimer.core.fail_points import Harm
+from wangtimer.core.firing import Member
+
+# A process and its fail point, as `WANGTIMER_FAIL_POINT` takes it.
+Place = tuple[str, str]
+# What must come before the process is started with its fail point, and what leads it there then. Both tell which
+# members were met while they ran, and so may be called again.
+Preparation = Callable[[Trial, str], Collection[Member]]
+Provocation = Callable[[Trial], AbstractContextManager[Collection[Member]]]
+
+# From a fault to the next: what it delayed has been called by then, by leases of 6 and 8 s.
+RECOVERY_S = 9
+REACHED_WITHIN_S = 20
+SETTLED_S = 1
+# Beat's slowest ticks come once a minute.
+MINUTE_S = 75
+
+
+def fail_at_each(
+    places: Sequence[Place], provoke: Provocation, prepare: Preparation
+) -> Callable[[Trial], Strike]:
+    """Return a fault that starts a process with one fail point after another, and sees each of them reached."""
+
+    def strike(trial: Trial) -> Strike:
+        may_repeat: list[Member] = []
+        for process, point in places:
+            may_repeat += prepare(trial, process)
+            may_repeat += trial.restart_armed(process, point)
+            with provoke(trial) as ran:
+                may_repeat += ran
+                pid = trial.pid(process)
+                _await_reached(trial, [(process, point)], REACHED_WITHIN_S)
+                if f":{Harm.KILL}:" in point:
+                    # A dead executor's claims stand until their leases end.
+                    may_repeat += trial.look().running_of(pid)
+        return Strike(len(places), may_repeat=may_repeat)
+
+    return strike
+
+
+def fail_at_all(places: Sequence[Place]) -> Callable[[Trial], Strike]:
+    """Return a fault that starts several processes, each with a fail point of its own that comes once a minute."""
+
+    def strike(trial: Trial) -> Strike:
+        for process, point in places:
+            trial.restart_armed(process, point)
+        _await_reached(trial, places, MINUTE_S)
+        return Strike(len(places))
+
+    return strike
+
+
+def _await_reached(trial: Trial, places: Sequence[Place], seconds: float) -> None:
+    def all_reached() -> bool:
+        return all(f"fail point {point} reached" in trial.log_of(process) for process, point in places)
+
+    trial.tend_until(all_reached, seconds, f"reached {places}")
+
+
+# preparations
+
+
+def nothing_first(_trial: Trial, _process: str) -> Collection[Member]:
+    return ()
+
+
+def first_death(trial: Trial, process: str) -> Collection[Member]:
+    """Kill the executor and wait until the next one runs what it ran: what that dies on too is tried alone.
+
+    That should be what hangs: the rest has been called and settled a second after it was claimed again.
+    """
+    ran = trial.restart_armed(process, "")
+    trial.tend_until(
+        lambda: bool(ran & trial.look().running_of(trial.pid(process))),
+        REACHED_WITHIN_S,
+        "a firing runs a second time",
+    )
+    trial.tend_for(SETTLED_S)
+    return ran
+
+
+# provocations
+
+
+@contextmanager
+def load_alone(_trial: Trial) -> Iterator[Collection[Member]]:
+    """The load itself leads there."""
+    yield ()
+
+
+@contextmanager
+def changes(trial: Trial) -> Iterator[Collection[Member]]:
+    """Ask the API for changes of every kind."""
+    with Changes(trial.deployment.api_url, trial.deployment.target.unlogged_url):
+        yield ()
+
+
+@contextmanager
+def loss_of_the_store(trial: Trial) -> Iterator[Collection[Member]]:
+    """Empty the store, so that the horizon is loaded again."""
+    yield flush_after_look(trial.store).running
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
+def sql_away(trial: Trial) -> Iterator[Collection[Member]]:
+    """Kill MariaDB until the point is reached: what a fresh executor claims cannot be verified."""
+    trial.deployment.sql.process.kill()
+    try:
+        yield ()
+    finally:
+        trial.deployment.sql.process.start()
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
+def sql_back(trial: Trial) -> Iterator[Collection[Member]]:
+    """Kill MariaDB and start it again, so that outcomes wait in Redis to be written."""
+    trial.deployment.sql.process.kill()
+    trial.tend_until(lambda: trial.store.hlen("wt:outbox") > 0, REACHED_WITHIN_S, "outcomes wait in Redis")
+    trial.deployment.sql.process.start()
+    yield ()
+
+
+@contextmanager
+def time_to_recover(trial: Trial) -> Iterator[Collection[Member]]:
+    """The load leads there; what was delayed is called before the next fault."""
+    yield ()
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
+def purge_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
+    """Send the task that beat sends once a minute."""
+    with Celery(broker=trial.deployment.broker.url(1)) as app:
+        app.send_task("wangtimer.purge", queue="migrate")
+    yield ()
