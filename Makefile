@@ -11,7 +11,7 @@ PORT ?= 5000
 LEFT_OUT := e2e or chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test e2e chaos simulate ablate lint format clean
+.PHONY: help install install-dev demo up test e2e chaos simulate ablate broken bench lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,16 @@ simulate: .venv/.installed-dev ## run the real stages on a fake clock under faul
 ablate: .venv/.installed-dev ## leave out each rule of the protocols in turn and see the simulation break a promise (RULE="name")
 	@$(BIN)/python -m tests.simulation.ablate $(if $(RULE),"$(RULE)")
 
+# Only those with this in their names: make broken PROMISE=retry
+broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and see its test go red (PROMISE="part of its name")
+	@sh .ci/system-packages
+	@$(BIN)/python -m tests.broken $(PROMISE)
+
+# Some of them, quicker: make bench WORKLOADS="steady burst" RUNS=1 SCALE=0.1
+bench: .venv/.installed-bench ## measure speed against its bounds and other systems; write docs/benchmarks.md (WORKLOADS= RUNS=3 SCALE=1)
+	@sh .ci/system-packages
+	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
+
 lint: .venv/.installed-dev ## check style, format, types and import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -78,3 +88,8 @@ clean: ## remove .venv and every cache (the data in .wangtimer stay)
 	@echo "installing into .venv, with what tests and linters need ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev]"
 	@touch .venv/.installed $@
+
+.venv/.installed-bench: .venv/.installed-dev
+	@echo "installing into .venv, with what benchmarks need ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,bench]"
+	@touch $@
