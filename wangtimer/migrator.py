@@ -1,6 +1,5 @@
 """The migrator: turns the next stretch of every schedule into firings."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import structlog
@@ -9,7 +8,6 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.slicing import BucketRule
-from wangtimer.core.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
@@ -24,12 +22,13 @@ ROWS_A_TRANSACTION = 20_000
 @dataclass(frozen=True, slots=True)
 class PlanRule:
     """Plan timers with less than one step left up to two steps ahead, `page_timers` read at once, and for each
-    at most `most_moments` at a time.
+    at most `most_moments` at a time; those that lag up to `near_ms` ahead first.
     """
 
     step_ms: int
     page_timers: int
     most_moments: int
+    near_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +44,39 @@ class Migrator:
     buckets: BucketRule
 
     def plan_due(self) -> int:
-        """Plan page after page until no timer is left with less than a step; return how many plans were made.
+        """Plan until no timer is left with less than a step; return how many plans were made.
 
-        However long planning was away, it goes on from each timer's own mark. Raises `StoreAway`.
+        However long planning was away, it goes on from each timer's own mark: first those whose next moment is yet to
+        come, then those that lag, each up to the near future, so that the present does not wait for the past; then the
+        rest of the horizon. Raises `StoreAway`.
         """
-        now = int(self.clock.now_ms())
         planned = 0
-        while page := self.timers.to_plan(now + self.rule.step_ms, self.rule.page_timers):
-            held = [self._plan_together(plans) for plans in self._plans(page, now)]
-            if not any(held):
-                break
-            planned += sum(held)
+        while held := self._plan_together(self._next_plans()):
+            planned += held
         return planned
 
-    def _plans(self, page: list[Timer], now: int) -> Iterable[list[Plan]]:
-        """Yield the page's plans in groups of about `ROWS_A_TRANSACTION` moments, nearest first."""
-        group: list[Plan] = []
+    def _next_plans(self) -> list[Plan]:
+        """Return the plans that are the most urgent now: of one page, about `ROWS_A_TRANSACTION` moments."""
+        now, rule = int(self.clock.now_ms()), self.rule
+        page, until = self.timers.to_plan(now + rule.step_ms, rule.page_timers), now + 2 * rule.step_ms
+        if page and (page[0].next_fire_at or 0) <= now:
+            lagging = [timer for timer in page if (timer.next_fire_at or 0) <= now]
+            page = self.timers.to_plan(now + rule.near_ms, rule.page_timers, after=now)
+            if not page:
+                page, until = lagging, now + rule.near_ms
+        plans: list[Plan] = []
         rows = 0
         for timer in page:
-            group.append(plan(timer, now + 2 * self.rule.step_ms, self.rule.most_moments))
-            rows += len(group[-1].moments)
+            plans.append(plan(timer, until, rule.most_moments))
+            rows += len(plans[-1].moments)
             if rows >= ROWS_A_TRANSACTION:
-                yield group
-                group, rows = [], 0
-        if group:
-            yield group
+                break
+        return plans
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""
+        if not plans:
+            return 0
         firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:

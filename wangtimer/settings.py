@@ -113,6 +113,12 @@ class Settings(BaseSettings):
         description="firings of one minute armed and not yet claimed, at most: about a second of drain, so that a "
         "backlog waits in its slice and not in the broker",
     )
+    catch_up_per_s: int = Field(
+        default=2_000,
+        ge=1,
+        description="firings a second at which minutes long past are worked off after an outage, so that what is due "
+        "now stays on time; several times the usual load, well under what the callback processes can do",
+    )
     callback_queue_most: int = Field(
         default=80,
         ge=1,

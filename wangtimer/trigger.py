@@ -25,6 +25,8 @@ RUNNING_PATIENCE_S = 2.0
 PUT_OFF_MS = 10_000
 # After Redis was away its living claims renew first, before anything is taken back.
 GRACE_S = 3.0
+# A minute that ended this long ago is past: what stands there is the backlog of an outage.
+PAST_MS = 30_000
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
@@ -33,7 +35,7 @@ SHORTEST_PAUSE_S = 0.02
 @dataclass(frozen=True, slots=True)
 class ArmRule:
     """How firings are armed: `lead_ms` ahead, at least every `turn_ms`, `chunk_size` a message at most, and none
-    while more than `queue_most` chunks wait for executors.
+    while more than `queue_most` chunks wait for executors; of a past minute `catch_up_a_turn` a turn at most.
     """
 
     lead_ms: int
@@ -41,6 +43,7 @@ class ArmRule:
     lock_ms: int
     chunk_size: int
     queue_most: int
+    catch_up_a_turn: int
 
 
 @dataclass(slots=True)
@@ -83,14 +86,14 @@ class Trigger:
             if self._may_close(watch, turn):
                 self._close(watch)
                 return
-            self.clock.sleep(self._pause_s(turn))
+            self.clock.sleep(self._pause_s(slice_, turn))
         self._quietly(lambda: self.slices.unlock(slice_, token))
 
     def _turn(self, watch: Watch) -> Turn | None:
         """Make one turn, patient with Redis; None when the slice is another's, or Redis stays away."""
         for _ in range(REDIS_TRIES):
             try:
-                credit = 0 if self.waiting_chunks() > self.rule.queue_most else watch.credit
+                credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
                 turn = self.slices.turn(watch.slice, watch.token, credit, keep_leases)
             except StoreAway:
@@ -99,6 +102,13 @@ class Trigger:
             watch.turns += 1
             return turn
         return None
+
+    def _credit(self, watch: Watch) -> int:
+        """Return how many may stand armed: a past minute is worked off slowly, so that the present stays on time."""
+        return min(watch.credit, self.rule.catch_up_a_turn) if self._is_past(watch.slice) else watch.credit
+
+    def _is_past(self, slice_: Slice) -> bool:
+        return self.clock.now_ms() > slice_.ends_at + PAST_MS
 
     def _has_lost_data(self, watch: Watch, turn: Turn) -> bool:
         """Tell whether Redis seems to have lost the slice: lock gone early, or empty at first sight."""
@@ -147,10 +157,10 @@ class Trigger:
 
         self._quietly(close)
 
-    def _pause_s(self, turn: Turn) -> float:
+    def _pause_s(self, slice_: Slice, turn: Turn) -> float:
         """Sleep as long as the next member can still be armed a lead less a turn ahead, so that chunks get full."""
         pause_ms: float = self.rule.turn_ms
-        if turn.next_due_at is not None:
+        if turn.next_due_at is not None and not self._is_past(slice_):
             latest = turn.next_due_at - (self.rule.lead_ms - self.rule.turn_ms)
             pause_ms = min(pause_ms, latest - self.clock.now_ms())
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)

@@ -27,7 +27,7 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
-from wangtimer.scheduler import Scheduler
+from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
@@ -165,7 +165,7 @@ class Wiring:
     def migrator(self) -> Migrator:
         """Plans."""
         s = self.settings
-        rule = PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments)
+        rule = PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000)
         return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
 
     @once
@@ -183,18 +183,24 @@ class Wiring:
     @once
     def trigger(self) -> Trigger:
         """Arms firings."""
-        s = self.settings
         return Trigger(
             self.slices,
             self.agenda,
             self.hot,
             self.firings,
             self.clock,
-            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most),
+            self._arm_rule(),
             self.broker.send_chunk,
             self.broker.waiting_chunks,
             lambda: self.redis.reconnects.seconds_since,
             self.stopping.is_set,
+        )
+
+    def _arm_rule(self) -> ArmRule:
+        s = self.settings
+        catch_up_a_turn = s.catch_up_per_s * s.turn_ms // 1_000 // PAST_AT_ONCE
+        return ArmRule(
+            s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, max(1, catch_up_a_turn)
         )
 
     @once

@@ -70,12 +70,12 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def to_plan(self, before: int, limit: int) -> list[Timer]:
+    def to_plan(self, before: int, limit: int, after: int = 0) -> list[Timer]:
         def work() -> list[Timer]:
             due = [
                 (timer.next_fire_at, timer.id, timer)
                 for timer in self._timers.values()
-                if timer.definition.is_enabled and timer.next_fire_at is not None
+                if timer.definition.is_enabled and (timer.next_fire_at or 0) > after
             ]
             return [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
 

@@ -203,7 +203,7 @@ class Fleet:
             stores.definitions,
             stores.load,
             process.clock,
-            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments),
+            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000),
             self.buckets,
         )
         sweeper = Sweeper(
@@ -229,7 +229,7 @@ class Fleet:
             stores.hot,
             stores.firings,
             process.clock,
-            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST),
+            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
             self._send_chunk,
             lambda: self.sim.waiting("chunk"),
             lambda: stores.slices.seconds_since_reconnect,

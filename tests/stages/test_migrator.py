@@ -66,6 +66,26 @@ def test_planning_goes_on_where_it_stopped_after_any_outage(idle: World) -> None
     assert planned[-1] == idle.now + 2 * HOUR_MS
 
 
+def test_after_an_outage_the_present_is_planned_first_then_the_past_and_then_the_far_future(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(executors=0)
+    lagging, present = world.timer("* * * * * *"), world.timer("* * * * *")
+    timers, now = world.sql.table("timers"), world.now
+    for timer, since in ((lagging, now - HOUR_MS // 2), (present, now)):
+        first = timer.definition.schedule.first_after(since)
+        timers[timer.id] = replace(timers[timer.id], planned_until=since, next_fire_at=first)
+    world.sql.table("firings").clear()
+    latest: list[tuple[int, int]] = []
+    world.beat.taps["after timers.commit_plans"] = lambda: latest.append(
+        (len(moments(world, present.id)), max(moments(world, lagging.id), default=0) - now)
+    )
+    world.beat.migrator.plan_due()
+    assert latest[0] == (120, -now)
+    assert latest[1] == (120, world.settings.near_s * 1_000)
+    assert latest[-1][1] >= HOUR_MS
+
+
 def test_page_after_page_is_planned_until_nobody_is_left(make_world: Callable[..., World]) -> None:
     world = make_world(plan_page_timers=2)
     timers = [world.timer("0 * * * *") for _ in range(7)]

@@ -1,10 +1,11 @@
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from tests.stages.timeline import Killed
-from tests.stages.world import World
+from tests.stages.world import CATCH_UP_A_TURN, World
 from tests.store.members import many_due_at, row_at
 from wangtimer.core.firing import Chunk, DueMember, Firing
 from wangtimer.core.slicing import Slice
@@ -109,6 +110,17 @@ def test_no_more_stand_armed_than_the_credit_says(lone: World) -> None:
     lone.slices.claim(rows[0].slice, "claim", [due.member for due in lone.chunks[0].members])
     lone.run_for(1)
     assert sets_of(lone, rows[0].slice) == (4, 3, 3)
+
+
+def test_a_minute_long_past_is_worked_off_at_a_bounded_rate(lone: World) -> None:
+    minutes_ago = -180.0
+    rows = planned(lone, *(minutes_ago + number / 1_000 for number in range(4 * CATCH_UP_A_TURN)))
+    armed = finish_at_once(lone)
+    started_at = lone.now
+    watch(lone, rows[0].slice)
+    turns = sorted({at - started_at for at, _ in armed})
+    assert turns == [0, TURN_MS, 2 * TURN_MS, 3 * TURN_MS]
+    assert Counter(at - started_at for at, _ in armed) == dict.fromkeys(turns, CATCH_UP_A_TURN)
 
 
 def test_running_firings_take_no_credit_so_that_a_slow_target_does_not_hold_up_its_slice(

@@ -45,6 +45,7 @@ from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
 from wangtimer.trigger import ArmRule, Trigger
 
+CATCH_UP_A_TURN = 250
 APP = "shop"
 MESSAGE_MS = 1.0
 BOTH_AWAY_PAUSE_S = 0.5
@@ -87,7 +88,7 @@ class Beat(Node):
             self.definitions,
             self.load,
             world.time,
-            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments),
+            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000),
             world.buckets,
         )
         self.scheduler = Scheduler(
@@ -132,7 +133,7 @@ class TriggerNode(Node):
             self.hot,
             self.firings,
             world.time,
-            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most),
+            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, CATCH_UP_A_TURN),
             world.send_chunk,
             lambda: len(world.waiting_chunks),
             lambda: world.redis.seconds_since_reconnect,

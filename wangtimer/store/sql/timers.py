@@ -140,9 +140,10 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_DELETE)
 
-    def to_plan(self, before: int, limit: int) -> list[Timer]:
-        """Return enabled timers whose next unplanned moment is at or before `before`, nearest first."""
-        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at <= before)
+    def to_plan(self, before: int, limit: int, after: int = 0) -> list[Timer]:
+        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first."""
+        lies_between = and_(timers.c.next_fire_at > after, timers.c.next_fire_at <= before)
+        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_between)
         query = select(timers).where(wanted).order_by(timers.c.next_fire_at, timers.c.id).limit(limit)
         return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
 
