@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from wangtimer.cli.bench import bench
 from wangtimer.cli.settings import settings
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
@@ -31,6 +32,7 @@ def up(data_dir: Path, port: int) -> None:
 
 
 commands.add_command(settings)
+commands.add_command(bench)
 
 
 def main() -> None:

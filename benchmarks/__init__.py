@@ -1,0 +1,1 @@
+"""Benchmarks: workloads on real processes, and the peers beside them (`make bench`)."""

@@ -1,0 +1,108 @@
+"""Run workloads, print each as a JSON line and table rows, renew their part of docs/benchmarks.md.
+
+    python -m benchmarks [workload ...] [--runs 3] [--scale 1.0] [--out docs/benchmarks.md]
+
+The exit code is 1 where a bound was missed, a firing lost or early.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.machine import describe
+from benchmarks.page import kept_log, markdown, render, row
+from benchmarks.plots import draw
+from benchmarks.results import Result, Results
+from benchmarks.target import Target
+from benchmarks.workload import Bench, Workload, middle
+from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.peers import PEERS_BESIDE
+
+OUT = Path("docs/benchmarks.md")
+
+
+def main() -> int:
+    """Run what the command line asks for; return the exit code."""
+    asked = _read_command_line()
+    try:
+        log = kept_log(asked.out)
+    except ValueError as unsafe:  # before anything is measured that could not be written
+        raise SystemExit(str(unsafe)) from None
+    home = asked.out.with_suffix("")
+    missed: list[str] = []
+    for name in asked.workloads or WORKLOADS:
+        try:
+            result = _measure(WORKLOADS[name], asked.runs, asked.scale)
+        except Exception as error:  # the other workloads are worth having all the same
+            traceback.print_exc()
+            missed.append(f"{name}: not measured: {error}")
+            continue
+        missed += _report(WORKLOADS[name], result)
+        # Written after each, so that an interrupted run keeps what it has.
+        results = Results.read(home / "results.json")
+        results.by_workload[name] = result
+        results.machine = describe(Path(tempfile.gettempdir()))
+        results.write(home / "results.json")
+        _write_page(results, asked.out, log)
+    for miss in missed:
+        print(f"missed: {miss}", flush=True)
+    return 1 if missed else 0
+
+
+def _read_command_line() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("workloads", nargs="*", help=f"which of {', '.join(WORKLOADS)}; all when left out")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each workload (peers: always one)")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the full numbers and seconds")
+    parser.add_argument("--out", type=Path, default=OUT, help="the page; results and plots go beside it")
+    asked = parser.parse_args()
+    unknown = set(asked.workloads) - set(WORKLOADS)
+    if unknown:
+        parser.error(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
+    return asked
+
+
+def _measure(workload: Workload, runs: int, scale: float) -> Result:
+    began_at = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="wangtimer-bench-") as made:
+        directory = Path(made)
+        with Target(directory / "target") as target:
+            bench = Bench(directory, target, scale)
+            # Each setting of each peer is tried once: the best of several is in their favour already.
+            times = 1 if workload.name == PEERS_BESIDE.name else runs
+            measured = [dict(one) for one in workload.measure(bench, times)]
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    return Result(workload.name, now, scale, round(time.monotonic() - began_at, 1), measured)
+
+
+def _report(workload: Workload, result: Result) -> list[str]:
+    """Print the JSON line and the rows; return what was missed."""
+    names = result.runs[0]
+    line = {
+        "workload": workload.name,
+        "scale": result.scale,
+        "median": {name: round(middle(result.values(name)), 4) for name in names},
+        "worst": {f.name: round(f.worst(result.values(f.name)), 4) for f in workload.figures},
+    }
+    print(json.dumps(line), flush=True)
+    rows = [row(workload, figure, result) for figure in workload.figures]
+    print(markdown(["workload", "figure", "median", "worst", "bound", "kept"], rows), flush=True)
+    return [
+        f"{workload.name}: {figure.name} {figure.judged(result.values(figure.name)):g}, bound {figure.bound}"
+        for figure in workload.figures
+        if figure.has_bound and not figure.is_kept(result.values(figure.name))
+    ]
+
+
+def _write_page(results: Results, out: Path, log: str) -> None:
+    plots = [str(path.relative_to(out.parent)) for path in draw(results, out.with_suffix(""))]
+    out.write_text(render(results, WORKLOADS, plots, log), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

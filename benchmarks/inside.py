@@ -1,0 +1,62 @@
+"""One stage run as its worker runs it, in a process of its own told by the environment; prints what it took.
+
+    python -m benchmarks.inside plan          all that is due to be planned: {"seconds", "cpu_s", "plans"}
+    python -m benchmarks.inside tick 10       the scheduler's tick, once a second: {"tick_ms": [...]}
+
+A tick beside the deployment's own scheduler is harmless: a slice is locked by one of them.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from wangtimer.stack.child import inherited_environment
+from wangtimer.tasks import wiring
+
+
+def plan() -> dict[str, float]:
+    """Plan until nothing is left with less than a step."""
+    migrator = wiring().migrator
+    wiring().check_sql()
+    wiring().check_store()
+    began_at, cpu_s = time.monotonic(), time.process_time()
+    plans = migrator.plan_due()
+    return {
+        "seconds": time.monotonic() - began_at,
+        "cpu_s": time.process_time() - cpu_s,
+        "plans": plans,
+    }
+
+
+def tick(times: int) -> dict[str, list[float]]:
+    """Tick once a second; the first one opens connections and is not told."""
+    scheduler = wiring().scheduler
+    scheduler.tick()
+    took_ms = []
+    for _ in range(times):
+        time.sleep(1)
+        began_at = time.monotonic()
+        scheduler.tick()
+        took_ms.append((time.monotonic() - began_at) * 1_000)
+    return {"tick_ms": took_ms}
+
+
+def run_inside(environment: Mapping[str, str], *words: str) -> Any:
+    """Run a stage in a child that is told `environment`; return what it printed."""
+    argv = [sys.executable, "-m", "benchmarks.inside", *words]
+    told = inherited_environment() | dict(environment)
+    done = subprocess.run(argv, env=told, check=True, stdout=subprocess.PIPE, timeout=1_800)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    """Run what the command line says."""
+    answer = plan() if sys.argv[1] == "plan" else tick(int(sys.argv[2]))
+    print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Many timers at once: rows in SQL, then planned by the product's own migrator in this process.
+
+What this leaves out is the HTTP API alone, one request a timer (the `create` workload measures it): the rows are those
+the API would have written, and the way from the row to Redis is the migrator's. `updated_at` lies an hour back, so
+that the sweep, which writes lately changed definitions to Redis once more, has no 100,000 of them to repeat.
+"""
+
+import itertools
+import json
+import random
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, insert
+
+from benchmarks.due import Due
+from wangtimer.store.sql.tables import timers
+
+HOUR_MS = 3_600_000
+ROWS_AT_ONCE = 5_000
+
+_numbers = itertools.count(random.SystemRandom().randrange(1_000_000) * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A one-shot timer of an app: its moment, and the URL that is called."""
+
+    due: Due
+    url: str
+    app: str = "bench"
+
+    @property
+    def called_url(self) -> str:
+        """The URL with what the target's log says of the call."""
+        return f"{self.url}?due={self.due.at_ms}&id={self.due.id}"
+
+
+def dues_at(moments_ms: Iterable[int]) -> list[Due]:
+    """Return a due call, with an id never used before, for each moment."""
+    return [Due(next(_numbers), moment) for moment in moments_ms]
+
+
+def spread(start: int, seconds: float, rate: int) -> list[int]:
+    """Return `rate` moments a second at random ms, from `start` on."""
+    return sorted(start + random.randrange(int(seconds * 1_000)) for _ in range(int(seconds * rate)))
+
+
+def each_second(start: int, seconds: float, number: int) -> list[int]:
+    """Return `number` moments at each full second, the first at `start` or the next one."""
+    first = -(-start // 1_000) * 1_000
+    return [first + 1_000 * second for second in range(int(seconds)) for _ in range(number)]
+
+
+def insert_shots(engine: Engine, shots: Sequence[Shot]) -> None:
+    """Insert the timers as the API leaves them once they are enabled, not planned yet."""
+    now = int(time.time() * 1_000)
+    rows = [
+        timer_row(shot.app, str(shot.due.id), shot.called_url, now)
+        | {"at_ms": shot.due.at_ms, "next_fire_at": shot.due.at_ms}
+        for shot in shots
+    ]
+    insert_rows(engine, rows)
+
+
+def insert_crons(engine: Engine, cron: str, number: int, url: str, first_moment: int) -> None:
+    """Insert enabled timers of one expression, planned up to just before `first_moment`."""
+    rows = [
+        timer_row("bench", str(due.id), url, first_moment - 1) | {"cron": cron, "next_fire_at": first_moment}
+        for due in dues_at([first_moment] * number)
+    ]
+    insert_rows(engine, rows)
+
+
+def timer_row(app: str, name: str, url: str, now: int) -> dict[str, object]:
+    """Return what all rows have in common; `now` is how far the timer is planned."""
+    return {
+        "app": app,
+        "name": name,
+        "status": "enabled",
+        "cron": None,
+        "timezone": "UTC",
+        "at_ms": None,
+        "notify": json.dumps({"url": url, "method": "POST", "headers": [], "body": '{"order":7}'}),
+        "misfire": "fire_all",
+        "misfire_grace_ms": 60_000,
+        "catchup_window_ms": 0,
+        "version": 1,
+        "edited_at": 0,
+        "planned_until": now,
+        "created_at": now,
+        "updated_at": now - HOUR_MS,
+    }
+
+
+def insert_rows(engine: Engine, rows: Sequence[dict[str, object]]) -> None:
+    """Insert timer rows, some thousands a transaction."""
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        with engine.begin() as sql:
+            sql.execute(insert(timers), rows[first : first + ROWS_AT_ONCE])

@@ -1,0 +1,1 @@
+"""What the peers' worker processes run: `python -m benchmarks.peers.workers.<name>`."""

@@ -1,0 +1,46 @@
+"""The measurements on disk: each workload's latest runs, so that a partial run renews its own rows only."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The runs of one workload: each has the same figures."""
+
+    workload: str
+    measured_at: str
+    scale: float
+    took_s: float
+    runs: Sequence[Mapping[str, float]]
+
+    def values(self, figure: str) -> list[float]:
+        """Return a figure of each run; NaN where an older run has none of that name."""
+        return [run.get(figure, float("nan")) for run in self.runs]
+
+
+@dataclass(slots=True)
+class Results:
+    """Every workload's latest result, and the machine of the latest one."""
+
+    machine: dict[str, str] = field(default_factory=dict)
+    by_workload: dict[str, Result] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "Results":
+        """Read what `write` wrote; empty where there is no file."""
+        if not path.exists():
+            return cls()
+        held = json.loads(path.read_text(encoding="utf-8"))
+        return cls(held["machine"], {name: Result(**one) for name, one in held["workloads"].items()})
+
+    def write(self, path: Path) -> None:
+        """Write all, sorted, so that a change is a small difference."""
+        held = {
+            "machine": self.machine,
+            "workloads": {name: asdict(one) for name, one in sorted(self.by_workload.items())},
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,218 @@
+"""The stand a workload runs on: the whole deployment, the target, and what measures both."""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from celery import Celery
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+from benchmarks.lateness import Punctuality
+from benchmarks.load import Shot, dues_at, insert_shots, spread
+from benchmarks.processes import CpuReading, largest_rss_mb, read_cpu
+from benchmarks.redis_figures import commands_processed
+from benchmarks.target import LINES_WITHIN_S, Arrival, Target
+from tests.e2e.deployment import PROCESSES, Deployment
+from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.wiring import Wiring
+
+# The tests' MariaDB is small so that it starts fast; this one has room, as a DBA would give it. Commits stay durable.
+MARIADB_ROOM = {"innodb_buffer_pool_size": 1 << 30, "innodb_log_file_size": 512 << 20}
+SERVERS = ("redis-store", "redis-broker", "mariadb", "nginx")
+
+# Making timers takes a start, and so long for each (rows, plan, Redis) until a larger load has shown how long: then
+# that, with room.
+MAKING_MS, MAKING_MS_A_TIMER, TELLING_LOAD, MAKING_ROOM = 5_000, 0.4, 1_000, 1.5
+# For so long after a (re)connect everything is verified in SQL: workloads begin when that is over.
+SETTLED_IN_S = 12.0
+WARM_SECONDS, WARM_RATE, WARM_TRIES = 3, 100, 3
+ARRIVE_WITHIN_S = 60.0
+OUTCOMES_WITHIN_S = 60.0
+# A second delivery of the last calls is waited for, and what nginx keeps back.
+LINGER_S = 1.0 + LINES_WITHIN_S
+# Firings are armed a second and a half before their moment at the earliest: what is counted begins before that.
+EARLIEST_LOOK_MS = 1_600
+LOOK_S = 0.1
+
+
+class MadeTooLate(Exception):
+    """The timers were made after the first of them should have been armed: their lateness would be the load's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """What came of a load: arrivals, CPU seconds by kind of process, and the last outcome row (ms UTC, to 0.1 s)."""
+
+    shots: Sequence[Shot]
+    arrivals: Sequence[Arrival]
+    cpu_s: Mapping[str, float]
+    store_commands_per_s: float
+    outcomes_at: float
+    not_succeeded: int
+
+    def figures(self) -> dict[str, float]:
+        """Return lateness, what was lost, and CPU, over all shots."""
+        punctual = Punctuality.of([shot.due.id for shot in self.shots], self.arrivals)
+        others = {
+            "not_succeeded": self.not_succeeded,
+            "store_commands_per_s": self.store_commands_per_s,
+        }
+        return punctual.figures() | others | self.cpu_figures()
+
+    def cpu_figures(self) -> dict[str, float]:
+        """Return CPU seconds per 1,000 firings of each kind of process, and µs a firing of ours together."""
+        number = len(self.shots)
+        ours_s = sum(seconds for kind, seconds in self.cpu_s.items() if kind in PROCESSES)
+        each = {f"cpu_s_per_1000.{kind}": s / number * 1_000 for kind, s in self.cpu_s.items()}
+        return {"our_cpu_us_per_firing": ours_s / number * 1e6} | each
+
+
+class Stand:
+    """`with Stand(directory, target, {"callback": 2}, step_s=1800) as stand: stand.fire(shots)`."""
+
+    def __init__(
+        self,
+        directory: Path,
+        target: Target,
+        copies: Mapping[str, int] | None = None,
+        **settings: str | int,
+    ) -> None:
+        self.target = target
+        self._directory = directory
+        self.deployment = Deployment(directory, copies, **settings)
+        self._stack = ExitStack()
+        self._making_ms_a_timer = MAKING_MS_A_TIMER
+
+    def __enter__(self) -> "Stand":
+        with ExitStack() as started:
+            started.callback(shutil.rmtree, self._directory, ignore_errors=True)
+            started.enter_context(self.deployment)
+            self._prepare(started)
+            # All went well: what was started stays until the end.
+            self._stack = started.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def start_for(self, timers: int) -> int:
+        """Return the full second (ms UTC) at which a load of so many timers can begin."""
+        ready_at = time.time() * 1_000 + MAKING_MS + timers * self._making_ms_a_timer
+        return int(ready_at // 1_000 + 1) * 1_000
+
+    def make(self, shots: Sequence[Shot]) -> None:
+        """Insert and plan the timers."""
+        began_at = time.monotonic()
+        insert_shots(self.engine, shots)
+        self.planner.migrator.plan_due()
+        if len(shots) >= TELLING_LOAD:
+            self._making_ms_a_timer = MAKING_ROOM * (time.monotonic() - began_at) * 1_000 / len(shots)
+
+    def fire(self, shots: Sequence[Shot]) -> Fired:
+        """Make the timers, let them fire, and wait for every arrival and outcome row.
+
+        Raises `MadeTooLate` where that took longer than there was time.
+        """
+        moments = [shot.due.at_ms for shot in shots]
+        start, end = min(moments), max(moments)
+        self.target.forget()
+        self.make(shots)
+        if time.time() * 1_000 > start - EARLIEST_LOOK_MS:
+            raise MadeTooLate(f"making {len(shots)} timers took longer than there was time")
+        cpu, commands, began_at = self.read_cpu(), self._commands(), time.monotonic()
+        self.tend_for(end / 1_000 - time.time())
+        self._await_arrivals(len(shots))
+        outcomes_at = self._await_outcomes(start, end)
+        used = cpu.until(self.read_cpu())
+        commands_per_s = (self._commands() - commands) / (time.monotonic() - began_at)
+        self.tend_for(LINGER_S)
+        return Fired(
+            shots,
+            self.target.arrivals(),
+            used,
+            commands_per_s,
+            outcomes_at,
+            self._not_succeeded(start, end),
+        )
+
+    def pids(self) -> dict[str, list[int]]:
+        """Return the process ids by kind: the Procfile's names without numbers, and the servers'."""
+        kinds: dict[str, list[int]] = {}
+        for name, child in self.deployment.supervisor.children().items():
+            kinds.setdefault(name.rstrip("0123456789"), []).append(child.pid)
+        it = self.deployment
+        servers = (it.store.process.pid, it.broker.process.pid, it.sql.process.pid, self.target.pid)
+        return kinds | {kind: [pid] for kind, pid in zip(SERVERS, servers, strict=True)}
+
+    def read_cpu(self) -> CpuReading:
+        """Return the CPU seconds used so far."""
+        return read_cpu(self.pids())
+
+    def our_rss_mb(self) -> dict[str, float]:
+        """Return the memory of the largest process of each of our kinds, MB."""
+        return {kind: mb for kind, mb in largest_rss_mb(self.pids()).items() if kind in PROCESSES}
+
+    def tend_for(self, seconds: float) -> None:
+        """Let it run."""
+        if seconds > 0:
+            self.deployment.tend_for(seconds)
+
+    def environment(self) -> dict[str, str]:
+        """Return what every process of the deployment is told."""
+        return self.deployment.environment(int(self.deployment.api_url.rpartition(":")[2]))
+
+    def _prepare(self, started: ExitStack) -> None:
+        """Give SQL its room, and return once every process is warm and has known Redis for long."""
+        began = time.monotonic()
+        for name, value in MARIADB_ROOM.items():
+            self.deployment.sql.run(f"SET GLOBAL {name} = {value}")
+        self.engine = create_engine(self.deployment.database_url, poolclass=NullPool)
+        self.planner = Wiring(self._settings(), Celery())
+        started.callback(self.planner.redis.close)
+        started.callback(self.planner.database.close)
+        self._warm_up()
+        self.tend_for(SETTLED_IN_S - (time.monotonic() - began))
+
+    def _settings(self) -> Settings:
+        told = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in self.environment().items()}
+        return Settings.model_validate(told)
+
+    def _warm_up(self) -> None:
+        """Have every process open its connections and load its scripts; the first time all of it is slow."""
+        for _ in range(WARM_TRIES):
+            moments = spread(self.start_for(WARM_SECONDS * WARM_RATE), WARM_SECONDS, WARM_RATE)
+            with suppress(MadeTooLate):
+                self.fire([Shot(due, self.target.url) for due in dues_at(moments)])
+                return
+
+    def _commands(self) -> int:
+        return commands_processed(self.deployment.store.url())
+
+    def _await_arrivals(self, number: int) -> None:
+        arrived, ends_at = self.target.watch(), time.monotonic() + ARRIVE_WITHIN_S
+        tend_until = self.deployment.supervisor.tend_until
+        tend_until(lambda: arrived() >= number or time.monotonic() > ends_at)
+
+    def _await_outcomes(self, start: int, end: int) -> float:
+        """Return when no firing of the load was pending any more; infinity where one stays so."""
+        pending = text(
+            "SELECT 1 FROM firing WHERE status = 'pending' AND due_at BETWEEN :start AND :end LIMIT 1"
+        )
+        ends_at = time.monotonic() + OUTCOMES_WITHIN_S
+        while time.monotonic() < ends_at:
+            with self.engine.connect() as sql:
+                if sql.execute(pending, {"start": start, "end": end + 60_000}).first() is None:
+                    return time.time() * 1_000
+            self.tend_for(LOOK_S)
+        return float("inf")
+
+    def _not_succeeded(self, start: int, end: int) -> int:
+        others = text(
+            "SELECT COUNT(*) FROM firing WHERE fire_at BETWEEN :start AND :end AND status <> 'succeeded'"
+        )
+        with self.engine.connect() as sql:
+            return int(sql.execute(others, {"start": start, "end": end}).scalar_one())

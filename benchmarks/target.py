@@ -1,0 +1,149 @@
+"""The target of every workload: one nginx that logs each arrival to the millisecond, for us and for every peer.
+
+A call says which one it is in its URL (`?due=<ms UTC>&id=<number>`), or, from a cron timer whose URL is the same at
+each moment, in WangTimer's headers. Both end in the same log line, so that one reader judges everybody.
+"""
+
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.nginx import PACKAGE
+from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+
+_CONFIGURATION = """
+daemon off;
+worker_processes 1;
+pid {directory}/pid;
+error_log {directory}/error.log;
+worker_rlimit_nofile 20000;
+events {{ worker_connections 8192; }}
+http {{
+    map $arg_due $due {{ "" $http_x_wangtimer_fire_at; default $arg_due; }}
+    map $arg_id $id {{ "" $http_x_wangtimer_timer; default $arg_id; }}
+    log_format t '$msec $due $id';
+    access_log {directory}/arrivals.log t buffer=64k flush=200ms;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+    keepalive_requests 100000000;
+    server {{
+        {listens}
+        location / {{ return 204; }}
+        location = /up {{ access_log off; return 204; }}
+        location = /slow {{ limit_rate {slow_rate}; return 200 "{slow_answer}"; }}
+    }}
+}}
+"""
+# Addresses it listens on, so that workloads can have many targets with connections of their own each.
+HOSTS = 50
+# An answer of 1,000 bytes at 200 a second: nginx cannot sleep, but it can be slow.
+SLOW_ANSWER_BYTES, SLOW_BYTES_A_SECOND = 1_000, 200
+# Twice what nginx keeps lines back.
+LINES_WITHIN_S = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One call at the target: when it was due, which one it is, when it came; moments in ms UTC."""
+
+    due_ms: int
+    id: int
+    arrived_ms: int
+
+    @property
+    def late_ms(self) -> int:
+        """Arrival less moment; negative when early."""
+        return self.arrived_ms - self.due_ms
+
+
+class Target:
+    """`with Target(directory) as target: target.url`; `arrivals()` are those since the last `forget`."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._port = free_port()
+        self._log = directory / "arrivals.log"
+        self._forgotten_bytes = 0
+        self.url = self._url(1, "callback")
+        configuration = directory / "nginx.conf"
+        listens = " ".join(f"listen {_host(n)}:{self._port} backlog=4096;" for n in range(1, HOSTS + 1))
+        configuration.write_text(
+            _CONFIGURATION.format(
+                directory=directory,
+                listens=listens,
+                slow_rate=SLOW_BYTES_A_SECOND,
+                slow_answer="." * SLOW_ANSWER_BYTES,
+            )
+        )
+        argv = [find_program("nginx", PACKAGE), "-c", str(configuration), "-p", str(directory)]
+        self._process = ServerProcess([*argv, "-e", str(directory / "error.log")], directory, self._answers)
+
+    def __enter__(self) -> "Target":
+        self._process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stop()
+
+    @property
+    def pid(self) -> int:
+        """The master's process id."""
+        return self._process.pid
+
+    def hosts(self, slow_share: float = 0.0) -> list[str]:
+        """Return one URL for each address; the last share of them answers after five seconds."""
+        slow_from = HOSTS - int(HOSTS * slow_share)
+        return [self._url(n, "callback" if n <= slow_from else "slow") for n in range(1, HOSTS + 1)]
+
+    def forget(self) -> None:
+        """Leave out of `arrivals` all that came so far."""
+        self._forgotten_bytes = self._log.stat().st_size
+
+    def arrivals(self) -> list[Arrival]:
+        """Return what came since `forget`; a call is in the log `LINES_WITHIN_S` after its answer at the latest."""
+        return [_read(line) for line in self._new_bytes().splitlines()]
+
+    def watch(self) -> Callable[[], int]:
+        """Return what tells, each time it is asked, how many calls came since `forget`."""
+        count, read_to = 0, self._forgotten_bytes
+
+        def arrived() -> int:
+            nonlocal count, read_to
+            with self._log.open("rb") as log:
+                log.seek(read_to)
+                fresh = log.read()
+            count += fresh.count(b"\n")
+            read_to += len(fresh)
+            return count
+
+        return arrived
+
+    def _new_bytes(self) -> bytes:
+        with self._log.open("rb") as log:
+            log.seek(self._forgotten_bytes)
+            fresh = log.read()
+        return fresh[: fresh.rfind(b"\n") + 1]
+
+    def _url(self, number: int, path: str) -> str:
+        return f"http://{_host(number)}:{self._port}/{path}"
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(self._url(1, "up"), timeout=1):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+def _host(number: int) -> str:
+    return HOST if number == 1 else f"127.0.1.{number}"
+
+
+def _read(line: bytes) -> Arrival:
+    arrived_s, due, id_ = line.split()
+    return Arrival(int(due), int(id_), int(arrived_s.replace(b".", b"")))

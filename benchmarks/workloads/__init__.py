@@ -1,0 +1,32 @@
+"""Every workload, in the order of the table."""
+
+from collections.abc import Mapping
+
+from benchmarks.workload import Workload
+from benchmarks.workloads.burst import BURST
+from benchmarks.workloads.create import CREATE
+from benchmarks.workloads.growth import GROWTH
+from benchmarks.workloads.idle import IDLE
+from benchmarks.workloads.mixed import MIXED
+from benchmarks.workloads.peers import PEERS_BESIDE
+from benchmarks.workloads.plan import PLAN
+from benchmarks.workloads.scale import SCALE
+from benchmarks.workloads.slow_targets import SLOW_TARGETS
+from benchmarks.workloads.timely import BRISK, HEAVY, STEADY, TICKING
+
+_ALL: tuple[Workload, ...] = (
+    STEADY,
+    BRISK,
+    TICKING,
+    HEAVY,
+    BURST,
+    MIXED,
+    SLOW_TARGETS,
+    PLAN,
+    CREATE,
+    GROWTH,
+    IDLE,
+    SCALE,
+    PEERS_BESIDE,
+)
+WORKLOADS: Mapping[str, Workload] = {workload.name: workload for workload in _ALL}

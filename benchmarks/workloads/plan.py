@@ -1,0 +1,96 @@
+"""Planning alone: timers of every minute, an hour ahead, into SQL and Redis by one migrate process."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+from benchmarks.inside import run_inside
+from benchmarks.load import insert_crons
+from benchmarks.processes import read_cpu
+from benchmarks.redis_figures import members_due
+from benchmarks.stand import MARIADB_ROOM
+from benchmarks.workload import Bench, Figure, Measurement
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.store.sql.database import Database
+
+# Two steps are the horizon: one hour.
+STEP_S = 1_800
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Only the servers run, and one process that plans; nothing fires."""
+
+    timers: int = 10_000
+    name: str = "plan"
+    measures: str = "10,000 timers, every minute, one hour ahead: 600,000 firings (--scale 10: 6,000,000)"
+
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """The rate, and what it costs."""
+        return (
+            Figure("firings_per_s", "/s", at_least=70_000),
+            Figure("migrate_cpu_us_per_firing", "µs"),
+            Figure("mariadb_cpu_us_per_firing", "µs"),
+            Figure("redis_cpu_us_per_firing", "µs"),
+            Figure("not_in_redis", "firings", at_most=0, is_strict=True),
+        )
+
+    def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
+        """Plan on servers that are new each time."""
+        for _ in range(runs):
+            with TemporaryDirectory(prefix="plan-", dir=bench.directory) as directory:
+                yield self._run(Path(directory), bench.scaled(self.timers, 100))
+
+    def _run(self, directory: Path, timers: int) -> Measurement:
+        for name in ("sql", "store"):
+            (directory / name).mkdir()
+        with (
+            MariaDBServer(directory / "sql") as sql,
+            RedisServer(redis_program(), directory / "store") as store,
+        ):
+            for name, value in MARIADB_ROOM.items():
+                sql.run(f"SET GLOBAL {name} = {value}")
+            url = sql.create_database("plan")
+            _make_timers(url, timers)
+            servers = {"mariadb": [sql.process.pid], "redis": [store.process.pid]}
+            cpu = read_cpu(servers)
+            told = {
+                "WANGTIMER_DATABASE_URL": url,
+                "WANGTIMER_STORE_URL": store.url(),
+                "WANGTIMER_STEP_S": str(STEP_S),
+            }
+            took = run_inside(told, "plan")
+            used = cpu.until(read_cpu(servers))
+            rows = _rows(url)
+            return {
+                "firings": rows,
+                "firings_per_s": rows / took["seconds"],
+                "migrate_cpu_us_per_firing": took["cpu_s"] / rows * 1e6,
+                "mariadb_cpu_us_per_firing": used["mariadb"] / rows * 1e6,
+                "redis_cpu_us_per_firing": used["redis"] / rows * 1e6,
+                "not_in_redis": rows - members_due(store.url()),
+            }
+
+
+def _make_timers(url: str, number: int) -> None:
+    with closing(Database(url)) as database:
+        database.create_tables()
+        next_minute = (int(time()) // 60 + 1) * 60_000
+        insert_crons(database.engine, "* * * * *", number, "http://127.0.0.1:9/", next_minute)
+
+
+def _rows(url: str) -> int:
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.connect() as sql:
+        return int(sql.execute(text("SELECT COUNT(*) FROM firing")).scalar_one())
+
+
+PLAN = Plan()
