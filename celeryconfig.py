@@ -81,7 +81,7 @@ timezone = "UTC"
 # `relative` puts them 2 to 3 ms after each full second. Celery compares the two nodes' wall clocks for `expires`: with
 # a short one, a worker whose clock is off would drop every tick. So it is long, and ticks that queued up while workers
 # were away are one tick to the task.
-_EXPIRES_S = 7_200
+_EXPIRES_S = 86_400
 beat_scheduler = "celery.beat:Scheduler"
 beat_max_loop_interval = 1
 beat_schedule = {

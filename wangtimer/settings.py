@@ -105,7 +105,7 @@ class Settings(BaseSettings):
         default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"
     )
     chunk_size: int = Field(
-        default=250, ge=1, le=1_000, description="firings one executor message carries at most"
+        default=500, ge=1, le=1_000, description="firings one executor message carries at most"
     )
     arm_credit: int = Field(
         default=20_000,

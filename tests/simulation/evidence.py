@@ -7,9 +7,13 @@ from typing import Any
 
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.core.firing import Firing, FiringStatus, Member
+from wangtimer.core.schedule import Once
 from wangtimer.core.timer import Timer, TimerStatus
 
 Key = tuple[int, int]
+
+# Nearer to a change than this, either is right.
+OFF_MS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Evidence:
             "slices.claim": self._see_claim,
             "slices.turn": self._see_turn,
             "slices.lock": self._see_lock,
+            "timers.commit_plans": self._see_plans,
             "timers.enable": self._see_enable,
             "timers.disable": self._see_change,
             "timers.delete": self._see_change,
@@ -144,8 +149,17 @@ class Evidence:
         self.triggers += len(locked)
         return locked
 
+    def _see_plans(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        """A change counts from when it was asked for, however long it is held up after that."""
+        asked_at = arguments[2] if len(arguments) > 2 else self.sim.now_ms
+        before = set(self.rows)
+        answer = call()
+        for key in self.rows.keys() - before:
+            self._judge_plan(*key, asked_at)
+        return answer
+
     def _see_enable(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
-        timer, firings = call()
+        timer, firings = self._see_plans(process, arguments, call)
         self._note_change(timer)
         return timer, firings
 
@@ -165,6 +179,16 @@ class Evidence:
         for definition in arguments[0]:
             self.told.setdefault(definition.timer_id, []).append((self.sim.now_ms, definition.version))
         return answer
+
+    def _judge_plan(self, timer_id: int, moment: int, asked_at: float) -> None:
+        """No moment that passed while its timer was off becomes a firing; a one-shot may be a minute late."""
+        is_past = moment < asked_at - OFF_MS
+        if not is_past or isinstance(self.timers[timer_id].definition.schedule, Once):
+            return
+        changes = [one.moment for one in self.history.get(timer_id, ())]
+        is_near = any(abs(moment - changed_at) <= OFF_MS for changed_at in changes)
+        if not is_near and self.status_at(timer_id, moment) is not TimerStatus.ENABLED:
+            self.accuse("MADE-UP-FOR", f"timer {timer_id} at {moment}: it was off")
 
     def _judge_skip(self, member: Member, reason: str) -> None:
         """A firing may be skipped if its timer was off at some time since shortly before it, or it misfired."""

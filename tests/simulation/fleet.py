@@ -5,6 +5,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import celeryconfig
 from tests.fakes import (
     MemoryAgenda,
     MemoryDefinitions,
@@ -50,6 +51,8 @@ SETTINGS = Settings.model_construct(step_s=60)
 TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
 # Celery beat's own pace, and what `wangtimer.tasks` lets through.
 SAME_TICK_S = 0.3
+# Ticks are the only messages with a moment of their sender's wall clock; the receiver holds its own against it.
+EXPIRES_S = min(entry["options"]["expires"] for entry in celeryconfig.beat_schedule.values())
 WISH_TRIES = 6
 SNAPSHOT_EVERY_MS = 150
 # Chunks in the callback queue above which nothing is armed: few, for the runs are small.
@@ -277,10 +280,12 @@ class Fleet:
     def _repeat(
         self, process: Process, name: str, every_s: float, least_s: float, work: Callable[[], Any]
     ) -> None:
-        """Start a task of a process again and again, as beat does, however long the one before takes."""
+        """Start a task of a process again and again, as a beat does whose node has a wall clock of its own."""
         pace = Pace(process.clock, least_s)
         incarnation = process.incarnation
         busy = {"tasks": 0}
+        off_ms = process.wall_clock_off_ms - self.sim.draw_wall_clock()
+        is_expired = off_ms > EXPIRES_S * 1_000
 
         def ended() -> None:
             busy["tasks"] -= 1
@@ -289,7 +294,7 @@ class Fleet:
             if process.incarnation != incarnation:
                 return
             self.sim.after(every_s * 1_000, tick)
-            if process.takes_work() and busy["tasks"] < 4 and pace.is_due():
+            if process.takes_work() and not is_expired and busy["tasks"] < 4 and pace.is_due():
                 busy["tasks"] += 1
                 self.sim.spawn(process, work, ended)
 

@@ -26,6 +26,8 @@ FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
 MOST_ARMED = 14
 ARMED_AGAIN_MS = 2_500
 MOST_TRIGGERS = 200
+# A sweep tells Redis of a change that the API did not.
+TOLD_MS = 8_000
 # Two sweeps, one running lease of waiting, and slow ways between.
 REPAIR_MS = 22_000
 # Where it cannot be asked whether to send, the next look comes this much later at the most.
@@ -200,6 +202,7 @@ def _cut_short(first: Sent, until: float) -> str:
 def _unwanted(evidence: Evidence) -> Iterator[Violation]:
     """Being switched off counts for whoever claims after Redis was told, unless Redis forgot it."""
     forgotten_at = [moment for moment, kind in evidence.sim.world_events if kind in FORGETTING]
+    longest_ms = sum(REPAIR_MS + fault.lasts_ms for fault in evidence.sim.struck)
     for sent in evidence.sends:
         timer_id = sent.member.timer_id
         changes = [one for one in evidence.history.get(timer_id, ()) if one.moment <= sent.moment]
@@ -208,7 +211,14 @@ def _unwanted(evidence: Evidence) -> Iterator[Violation]:
             for at, version in evidence.told.get(timer_id, ())
             if changes and version == changes[-1].version
         ]
-        if not told or changes[-1].status is TimerStatus.ENABLED or min(told) >= sent.claimed_at:
+        if not changes or changes[-1].status is TimerStatus.ENABLED:
+            continue
+        if sent.claimed_at - changes[-1].moment > TOLD_MS + longest_ms:
+            yield (
+                "UNWANTED",
+                f"{sent.member} sent {_s(sent.moment)}, {changes[-1].status} and Redis never told",
+            )
+        if not told or min(told) >= sent.claimed_at:
             continue
         if not any(min(told) <= moment <= sent.moment for moment in forgotten_at):
             yield (

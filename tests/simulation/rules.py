@@ -1,52 +1,104 @@
 """The rules of the protocols that can be left out one at a time, each as a small patch of the real code or its stores.
 
-A rule that can go without any run breaking a promise carries no weight, or the simulation cannot see it.
+A rule that can go without any run breaking a promise carries no weight, or another defence stands behind it: then
+`together_with` names what must be left out as well, and the rule alone decides between right and wrong.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
 from tests.fakes import memory_firings, memory_slices, memory_timers
 from tests.fakes.memory_agenda import MemoryAgenda
 from tests.fakes.memory_definitions import MemoryDefinitions
-from tests.fakes.memory_slices import MemorySlices, Sets
+from tests.fakes.memory_slices import MemorySlices
 from tests.simulation import fleet
-from tests.simulation.fault import Kind
+from tests.simulation import without_executor_rules as in_executor
+from tests.simulation import without_repair_rules as in_repairs
+from tests.simulation import without_store_rules as in_stores
+from tests.simulation.fault import DURATIONS_MS, RARE, ROLLBACK_DEPTHS_MS, TYPICAL, Fault, Kind
+from tests.simulation.scenario import (
+    Scenario,
+    draw_crowded_minute,
+    draw_failing_targets,
+    draw_scenario,
+    draw_slow_targets,
+    draw_switched_off,
+    draw_switched_off_and_on,
+)
 from wangtimer import registrar, sweeper, trigger
-from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember, FiringStatus, Member
-from wangtimer.core.timer import Timer
+from wangtimer.core.firing import FiringStatus
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
-from wangtimer.executor.claim import Claim, by_claim
-from wangtimer.executor.verifier import Drop, Send
+from wangtimer.executor.claim import Claim
+from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
+Strikes = tuple[tuple[Kind, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`left_out` patches it away; `strikes` are the faults that need it (none: those of the seed, or none at all).
 
-    `needs_fast_clocks` and `calm` are about the run: clocks that may be ahead; no fault.
+    Besides, one of each of `then` strikes; all at one of the first so many steps of their kind.
+    `together_with` are rules that hide this one's absence. `setting` is how the world must be for it to matter, with
+    the rule or without, and `draw` what is asked of it. `worse` names a field of `Run` that tells what the rule
+    spares where no promise is broken.
     """
 
     name: str
     left_out: Patches
-    strikes: tuple[tuple[Kind, str], ...] = ()
+    strikes: Strikes = ()
+    then: tuple[Strikes, ...] = ()
+    among_first: int | None = None
+    worse: str = ""
+    together_with: tuple[str, ...] = ()
+    setting: Patches = list
+    draw: Callable[[Random], Scenario] = draw_scenario
     is_calm: bool = False
     clock_behind_ms: tuple[float, float] = (0.0, 30.0)
 
+    def faults(self, seed: int) -> list[Fault] | None:
+        """Return what strikes in the run of a seed: every other one what needs the rule; None: the seed's own."""
+        if self.is_calm:
+            return []
+        if not self.strikes or seed % 2:
+            return None
+        random = Random(seed)
+        return [_draw(strikes, random, self.among_first) for strikes in (self.strikes, *self.then)]
+
     @contextmanager
-    def without(self) -> Any:
-        """Leave the rule out."""
+    def around(self) -> Iterator[None]:
+        """Leave out what hides the rule, in the world where it matters; the rule itself holds."""
         with ExitStack() as stack:
+            for patches in (self.setting, *(RULES[name].left_out for name in self.together_with)):
+                for one in patches():
+                    stack.enter_context(one)
+            yield
+
+    @contextmanager
+    def without(self) -> Iterator[None]:
+        """Leave the rule out as well."""
+        with self.around(), ExitStack() as stack:
             for one in self.left_out():
                 stack.enter_context(one)
             yield
+
+
+def _draw(strikes: Strikes, random: Random, among_first: int | None) -> Fault:
+    kind, label = random.choice(strikes)
+    return Fault(
+        kind,
+        label,
+        nth=random.randint(1, among_first or (RARE | TYPICAL)[label]),
+        lasts_ms=random.choice(DURATIONS_MS.get(kind, (0,))),
+        depth_ms=random.choice(ROLLBACK_DEPTHS_MS) if kind is Kind.REDIS_ROLLBACK else 0,
+        shard=random.choice((0, 1, None)) if kind in LOSSES else None,
+    )
 
 
 def attribute(target: object, name: str, value: object) -> Patches:
@@ -54,472 +106,460 @@ def attribute(target: object, name: str, value: object) -> Patches:
     return lambda: [patch.object(target, name, value)]
 
 
-# executor
+def each(*patches: Patches) -> Patches:
+    """Replace several."""
+    return lambda: [one for some in patches for one in some()]
 
 
-def _is_doubtful_without(reason: str) -> Callable[..., bool]:
-    def is_doubtful(self: Any, due: DueMember, suspects: set[Member]) -> bool:
-        reasons = {
-            "suspect": due.member in suspects,
-            "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,
-            "fresh": due.due_at
-            < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + executor.FRESH_MS,
-        }
-        return any(holds for name, holds in reasons.items() if name not in reason.split())
+def _doubt(*reasons: str) -> Patches:
+    return lambda: [
+        patch.object(executor.Executor, "_is_doubtful", in_executor.is_doubtful),
+        patch.dict(in_executor.unheeded, dict.fromkeys(reasons, True)),
+    ]
 
-    return is_doubtful
 
+def _judge(check: str) -> Patches:
+    return attribute(verifier.Verifier, "_judge", in_executor.judge_without(check))
 
-def _verify_sql_first(self: Any, slice_: Any, members: Any) -> Any:
-    try:
-        rows = self.firings.rows(due.member for due in members)
-        parked = self.outbox.holds([due.member for due in members])
-    except StoreAway:
-        return {due.member: self.wait(due) for due in members}
-    return _verdicts(self, slice_, members, parked, rows)
 
+def _add(rule: str) -> Patches:
+    return attribute(MemorySlices, "_add", in_stores.add_without(rule))
 
-def _verify_without_outbox(self: Any, slice_: Any, members: Any) -> Any:
-    try:
-        rows = self.firings.rows(due.member for due in members)
-    except StoreAway:
-        return {due.member: self.wait(due) for due in members}
-    return _verdicts(self, slice_, members, set(), rows)
 
-
-def _verdicts(self: Any, slice_: Any, members: Any, parked: set[Member], rows: Any) -> Any:
-    return {
-        due.member: Drop(None)
-        if due.member in parked
-        else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
-        for due in members
-    }
-
-
-def _judge_pending_only(self: Any, slice_: Any, due: Any, row: Any) -> Any:
-    return Send(row) if row is not None and row.status is FiringStatus.PENDING else Drop(None)
-
-
-def _send_unverified(self: Any, slice_: Any, members: Any) -> Any:
-    try:
-        parked = self.outbox.holds([due.member for due in members])
-        rows = self.firings.rows(due.member for due in members)
-    except StoreAway:
-        return {due.member: Drop(None) if False else Send(_row_of(due)) for due in members}
-    return _verdicts(self, slice_, members, parked, rows)
-
-
-def _row_of(due: DueMember) -> Any:
-    from wangtimer.core.firing import Firing
-
-    return replace(Firing.planned(due.member.timer_id, due.member.fire_at, 0), attempt=due.member.attempt)
-
-
-def _drop_without_adding(self: Any, claim: Any, drops: Any) -> None:
-    with suppress(StoreAway):
-        self._slices.release(by_claim(executor.Held(claim, member) for member in drops))
-    claim.let_go(drops)
-
-
-def _take_redis_word(self: Any, unwanted: Any, verdicts: Any) -> Any:
-    known = self.definitions(due.member.timer_id for due in unwanted)
-    return {}, {due.member: "disabled" for due in unwanted if due.member.timer_id in known}
-
-
-def _keeper_believes(self: Any, doubtful: Any, started_at: float) -> None:
-    for _, if_mine in doubtful:
-        if_mine()
-
-
-def _release_before_retry(self: Any, batch: Any) -> None:
-    outcomes = [finished.outcome for finished in batch]
-    if not self._write(outcomes):
-        self._outbox.park(outcomes)
-    try:
-        self._slices.release(by_claim(finished.held for finished in batch))
-        self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
-    except StoreAway:
-        pass
-    for finished in batch:
-        finished.held.claim.let_go([finished.held.member])
-
-
-def _release_before_record(self: Any, batch: Any) -> None:
-    with suppress(StoreAway):
-        self._slices.release(by_claim(finished.held for finished in batch))
-    outcomes = [finished.outcome for finished in batch]
-    if not self._write(outcomes):
-        self._outbox.park(outcomes)
-    with suppress(StoreAway):
-        self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
-    for finished in batch:
-        finished.held.claim.let_go([finished.held.member])
-
-
-def _never_park(self: Any, outcomes: Any) -> bool:
-    self._clock.sleep(0.001)
-    with suppress(StoreAway):
-        self._firings.settle(outcomes)
-    return True
-
-
-# slices
-
-
-def _add_without(rule: str) -> Callable[..., None]:
-    def add(self: Any, sets: Sets, due: DueMember, is_repair: bool) -> None:
-        is_held = sets.holds(due.member) if rule != "look" else due.member in sets.due
-        if is_held:
-            return
-        now = self._latest() if rule != "server time" else self._now()
-        is_near = due.due_at <= now + self._leases.lead_ms
-        if is_near and rule != "suspect":
-            sets.suspect.add(due.member)
-        wait_ms = self._leases.running_ms if is_near and is_repair and rule != "delay" else 0
-        sets.due[due.member] = due.due_at + wait_ms
-
-    return add
-
-
-def _take_back_unsuspected(self: Any, slice_: Any, held: dict[Member, int]) -> None:
-    sets, now = self._written(slice_), self._now()
-    for member in memory_slices._first_until(held, now, memory_slices.TAKEN_BACK_A_TURN):
-        del held[member]
-        sets.owner.pop(member, None)
-        sets.due[member] = member.fire_at if member.attempt == 1 else now
-
-
-def _anybodys(claim_id: str, sets: Sets, members: Sequence[Member]) -> list[Member]:
-    for member in members:
-        if member in sets.running:
-            sets.owner.setdefault(member, claim_id)
-    return [member for member in members if member in sets.running]
-
-
-def _renew_to_any_end(self: Any, held: Any) -> Any:
-    def work() -> Any:
-        mine = {}
-        for (slice_, claim_id), members in held.items():
-            sets = self._read(slice_)
-            mine[slice_, claim_id] = set(memory_slices._of(claim_id, sets, members))
-            for member in mine[slice_, claim_id] & sets.running.keys():
-                sets.running[member] = self._now() + self._leases.running_ms
-        return mine
-
-    return self._server.call(work)
-
-
-def _claim_once(self: Any, slice_: Any, claim_id: str, members: Any) -> Any:
-    def work() -> Any:
-        sets = self._written(slice_)
-        taken = []
-        for member in members:
-            if sets.armed.pop(member, None) is not None:
-                sets.running[member] = self._now() + self._leases.running_ms
-                sets.owner[member] = claim_id
-                taken.append(memory_slices.Taken(member, member in sets.suspect, sets.deaths.get(member, 0)))
-        return taken
-
-    return self._server.call(work)
-
-
-def _claim_anything(self: Any, slice_: Any, claim_id: str, members: Any) -> Any:
-    def work() -> Any:
-        sets = self._written(slice_)
-        for member in members:
-            sets.armed.pop(member, None)
-            sets.running[member] = self._now() + self._leases.running_ms
-            sets.owner[member] = claim_id
-        return [memory_slices.Taken(member, member in sets.suspect) for member in members]
-
-    return self._server.call(work)
-
-
-# agenda
-
-
-def _agenda_add_keeping_marks(self: Any, needs: Any) -> None:
-    def work() -> None:
-        for slice_, moment in needs:
-            self._bring_forward(slice_, moment)
-
-    self._server.call(work)
-
-
-def _set_moment(self: Any, slice_: Any, moment: int) -> None:
-    self._entries[slice_] = moment
-
-
-def _close_at_once(self: Any, watch: Any) -> None:
-    """Look first, then strike the entry out: without the mark."""
-
-    def close() -> None:
-        need = self.slices.next_need(watch.slice)
-        self.agenda.begin_closing(watch.slice, watch.token, int(self.clock.now_ms()))
-        self.agenda.finish_closing(watch.slice, watch.token, need)
-        self.slices.unlock(watch.slice, watch.token)
-
-    self._quietly(close)
-
-
-def _agenda_first(self: Any, firings: Any, is_repair: bool = False) -> None:
-    from wangtimer.store import hot
-
-    by_slice = hot._by_slice(firings)
-    if by_slice:
-        needs = [(slice_, hot._first(members) - self._lead_ms) for slice_, members in by_slice.items()]
-        self._retry(lambda: self._agenda.add(needs))
-        self._retry(lambda: self._slices.add(by_slice, is_repair))
-
-
-def _add_once(self: Any, step: Callable[[], Any]) -> Any:
-    return step()
-
-
-# planning
-
-
-def _same_but_for_version(timer: Timer | None, read: Timer) -> bool:
-    return timer is not None
-
-
-def _enable_from_now(self: Any, timer: Timer, now: int) -> Any:
-    near = registrar.plan(timer.planned_from(now), now + self.near.near_ms, self.near.most)
-    return near, registrar.firings_of([near], {}, self.buckets)
-
-
-def _enable_from_mark(self: Any, timer: Timer, now: int) -> Any:
-    near = registrar.plan(timer, now + self.near.near_ms, self.near.most)
-    return near, registrar.firings_of([near], {}, self.buckets)
-
-
-def _return_all_planned(table: Any, planned: Any) -> Any:
-    for firing in planned:
-        row = replace(firing, status=FiringStatus.PENDING)
-        table.setdefault(
-            memory_firings._key(firing), memory_firings.FiringRecord(row, None, None, None, None, "", "")
-        )
-    return list(planned)
-
-
-def _definitions_overwrite(self: Any, definitions: Any) -> None:
-    def work() -> None:
-        expires_at = self._clock.monotonic() + self._seconds_to_live
-        for one in definitions:
-            self._server.table("definitions")[one.timer_id] = one, expires_at
-
-    self._server.call(work)
-
-
-# repairs
-
-
-def _forget_then_settle(self: Any) -> int:
-    flushed = 0
-    while texts := self.outbox.page(sweeper.PAGE):
-        outcomes = self.outbox.read(texts)
-        self.outbox.forget(texts)
-        self.firings.settle(outcomes)
-        self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
-        flushed += len(texts)
-    return flushed
-
-
-def _flush_without_retry(self: Any) -> int:
-    flushed = 0
-    while texts := self.outbox.page(sweeper.PAGE):
-        self.firings.settle(self.outbox.read(texts))
-        self.outbox.forget(texts)
-        flushed += len(texts)
-    return flushed
-
-
-def _sweep_only_flush(self: Any) -> int:
-    return self.flush()
-
-
-def _epoch_first(self: Any, token: str) -> bool:
-    def work() -> bool:
-        if "epoch" in self._epoch:
-            return False
-        self._epoch["epoch"] = token
-        return True
-
-    return self._server.call(work)
+def _as_read(*what: str) -> Patches:
+    return lambda: [
+        patch.object(memory_timers, "_is_as_read", in_repairs.is_as_read),
+        patch.dict(in_repairs.unheeded, dict.fromkeys(what, True)),
+    ]
 
 
 def _settle_where(condition: Callable[[Any, Any], bool]) -> Patches:
     return attribute(memory_firings, "_takes_effect", condition)
 
 
-def _is_pending(row: Any, outcome: Any) -> bool:
-    return row.status is FiringStatus.PENDING
+def _strikes(kinds: Sequence[Kind], *labels: str) -> Strikes:
+    return tuple((kind, label) for kind in kinds for label in labels)
 
 
 LOSSES = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
-HELD_UP = ((Kind.FREEZE_BEFORE, "slices.claim"), (Kind.FREEZE_AFTER, "slices.claim"))
+CRASHES = (Kind.CRASH_BEFORE, Kind.CRASH_AFTER)
+SQL_AWAY = (Kind.SQL_DOWN, Kind.SQL_HANG)
+REDIS_AWAY = (Kind.REDIS_DOWN, Kind.REDIS_HANG)
+FREEZES = (Kind.FREEZE_BEFORE, Kind.FREEZE_AFTER)
 FROZEN_SENDERS = (
     (Kind.FREEZE_AFTER, "target.send"),
     (Kind.FREEZE_BEFORE, "firings.settle"),
     (Kind.FREEZE_AFTER, "definitions.get"),
     (Kind.FREEZE_AFTER, "slices.claim"),
 )
+UNANSWERED_ADDS = _strikes([Kind.LATE, Kind.FREEZE_BEFORE], "slices.add")
+STALE_PLANS = _strikes([*FREEZES, Kind.LATE], "timers.commit_plans", "load.reserve") + _strikes(
+    [Kind.FREEZE_AFTER], "timers.to_plan"
+)
+BOTH_PLANNERS_FROZEN = _strikes([Kind.FREEZE_BEFORE], "timers.commit_plans")
+# What enabling plans ends before the timer is on again.
+PLANS_NEAR = attribute(fleet, "SETTINGS", Settings.model_construct(step_s=60, near_s=5))
+UNFENCED = "a plan holds only while its timer is as read"
+NO_SWEEP = ("the sweep", "reconcile")
+NO_SWEEP_OR_RELOAD = (*NO_SWEEP, "a lost slice is loaded again")
 
+_EXECUTOR = (
+    Rule("suspects are verified", _doubt("suspect"), _strikes([Kind.LATE], "slices.add"), among_first=2),
+    Rule(
+        "retries are verified",
+        _doubt("retry"),
+        _strikes([Kind.SQL_DOWN], "firings.settle"),
+        among_first=2,
+        draw=draw_failing_targets,
+    ),
+    Rule(
+        "all is verified after a reconnect",
+        _doubt("fresh"),
+        _strikes([Kind.REDIS_ROLLBACK], "firings.settle", "slices.release", "slices.claim"),
+    ),
+    Rule("the doubtful are verified", _doubt("suspect", "retry", "fresh")),
+    Rule(
+        "own check of the lease before the send",
+        attribute(Claim, "is_safe", lambda self, member, now, lease_s: member in self._open),
+        FROZEN_SENDERS,
+    ),
+    Rule("the keeper asks Redis", attribute(keeper.Keeper, "ask", in_executor.ask_nobody), FROZEN_SENDERS),
+    Rule(
+        "a renewal soon gives up",
+        attribute(fleet, "KEEPER_TIMEOUT_MS", 8_000),
+        _strikes([Kind.LATE, Kind.ERROR], "slices.renew"),
+    ),
+    Rule("settle: only while pending", _settle_where(lambda row, outcome: True), FROZEN_SENDERS),
+    Rule(
+        "settle: only at its attempt",
+        _settle_where(lambda row, outcome: row.status is FiringStatus.PENDING),
+        _strikes([Kind.LATE, *FREEZES], "firings.settle"),
+        among_first=3,
+    ),
+    Rule(
+        "the retry is added before the release",
+        attribute(settler.Settler, "_settle", in_executor.release_before_retry),
+        _strikes([Kind.CRASH_AFTER, Kind.CRASH_BEFORE, Kind.FREEZE_AFTER], "slices.release"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "recorded before the release",
+        attribute(settler.Settler, "_settle", in_executor.release_before_record),
+    ),
+    Rule(
+        "outcomes are parked while SQL is away",
+        attribute(settler.Settler, "_write", in_executor.never_park),
+        _strikes([Kind.SQL_DOWN], "target.send", "firings.settle"),
+    ),
+    Rule(
+        "the outbox is read before SQL",
+        attribute(verifier.Verifier, "verify", in_executor.verify_sql_first),
+        _strikes([Kind.SQL_DOWN], "firings.settle"),
+        then=(
+            _strikes([Kind.BEATS_STOP], "firings.settle"),
+            _strikes([Kind.CRASH_BEFORE], "slices.release"),
+            _strikes([Kind.FREEZE_AFTER], "firings.rows"),
+        ),
+        among_first=1,
+        draw=draw_crowded_minute,
+    ),
+    Rule(
+        "the outbox is read",
+        attribute(verifier.Verifier, "verify", in_executor.verify_without_outbox),
+        _strikes(SQL_AWAY, "target.send", "firings.settle"),
+    ),
+    Rule("verified: attempt, place, moment", _judge("attempt place moment")),
+    Rule("verified: the attempt", _judge("attempt"), FROZEN_SENDERS),
+    Rule(
+        "verified: the place",
+        _judge("place"),
+        STALE_PLANS,
+        together_with=("the bucket is the row's", UNFENCED),
+        draw=draw_slow_targets,
+    ),
+    Rule(
+        "sent at the row's moment",
+        attribute(executor, "_moment", lambda due, verdict: due.due_at),
+        _strikes([Kind.DRAIN], "slices.claim", "target.send", "firings.settle"),
+        together_with=("verified: the moment",),
+        draw=draw_failing_targets,
+    ),
+    Rule(
+        "verified: the moment",
+        _judge("moment"),
+        _strikes([Kind.DRAIN], "slices.claim", "target.send", "firings.settle"),
+        together_with=("sent at the row's moment",),
+        draw=draw_failing_targets,
+    ),
+    Rule(
+        "what cannot be verified waits",
+        attribute(verifier.Verifier, "verify", in_executor.send_unverified),
+        _strikes(SQL_AWAY, "target.send", "firings.settle"),
+    ),
+    Rule(
+        "what waits is put back for seconds",
+        attribute(verifier.Verifier, "wait", in_executor.wait_no_time),
+        _strikes(SQL_AWAY, "firings.rows", "target.send", "firings.settle"),
+    ),
+    Rule(
+        "what stands elsewhere is added there",
+        attribute(executor.Executor, "_drop", in_executor.drop_without_adding),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "skipped on SQL's word alone",
+        attribute(wanted.Wanted, "second_opinion", in_executor.take_redis_word),
+    ),
+    Rule("renewing ends", attribute(executor, "MARGIN_S", 10_000.0), is_calm=True),
+    Rule(
+        "a slow target holds no thread",
+        attribute(executor, "PATIENCE_S", 10_000.0),
+        setting=attribute(fleet, "EXECUTOR_THREADS", 1),
+        is_calm=True,
+    ),
+)
 
-def _strikes(kinds: Sequence[Kind], *labels: str) -> tuple[tuple[Kind, str], ...]:
-    return tuple((kind, label) for kind in kinds for label in labels)
+_SLICES = (
+    Rule(
+        "what is taken back is suspect",
+        attribute(MemorySlices, "_take_back", in_stores.take_back_unsuspected),
+        _strikes(CRASHES, "slices.release"),
+        among_first=2,
+    ),
+    Rule(
+        "what is added near its moment is suspect",
+        _add("suspect"),
+        _strikes([Kind.LATE], "slices.add"),
+        among_first=2,
+    ),
+    Rule(
+        "what is armed at once and past is suspect",
+        attribute(MemorySlices, "arm_now", in_stores.arm_now_unsuspected),
+        _strikes([Kind.LATE], "slices.arm_now"),
+        among_first=2,
+        together_with=("what is taken back is suspect",),
+    ),
+    Rule(
+        "nearness counts by the server's time too",
+        _add("server time"),
+        _strikes([Kind.LATE], "slices.add"),
+        among_first=2,
+    ),
+    Rule(
+        "a late renewal shortens no lease",
+        attribute(MemorySlices, "renew", in_stores.renew_to_any_end),
+        _strikes([Kind.LATE], "slices.renew"),
+    ),
+    Rule("add looks into armed and running", _add("look")),
+    Rule("add changes nothing that is due", _add("look in due"), worse="all_late_ms"),
+    Rule("an attempt is a member of its own", _add("attempt")),
+    Rule(
+        "a repair waits a running lease",
+        _add("delay"),
+        _strikes(LOSSES, "target.send"),
+        worse="second_sends",
+        draw=draw_slow_targets,
+    ),
+    Rule(
+        "owner fence",
+        attribute(memory_slices, "_of", in_stores.anybodys),
+        FROZEN_SENDERS,
+    ),
+    Rule(
+        "a claim is repeatable by its id",
+        attribute(MemorySlices, "claim", in_stores.claim_once),
+        _strikes([Kind.ERROR_APPLIED, Kind.TWICE], "slices.claim"),
+        worse="late_ms",
+    ),
+    Rule(
+        "only what is armed is claimed",
+        attribute(MemorySlices, "claim", in_stores.claim_anything),
+        _strikes([Kind.DOUBLE, Kind.DELAY], "send.chunk"),
+    ),
+    Rule(
+        "credit counts only what is armed",
+        attribute(MemorySlices, "_arm", in_stores.arm_by_all_in_hand),
+        is_calm=True,
+    ),
+    Rule("a trigger only for a free slice", attribute(MemorySlices, "lock", in_stores.lock_anyhow)),
+)
 
+_AGENDA = (
+    Rule(
+        "adders clear the closing mark",
+        attribute(MemoryAgenda, "add", in_stores.agenda_add_keeping_marks),
+        _strikes([Kind.FREEZE_AFTER], "slices.next_need"),
+        together_with=NO_SWEEP,
+        draw=draw_crowded_minute,
+    ),
+    Rule(
+        "closing looks after its mark is set",
+        attribute(trigger.Trigger, "_close", in_stores.close_at_once),
+        _strikes([Kind.FREEZE_AFTER], "slices.next_need"),
+        together_with=NO_SWEEP,
+        draw=draw_crowded_minute,
+    ),
+    Rule(
+        "closing leaves an entry until it has looked",
+        attribute(MemoryAgenda, "begin_closing", in_stores.put_out_of_sight),
+        _strikes([*CRASHES, *FREEZES], "slices.next_need", "agenda.finish_closing", "agenda.begin_closing"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "adders only bring forward",
+        attribute(MemoryAgenda, "_bring_forward", in_stores.set_moment),
+    ),
+    Rule(
+        "slice first, agenda second",
+        attribute(HotStore, "add", in_stores.agenda_first),
+        _strikes(FREEZES, "slices.add"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "add is tried again",
+        attribute(HotStore, "_retry", in_stores.add_once),
+        _strikes([Kind.ERROR], "slices.add", "agenda.add"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "repairs add and never ask",
+        attribute(HotStore, "add", in_stores.add_only_what_is_missing),
+        _strikes([Kind.CRASH_AFTER, Kind.CRASH_BEFORE], "slices.add", "agenda.add"),
+    ),
+    Rule(
+        "a lost slice is loaded again",
+        attribute(trigger.Trigger, "_reload", lambda self, slice_: False),
+        _strikes(LOSSES, "slices.turn", "agenda.needs_until", "slices.lock"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "no lease is taken back right after a reconnect",
+        attribute(trigger, "GRACE_S", 0.0),
+        _strikes(REDIS_AWAY, "target.send"),
+        worse="second_sends",
+        draw=draw_slow_targets,
+    ),
+    Rule(
+        "nothing is armed while the queue is long",
+        attribute(fleet, "QUEUE_MOST", 10**9),
+        _strikes([Kind.EXECUTORS_STOP], "timers.enable", "timers.to_plan"),
+    ),
+    Rule(
+        "an idle minute holds no thread",
+        each(attribute(trigger, "IDLE_AHEAD_MS", 10**9), attribute(trigger, "RUNNING_PATIENCE_S", 10.0**6)),
+        setting=attribute(fleet, "TRIGGER_THREADS", 1),
+        is_calm=True,
+    ),
+)
+
+_PLANNING = (
+    Rule(
+        "a plan holds only while its timer is as read",
+        _as_read("version", "planned_until", "enabled"),
+        BOTH_PLANNERS_FROZEN,
+        then=(BOTH_PLANNERS_FROZEN,),
+        among_first=2,
+        setting=PLANS_NEAR,
+        draw=draw_switched_off_and_on,
+    ),
+    Rule(
+        "a plan is of the version read",
+        _as_read("version"),
+        BOTH_PLANNERS_FROZEN,
+        then=(BOTH_PLANNERS_FROZEN,),
+        among_first=2,
+        together_with=("a plan goes on from where planning stands", "a plan is of an enabled timer"),
+        setting=PLANS_NEAR,
+        draw=draw_switched_off_and_on,
+    ),
+    Rule(
+        "a plan goes on from where planning stands",
+        _as_read("planned_until"),
+        BOTH_PLANNERS_FROZEN,
+        then=(BOTH_PLANNERS_FROZEN,),
+        among_first=2,
+        together_with=("a plan is of the version read", "a plan is of an enabled timer"),
+        setting=PLANS_NEAR,
+        draw=draw_switched_off_and_on,
+    ),
+    Rule(
+        "a plan is of an enabled timer",
+        _as_read("enabled"),
+        BOTH_PLANNERS_FROZEN,
+        then=(BOTH_PLANNERS_FROZEN,),
+        among_first=2,
+        together_with=("a plan is of the version read", "a plan goes on from where planning stands"),
+        setting=PLANS_NEAR,
+        draw=draw_switched_off_and_on,
+    ),
+    Rule(
+        "enabling plans from where planning stands",
+        attribute(registrar.Registrar, "_plan_near", in_repairs.enable_from_now),
+    ),
+    Rule(
+        "enabling plans nothing of the past",
+        attribute(registrar.Registrar, "_plan_near", in_repairs.enable_from_mark),
+        _strikes([Kind.BEATS_STOP], "timers.enable"),
+        setting=PLANS_NEAR,
+        draw=draw_switched_off_and_on,
+    ),
+    Rule(
+        "switching off plans what came due",
+        attribute(
+            registrar.Registrar, "_plan_past", lambda self, timer, now: (registrar.plan(timer, 0, 1), [])
+        ),
+        _strikes([Kind.BEATS_STOP], "timers.enable", "agenda.needs_until"),
+    ),
+    Rule(
+        "planning adds what the table holds",
+        attribute(memory_timers, "insert_missing", in_repairs.return_all_planned),
+        STALE_PLANS,
+        together_with=(UNFENCED, "suspects are verified"),
+    ),
+    Rule(
+        "the bucket is the row's",
+        attribute(memory_timers, "insert_missing", in_repairs.return_as_planned),
+        STALE_PLANS,
+        together_with=(UNFENCED,),
+    ),
+    Rule(
+        "only newer definitions are written",
+        attribute(MemoryDefinitions, "put", in_repairs.definitions_overwrite),
+        _strikes([Kind.LATE], "definitions.put"),
+        among_first=2,
+        together_with=("the sweep tells Redis of changes",),
+        setting=PLANS_NEAR,
+        draw=draw_switched_off,
+    ),
+)
+
+_REPAIRS = (
+    Rule(
+        "flush: settle before forgetting",
+        attribute(sweeper.Sweeper, "flush", in_repairs.forget_then_settle),
+        _strikes(SQL_AWAY, "firings.settle"),
+        then=(_strikes([*CRASHES, Kind.ERROR], "outbox.forget"),),
+        among_first=3,
+    ),
+    Rule(
+        "flush adds retries",
+        attribute(sweeper.Sweeper, "flush", in_repairs.flush_without_retry),
+        _strikes(SQL_AWAY, "firings.settle"),
+        then=(_strikes([Kind.CRASH_AFTER], "outbox.park"),),
+        among_first=3,
+        together_with=("overdue firings are added", "reconcile", "what stands elsewhere is added there"),
+    ),
+    Rule(
+        "the sweep",
+        attribute(sweeper.Sweeper, "sweep", in_repairs.sweep_only_flush),
+        _strikes([*LOSSES, *CRASHES], "timers.enable", "slices.release", "agenda.add"),
+    ),
+    Rule(
+        "overdue firings are added",
+        attribute(sweeper, "PAGES_A_SWEEP", 0),
+        _strikes([*LOSSES, *CRASHES], "timers.enable", "slices.release", "agenda.add"),
+    ),
+    Rule(
+        "the sweep tells Redis of changes",
+        attribute(sweeper, "REFRESH_MS", -1_000_000),
+        _strikes([*CRASHES, Kind.ERROR], "definitions.put", "timers.disable", "timers.delete"),
+    ),
+    Rule(
+        "after a reconnect the coming minute is added",
+        attribute(sweeper, "AFTER_RECONNECT_S", -1.0),
+        _strikes(REDIS_AWAY, "timers.enable", "slices.add", "timers.commit_plans"),
+        together_with=("overdue firings are added",),
+    ),
+    Rule(
+        "reconcile",
+        attribute(sweeper.Sweeper, "reconcile", lambda self: 0),
+        _strikes([*LOSSES, *CRASHES, Kind.ERROR], "timers.commit_plans", "slices.add", "agenda.add"),
+        together_with=("the sweep",),
+    ),
+    Rule(
+        "rehydrate",
+        attribute(sweeper.Sweeper, "rehydrate", lambda self: 0),
+        _strikes(LOSSES, "slices.turn"),
+        together_with=NO_SWEEP,
+    ),
+    Rule(
+        "the epoch is set last",
+        attribute(MemoryAgenda, "begin_load", in_stores.epoch_first),
+        _strikes([Kind.REDIS_LOSS], "slices.turn", "agenda.needs_until"),
+        then=(_strikes(CRASHES, "agenda.begin_load", "timers.definitions"),),
+        together_with=NO_SWEEP_OR_RELOAD,
+    ),
+    Rule(
+        "a load overtaken by a loss is not declared",
+        attribute(MemoryAgenda, "end_load", in_stores.end_any_load),
+        _strikes([Kind.REDIS_LOSS], "slices.turn", "agenda.needs_until"),
+        then=(_strikes([Kind.REDIS_LOSS], "agenda.end_load"),),
+        together_with=NO_SWEEP_OR_RELOAD,
+    ),
+    Rule("ticks outlive a wall clock that is an hour off", attribute(fleet, "EXPIRES_S", 3), is_calm=True),
+    Rule("the clock is a lower bound", list, clock_behind_ms=(-30.0, 30.0), is_calm=True),
+)
 
 RULES: Mapping[str, Rule] = {
-    rule.name: rule
-    for rule in (
-        Rule(
-            "suspects are verified",
-            attribute(executor.Executor, "_is_doubtful", _is_doubtful_without("suspect")),
-        ),
-        Rule(
-            "retries are verified",
-            attribute(executor.Executor, "_is_doubtful", _is_doubtful_without("retry")),
-        ),
-        Rule(
-            "all is verified after a reconnect",
-            attribute(executor.Executor, "_is_doubtful", _is_doubtful_without("fresh")),
-            _strikes([Kind.REDIS_ROLLBACK], "firings.settle", "slices.release", "slices.claim"),
-        ),
-        Rule(
-            "what is taken back is suspect",
-            attribute(MemorySlices, "_take_back", _take_back_unsuspected),
-        ),
-        Rule(
-            "what is added near its moment is suspect",
-            attribute(MemorySlices, "_add", _add_without("suspect")),
-        ),
-        Rule(
-            "nearness counts by the server's time too",
-            attribute(MemorySlices, "_add", _add_without("server time")),
-            _strikes([Kind.LATE, Kind.FREEZE_BEFORE], "slices.add"),
-        ),
-        Rule(
-            "a late renewal shortens no lease",
-            attribute(MemorySlices, "renew", _renew_to_any_end),
-            _strikes([Kind.LATE], "slices.renew"),
-        ),
-        Rule("add looks into armed and running", attribute(MemorySlices, "_add", _add_without("look"))),
-        Rule(
-            "a repair waits a running lease",
-            attribute(MemorySlices, "_add", _add_without("delay")),
-            _strikes(LOSSES, "target.send", "slices.renew", "slices.claim"),
-        ),
-        Rule("owner fence", attribute(memory_slices, "_of", _anybodys), FROZEN_SENDERS),
-        Rule(
-            "own check of the lease before the send",
-            attribute(Claim, "is_safe", lambda self, member, now, lease_s: member in self._open),
-            FROZEN_SENDERS,
-        ),
-        Rule("the keeper asks Redis", attribute(keeper.Keeper, "_answer", _keeper_believes), FROZEN_SENDERS),
-        Rule(
-            "a claim is repeatable by its id",
-            attribute(MemorySlices, "claim", _claim_once),
-            _strikes([Kind.ERROR_APPLIED, Kind.TWICE], "slices.claim"),
-        ),
-        Rule(
-            "only what is armed is claimed",
-            attribute(MemorySlices, "claim", _claim_anything),
-            _strikes([Kind.DOUBLE, Kind.DELAY], "send.chunk"),
-        ),
-        Rule("settle: only while pending", _settle_where(lambda row, outcome: True), FROZEN_SENDERS),
-        Rule("settle: only at its attempt", _settle_where(_is_pending), FROZEN_SENDERS),
-        Rule(
-            "the retry is added before the release",
-            attribute(settler.Settler, "_settle", _release_before_retry),
-            _strikes([Kind.CRASH_AFTER, Kind.CRASH_BEFORE, Kind.FREEZE_AFTER], "slices.release"),
-        ),
-        Rule("recorded before the release", attribute(settler.Settler, "_settle", _release_before_record)),
-        Rule(
-            "outcomes are parked while SQL is away",
-            attribute(settler.Settler, "_write", _never_park),
-            _strikes([Kind.SQL_DOWN], "target.send", "firings.settle"),
-        ),
-        Rule(
-            "the outbox is read before SQL",
-            attribute(verifier.Verifier, "verify", _verify_sql_first),
-            _strikes([Kind.SQL_DOWN, Kind.SQL_HANG], "target.send", "firings.settle"),
-        ),
-        Rule(
-            "the outbox is read",
-            attribute(verifier.Verifier, "verify", _verify_without_outbox),
-            _strikes([Kind.SQL_DOWN, Kind.SQL_HANG], "target.send", "firings.settle"),
-        ),
-        Rule("verified: attempt, place, moment", attribute(verifier.Verifier, "_judge", _judge_pending_only)),
-        Rule(
-            "what cannot be verified waits",
-            attribute(verifier.Verifier, "verify", _send_unverified),
-            _strikes([Kind.SQL_DOWN, Kind.SQL_HANG], "target.send", "firings.settle"),
-        ),
-        Rule(
-            "what stands elsewhere is added there",
-            attribute(executor.Executor, "_drop", _drop_without_adding),
-        ),
-        Rule("skipped on SQL's word alone", attribute(wanted.Wanted, "second_opinion", _take_redis_word)),
-        Rule(
-            "renewing ends",
-            attribute(executor, "MARGIN_S", 10_000.0),
-            is_calm=True,
-        ),
-        Rule("adders clear the closing mark", attribute(MemoryAgenda, "add", _agenda_add_keeping_marks)),
-        Rule("closing looks after its mark is set", attribute(trigger.Trigger, "_close", _close_at_once)),
-        Rule("adders only bring forward", attribute(MemoryAgenda, "_bring_forward", _set_moment)),
-        Rule("slice first, agenda second", attribute(HotStore, "add", _agenda_first)),
-        Rule("add is tried again", attribute(HotStore, "_retry", _add_once)),
-        Rule(
-            "a lost slice is loaded again", attribute(trigger.Trigger, "_reload", lambda self, slice_: False)
-        ),
-        Rule(
-            "no lease is taken back right after a reconnect",
-            attribute(trigger, "GRACE_S", 0.0),
-            _strikes([Kind.REDIS_DOWN, Kind.REDIS_HANG], "target.send", "slices.renew", "slices.turn"),
-        ),
-        Rule(
-            "nothing is armed while the queue is long",
-            attribute(fleet, "QUEUE_MOST", 10**9),
-            _strikes([Kind.CRASH_AFTER], "slices.turn"),
-        ),
-        Rule(
-            "a plan holds only while its timer is as read",
-            attribute(memory_timers, "_is_as_read", _same_but_for_version),
-        ),
-        Rule(
-            "enabling plans from where planning stands",
-            attribute(registrar.Registrar, "_plan_near", _enable_from_now),
-        ),
-        Rule(
-            "enabling plans nothing of the past",
-            attribute(registrar.Registrar, "_plan_near", _enable_from_mark),
-        ),
-        Rule(
-            "switching off plans what came due",
-            attribute(
-                registrar.Registrar, "_plan_past", lambda self, timer, now: (registrar.plan(timer, 0, 1), [])
-            ),
-            _strikes([Kind.BEATS_STOP], "timers.enable", "agenda.needs_until"),
-        ),
-        Rule(
-            "planning adds what the table holds",
-            attribute(memory_timers, "insert_missing", _return_all_planned),
-        ),
-        Rule(
-            "only newer definitions are written", attribute(MemoryDefinitions, "put", _definitions_overwrite)
-        ),
-        Rule("flush: settle before forgetting", attribute(sweeper.Sweeper, "flush", _forget_then_settle)),
-        Rule("flush adds retries", attribute(sweeper.Sweeper, "flush", _flush_without_retry)),
-        Rule("the sweep", attribute(sweeper.Sweeper, "sweep", _sweep_only_flush)),
-        Rule("reconcile", attribute(sweeper.Sweeper, "reconcile", lambda self: 0)),
-        Rule(
-            "rehydrate",
-            attribute(sweeper.Sweeper, "rehydrate", lambda self: 0),
-            _strikes(LOSSES, "slices.turn"),
-        ),
-        Rule("the epoch is set last", attribute(MemoryAgenda, "begin_load", _epoch_first)),
-        Rule("the clock is a lower bound", list, clock_behind_ms=(-30.0, 30.0), is_calm=True),
-    )
+    rule.name: rule for rule in (*_EXECUTOR, *_SLICES, *_AGENDA, *_PLANNING, *_REPAIRS)
 }

@@ -1,7 +1,7 @@
 """One run: a seed's scenario and faults, simulated and judged."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
@@ -13,7 +13,7 @@ from tests.fakes.hand_clock import START_MS
 from tests.simulation.fault import Fault, draw_faults
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
-from tests.simulation.scenario import ACTIVE_MS, draw_scenario
+from tests.simulation.scenario import ACTIVE_MS, Scenario, draw_scenario
 from tests.simulation.simulated_threads import simulated_threads
 from tests.simulation.simulator import Simulation
 
@@ -28,7 +28,7 @@ class Run:
     """What a seed led to.
 
     `struck` are the faults that found their step, `late_ms` the latest first send of an attempt, `all_late_ms` all
-    of them together.
+    of them together. `wall_clocks_off` are the processes on nodes whose wall clock is an hour off.
     """
 
     seed: int
@@ -41,6 +41,7 @@ class Run:
     late_ms: float
     all_late_ms: float
     ended_at_s: float
+    wall_clocks_off: int
     labels: dict[str, int]
     trace: list[str]
 
@@ -51,10 +52,11 @@ def run_seed(
     faults: Sequence[Fault] | None = None,
     clock_behind_ms: tuple[float, float] = (0.0, 30.0),
     is_slow: bool | None = None,
+    draw: Callable[[Random], Scenario] = draw_scenario,
 ) -> Run:
-    """Run one seed; `faults` and `is_slow` instead of its own."""
+    """Run one seed; `faults`, `is_slow` and what `draw` returns instead of its own."""
     random = Random(seed)
-    scenario = draw_scenario(random)
+    scenario = draw(random)
     drawn = draw_faults(random)
     is_slow = scenario.is_slow if is_slow is None else is_slow
     sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)
@@ -78,6 +80,7 @@ def run_seed(
         max(late.values(), default=0.0),
         sum(late.values()),
         (sim.now_ms - START_MS) / 1_000,
+        sum(process.wall_clock_off_ms != 0 for process in sim.processes),
         dict(sim.counts),
         sim.trace or [],
     )

@@ -73,6 +73,50 @@ def draw_scenario(random: Random) -> Scenario:
     return scenario
 
 
+def draw_crowded_minute(random: Random) -> Scenario:
+    """Return a run of three moments in one minute and slice, two of them asked for when the first may be over."""
+    scenario = Scenario()
+    for number, created_at in enumerate(
+        (500.0, random.uniform(8_000, 30_000), random.uniform(8_000, 30_000))
+    ):
+        ahead = random.choice((2_000, 5_000, 12_000)) if number else random.choice((7_000, 12_000, 50_000))
+        once = Once(START_MS + round(created_at + ahead))
+        scenario.timers.append(PlannedTimer(f"timer-{number}", once, MisfireRule(), fails=0.0, is_fast=1.0))
+        scenario.wishes.extend(Wish(created_at, number, verb) for verb in ("create", "enable"))
+    return scenario
+
+
+def draw_switched_off_and_on(random: Random) -> Scenario:
+    """Return a run of a timer that is on for seconds, off for twenty, and on again."""
+    scenario = draw_switched_off(random)
+    scenario.wishes.append(Wish(scenario.wishes[-1].at_ms + 20_000, 0, "enable"))
+    return scenario
+
+
+def draw_switched_off(random: Random) -> Scenario:
+    """Return a run of a timer that is on for seconds, then off."""
+    every_15_s = Cron.parse("0-59/15 0-1 8 15 1 * 2027")
+    wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
+    wishes.append(Wish(random.uniform(4_000, 12_000), 0, "disable"))
+    return Scenario([PlannedTimer("timer-0", every_15_s, MisfireRule(), fails=0.0, is_fast=1.0)], wishes)
+
+
+def draw_slow_targets(random: Random) -> Scenario:
+    """Return a run of calls that take as long as they may."""
+    often = Cron.parse(random.choice(EXPRESSIONS))
+    wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
+    slow = PlannedTimer("timer-0", often, MisfireRule(), fails=0.0, is_fast=0.0)
+    return Scenario([slow], wishes, firings_per_bucket=random.choice((15_000, 2)))
+
+
+def draw_failing_targets(random: Random) -> Scenario:
+    """Return a run of calls most of which fail and are tried again after two seconds."""
+    often = Cron.parse(random.choice(EXPRESSIONS))
+    wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
+    failing = PlannedTimer("timer-0", often, MisfireRule(), fails=0.8, is_fast=1.0)
+    return Scenario([failing], wishes, most_attempts=3, base_pause_ms=2_000)
+
+
 def _add_timer(scenario: Scenario, number: int, random: Random) -> None:
     created_at = random.uniform(500, 4_000)
     draw = random.random()

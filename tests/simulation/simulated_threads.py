@@ -107,7 +107,7 @@ class SimulatedThread:
 
 @contextmanager
 def simulated_threads() -> Iterator[None]:
-    """Let the executor's pieces wait, lock and start threads in the simulation."""
+    """Let the executor's pieces wait, lock and start threads in the simulation; `time.time` is the node's."""
     kinds = {
         "event": SimulatedEvent,
         "lock": SimulatedLock,
@@ -116,6 +116,7 @@ def simulated_threads() -> Iterator[None]:
         "token": SimulatedToken,
     }
     patches = [patch(name, kinds[kind]) for name, kind in STAND_INS]
+    patches.append(patch("time.time", lambda: Simulation.current.wall_clock_s()))
     for one in patches:
         one.start()
     try:

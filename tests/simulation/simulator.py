@@ -23,6 +23,8 @@ from wangtimer.core.errors import StoreAway, WangTimerError
 
 Work = Callable[[], Any]
 
+# A node's wall clock may be so far off; in one run all that are off are so to the same side.
+WALL_CLOCK_OFF_MS = 3_600_000.0
 # The process is started again this long after it died.
 REBOOT_MS = (500, 3_000)
 REDIS_TIMEOUT_MS, SQL_TIMEOUT_MS = 3_000, 5_000
@@ -57,6 +59,7 @@ class Process:
         self.hits: list[Hit] = []
         self.tasks: set[Task] = set()
         self.clock = ProcessClock(sim)
+        self.wall_clock_off_ms = sim.draw_wall_clock()
         self.redis_generation = 0
         self.connected_at_ms = float("-inf")
         self.drain: Callable[[], None] | None = None
@@ -177,6 +180,8 @@ class Simulation:
         self.is_slow = is_slow
         self.random = Random(seed)
         self.clock_behind_ms = clock_behind_ms
+        self._wall_clocks = Random(f"wall clocks {seed}")
+        self._wall_clocks_off_ms = self._wall_clocks.choice((-1, 1)) * WALL_CLOCK_OFF_MS
         self.now_ms = float(START_MS)
         self.faults = tuple(faults)
         self.struck: list[Fault] = []
@@ -204,6 +209,15 @@ class Simulation:
         self._booting: Process | None = None
 
     # time
+
+    def draw_wall_clock(self) -> float:
+        """Return how far a node's wall clock is ahead, ms."""
+        return self._wall_clocks.choice((0.0, self._wall_clocks_off_ms))
+
+    def wall_clock_s(self) -> float:
+        """Return what `time.time` says in the process that runs now."""
+        process = self._task.process if self._task else self._booting
+        return (self.now_ms + (process.wall_clock_off_ms if process else 0.0)) / 1_000
 
     def at(self, moment_ms: float, work: Callable[..., None], *arguments: Any) -> None:
         """Do `work` at a moment."""

@@ -62,9 +62,12 @@ class Verifier:
         }
 
     def wait(self, due: DueMember) -> PutBack:
-        """Return how long to wait before the next look: half as long as it is late by now, so ever longer."""
+        """Return how long to wait before the next look: half as long as it is late by now, so ever longer.
+
+        A retry is late only since its own moment; put back, since then: for it that is the shortest wait each time.
+        """
         now = self.clock.now_ms()
-        late_ms = now - due.member.fire_at
+        late_ms = now - (due.member.fire_at if due.member.attempt == 1 else due.due_at)
         return PutBack(int(now + min(max(late_ms / 2, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)))
 
     def _judge(self, slice_: Slice, due: DueMember, row: Firing | None) -> Verdict:

@@ -1,0 +1,136 @@
+"""Pieces of the executor as they would be with one rule left out; `rules` says which."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.executor import executor
+from wangtimer.executor.claim import by_claim
+from wangtimer.executor.verifier import Drop, PutBack, Send
+
+# The reasons to doubt that count for nothing now; several rules may be left out at once.
+unheeded: dict[str, bool] = {}
+
+
+def is_doubtful(self: Any, due: DueMember, suspects: set[Member]) -> bool:
+    reasons = {
+        "suspect": due.member in suspects,
+        "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,
+        "fresh": due.due_at
+        < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + executor.FRESH_MS,
+    }
+    return any(holds for name, holds in reasons.items() if name not in unheeded)
+
+
+def verify_sql_first(self: Any, slice_: Any, members: Any) -> Any:
+    try:
+        rows = self.firings.rows(due.member for due in members)
+        parked = self.outbox.holds([due.member for due in members])
+    except StoreAway:
+        return {due.member: self.wait(due) for due in members}
+    return _verdicts(self, slice_, members, parked, rows)
+
+
+def verify_without_outbox(self: Any, slice_: Any, members: Any) -> Any:
+    try:
+        rows = self.firings.rows(due.member for due in members)
+    except StoreAway:
+        return {due.member: self.wait(due) for due in members}
+    return _verdicts(self, slice_, members, set(), rows)
+
+
+def _verdicts(self: Any, slice_: Any, members: Any, parked: set[Member], rows: Any) -> Any:
+    return {
+        due.member: Drop(None)
+        if due.member in parked
+        else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
+        for due in members
+    }
+
+
+def judge_without(check: str) -> Callable[..., Any]:
+    """Judge a row as the verifier does, but for one of its "attempt", "place" and "moment", or all of them."""
+
+    def judge(self: Any, slice_: Any, due: DueMember, row: Any) -> Any:
+        left_out = check.split()
+        if row is None or row.status is not FiringStatus.PENDING:
+            return Drop(None)
+        if "place" not in left_out and row.slice != slice_:
+            return Drop(row)
+        if "attempt" not in left_out and row.attempt > due.member.attempt:
+            return Drop(row)
+        if "attempt" not in left_out and row.attempt < due.member.attempt:
+            return self.wait(due)
+        if "moment" not in left_out and row.due_at > self.clock.now_ms() + self.lead_ms:
+            return PutBack(row.due_at)
+        return Send(row)
+
+    return judge
+
+
+def wait_no_time(self: Any, due: DueMember) -> PutBack:
+    return PutBack(int(self.clock.now_ms()))
+
+
+def send_unverified(self: Any, slice_: Any, members: Any) -> Any:
+    try:
+        parked = self.outbox.holds([due.member for due in members])
+        rows = self.firings.rows(due.member for due in members)
+    except StoreAway:
+        return {due.member: Send(_row_of(due)) for due in members}
+    return _verdicts(self, slice_, members, parked, rows)
+
+
+def _row_of(due: DueMember) -> Any:
+    return replace(Firing.planned(due.member.timer_id, due.member.fire_at, 0), attempt=due.member.attempt)
+
+
+def drop_without_adding(self: Any, claim: Any, drops: Any) -> None:
+    with suppress(StoreAway):
+        self._slices.release(by_claim(executor.Held(claim, member) for member in drops))
+    claim.let_go(drops)
+
+
+def take_redis_word(self: Any, unwanted: Any, verdicts: Any) -> Any:
+    known = self.definitions(due.member.timer_id for due in unwanted)
+    return {}, {due.member: "disabled" for due in unwanted if due.member.timer_id in known}
+
+
+def ask_nobody(self: Any, held: Any, if_mine: Callable[[], None]) -> None:
+    held.claim.renewed_at = self._clock.monotonic()
+    if_mine()
+
+
+def release_before_retry(self: Any, batch: Any) -> None:
+    outcomes = [finished.outcome for finished in batch]
+    if not self._write(outcomes):
+        self._outbox.park(outcomes)
+    try:
+        self._slices.release(by_claim(finished.held for finished in batch))
+        self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
+    except StoreAway:
+        pass
+    for finished in batch:
+        finished.held.claim.let_go([finished.held.member])
+
+
+def release_before_record(self: Any, batch: Any) -> None:
+    with suppress(StoreAway):
+        self._slices.release(by_claim(finished.held for finished in batch))
+    outcomes = [finished.outcome for finished in batch]
+    if not self._write(outcomes):
+        self._outbox.park(outcomes)
+    with suppress(StoreAway):
+        self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
+    for finished in batch:
+        finished.held.claim.let_go([finished.held.member])
+
+
+def never_park(self: Any, outcomes: Any) -> bool:
+    self._clock.sleep(0.001)
+    with suppress(StoreAway):
+        self._firings.settle(outcomes)
+    return True

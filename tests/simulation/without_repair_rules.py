@@ -1,0 +1,98 @@
+"""Planning and the repairs as they would be with one rule left out; `rules` says which."""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.fakes import memory_firings, memory_timers
+from wangtimer import registrar, sweeper
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.schedule import Once
+from wangtimer.core.timer import Timer
+
+# planning
+
+
+# What need not be as planning read it now; several rules may be left out at once.
+unheeded: dict[str, bool] = {}
+
+
+def is_as_read(timer: Timer | None, read: Timer) -> bool:
+    if timer is None:
+        return False
+    same = {
+        "version": timer.definition.version == read.definition.version,
+        "planned_until": timer.planned_until == read.planned_until,
+        "enabled": timer.definition.is_enabled,
+    }
+    return all(holds for name, holds in same.items() if name not in unheeded)
+
+
+_plan_near = registrar.Registrar._plan_near
+
+
+def enable_from_now(self: Any, timer: Timer, now: int) -> Any:
+    if isinstance(timer.definition.schedule, Once):
+        return _plan_near(self, timer, now)
+    near = registrar.plan(timer.planned_from(now), now + self.near.near_ms, self.near.most)
+    return near, registrar.firings_of([near], {}, self.buckets)
+
+
+def enable_from_mark(self: Any, timer: Timer, now: int) -> Any:
+    if isinstance(timer.definition.schedule, Once):
+        return _plan_near(self, timer, now)
+    near = registrar.plan(timer, now + self.near.near_ms, self.near.most)
+    return near, registrar.firings_of([near], {}, self.buckets)
+
+
+def return_all_planned(table: Any, planned: Any) -> Any:
+    for firing in planned:
+        row = replace(firing, status=FiringStatus.PENDING)
+        table.setdefault(
+            memory_firings._key(firing), memory_firings.FiringRecord(row, None, None, None, None, "", "")
+        )
+    return list(planned)
+
+
+def definitions_overwrite(self: Any, definitions: Any) -> None:
+    def work() -> None:
+        expires_at = self._clock.monotonic() + self._seconds_to_live
+        for one in definitions:
+            self._server.table("definitions")[one.timer_id] = one, expires_at
+
+    self._server.call(work)
+
+
+def return_as_planned(table: Any, planned: Any) -> Any:
+    """Return what waits with the bucket of whoever planned it, not of the row."""
+    pending = {one.member for one in _insert_missing(table, planned)}
+    return [one for one in planned if one.member in pending]
+
+
+_insert_missing = memory_timers.insert_missing
+
+
+# repairs
+
+
+def forget_then_settle(self: Any) -> int:
+    flushed = 0
+    while texts := self.outbox.page(sweeper.PAGE):
+        outcomes = self.outbox.read(texts)
+        self.outbox.forget(texts)
+        self.firings.settle(outcomes)
+        self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
+        flushed += len(texts)
+    return flushed
+
+
+def flush_without_retry(self: Any) -> int:
+    flushed = 0
+    while texts := self.outbox.page(sweeper.PAGE):
+        self.firings.settle(self.outbox.read(texts))
+        self.outbox.forget(texts)
+        flushed += len(texts)
+    return flushed
+
+
+def sweep_only_flush(self: Any) -> int:
+    return self.flush()
