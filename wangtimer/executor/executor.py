@@ -92,24 +92,30 @@ class Executor:
 
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
-        members = [due.member for due in chunk.members]
-        self._claims.take_room(len(members))
         claim_id = self._claims.new_id()
+        taken: list[Taken] = []
+        self._claims.take_room(len(chunk.members))
+        try:
+            sent_at, taken = self._claim_as(claim_id, chunk)
+        finally:
+            self._claims.give_room(len(chunk.members) - len(taken))
+        mine, until = (one.member for one in taken), sent_at + self._until_s(chunk)
+        claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
+        if taken:
+            self._claims.add(claim)
+        return claim, taken
+
+    def _claim_as(self, claim_id: str, chunk: Chunk) -> tuple[float, list[Taken]]:
+        """Return what was taken, and when it was asked for by the stop-watch."""
+        members = [due.member for due in chunk.members]
+        sent_at = self._clock.monotonic()
         for _ in range(CLAIM_TRIES):
             sent_at = self._clock.monotonic()
             try:
-                taken = self._slices.claim(chunk.slice, claim_id, members)
+                return sent_at, self._slices.claim(chunk.slice, claim_id, members)
             except StoreAway as error:
                 log.warning("claim_failed", slice=chunk.slice.tag, error=str(error))
-                continue
-            self._claims.give_room(len(members) - len(taken))
-            mine, until = (one.member for one in taken), sent_at + self._until_s(chunk)
-            claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
-            if taken:
-                self._claims.add(claim)
-            return claim, taken
-        self._claims.give_room(len(members))
-        return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
+        return sent_at, []
 
     def _until_s(self, chunk: Chunk) -> float:
         last = max(due.due_at for due in chunk.members)
