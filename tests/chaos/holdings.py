@@ -44,8 +44,17 @@ class Holdings:
 
     def due_in(self, tags: Iterable[str]) -> frozenset[Member]:
         """Return what waits in these slices."""
-        keys = {f"wt:{{{tag}}}:due" for tag in tags}
+        keys = {_due_key(tag) for tag in tags}
         return frozenset(member for member, key in self.due.items() if key in keys)
+
+    def due_outside(self, tags: Iterable[str]) -> frozenset[Member]:
+        """Return what waits in all other slices."""
+        keys = {_due_key(tag) for tag in tags}
+        return frozenset(member for member, key in self.due.items() if key not in keys)
+
+
+def _due_key(tag: str) -> str:
+    return f"wt:{{{tag}}}:due"
 
 
 def look(store: redis.Redis, due_until: float = 0) -> Holdings:

@@ -206,6 +206,10 @@ class Trial:
             app.close()
         return [task["args"][0] for task in active.get(node, []) if task["name"] == "wangtimer.trigger"]
 
+    def locked_slices(self) -> list[str]:
+        """Return the tags of the slices that some trigger owns."""
+        return [key.split("{")[1].split("}")[0] for key in self.store.keys("wt:{*}:lock")]
+
     def trigger_that_watches(self, *names: str) -> tuple[str, list[str]]:
         """Return the first of these triggers that watches a slice, and its slices."""
         for _ in range(10):
