@@ -6,6 +6,7 @@ from itertools import islice
 
 import structlog
 
+from wangtimer.core.backlog import is_backlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember
@@ -133,8 +134,11 @@ class Trigger:
     def _send(self, watch: Watch, members: tuple[DueMember, ...]) -> None:
         if members:
             watch.armed_at = self.clock.monotonic()
-        for chunk in chunks_of(watch.slice, members, self.rule.chunk_size):
-            self.send_chunk(chunk)
+        now = self.clock.now_ms()
+        for is_late in (False, True):
+            alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
+            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
+                self.send_chunk(chunk)
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
         if turn.armed or turn.now_armed:

@@ -32,6 +32,26 @@ def test_hosts_take_turns_when_places_are_short() -> None:
     assert taken(lanes) == ["a", "b", "c", "a"]
 
 
+def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_for_ever() -> None:
+    lanes = Lanes(places_per_host=99, places_total=99)
+    calls = Outcomes()
+    for number in range(6):
+        lanes.join(Waiting(calls.call(f"http://a/late/{number}"), number), is_late=True)
+    for number in range(6):
+        lanes.join(Waiting(calls.call(f"http://a/prompt/{number}"), number))
+    lanes.open_wide(lanes._lanes["a:80"])
+    paths = [lanes.take()[1].call.request.url.split("/")[3] for _ in range(12)]
+    assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
+
+
+def test_a_late_call_that_waited_too_long_is_given_up_too() -> None:
+    lanes = Lanes(places_per_host=1, places_total=1)
+    lanes.join(Waiting(Outcomes().call("http://a/"), 5), is_late=True)
+    assert len(lanes.give_up(5)) == 1
+    assert lanes.waiting == 0
+    assert not lanes.can_send
+
+
 def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
     lanes = Lanes(places_per_host=9, places_total=100)
     joined(lanes, *"aaaaaaaaaaaa")

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.backlog import BACKLOG_SHARE, LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
 from wangtimer.store.redis.keys import expiry_of
@@ -188,7 +190,12 @@ class MemorySlices:
     def _arm(self, slice_: Slice, credit: int) -> tuple[DueMember, ...]:
         sets, now = self._read(slice_), self._now()
         room = max(0, min(credit - len(sets.armed), ARMED_A_TURN))
-        ready = _first_until(sets.due, now + self._leases.lead_ms, room)
+        late = now - LATE_MS
+        backlog = {member: moment for member, moment in sets.due.items() if moment < late}
+        coming = {member: moment for member, moment in sets.due.items() if moment >= late}
+        share = min(len(backlog), ceil(room / BACKLOG_SHARE))
+        ready = _first_until(coming, now + self._leases.lead_ms, room - share)
+        ready += _first_until(backlog, now, room - len(ready))
         armed = tuple(DueMember(member, sets.due.pop(member)) for member in ready)
         sets.armed |= {due.member: now + self._leases.armed_ms for due in armed}
         if armed:

@@ -9,8 +9,8 @@ def members(number: int) -> list[Member]:
     return [Member(timer_id, 60_000, 1) for timer_id in range(number)]
 
 
-def claim_of(claims: Claims, number: int) -> Claim:
-    claims.take_room(number)
+def claim_of(claims: Claims, number: int, is_late: bool = True) -> Claim:
+    claims.take_room(number, is_late)
     return Claim(Slice(1, 0), claims.new_id(), members(number), 0.0, 0.0, claims.give_room)
 
 
@@ -43,6 +43,12 @@ def test_what_is_let_go_of_twice_makes_room_once() -> None:
     has_claimed = Event()
     claim_soon(claims, 1, has_claimed)
     assert not has_claimed.wait(0.05)
+
+
+def test_what_is_not_late_yet_does_not_wait_behind_a_backlog() -> None:
+    claims = Claims(most=3)
+    claim_of(claims, 4)
+    assert len(claim_of(claims, 1, is_late=False).open_members()) == 1
 
 
 def test_a_chunk_is_claimed_whole_though_it_is_more_than_there_is_room_for() -> None:

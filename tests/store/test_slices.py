@@ -7,6 +7,7 @@ import pytest
 
 from tests.store.members import due_at, many_due_at
 from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld
+from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.slices import Taken, Turn
@@ -359,6 +360,22 @@ def test_the_nearest_are_armed_first(desk: Desk) -> None:
     desk.add(*members)
     assert desk.turn(credit=2).now_armed == (members[1], members[2])
     assert desk.turn(credit=3).now_armed == (members[0],)
+
+
+def test_what_is_yet_to_come_is_armed_before_a_backlog(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 9)]
+    coming = [due_at(desk.now + moment, 100 + moment) for moment in (-LATE_MS + 50, 0, 900)]
+    desk.add(*backlog, *coming)
+    assert desk.turn(credit=4).now_armed == (*coming, backlog[-1])
+    assert desk.turn(credit=5).now_armed == (backlog[-2],)
+
+
+def test_a_backlog_has_its_share_where_on_time_work_never_ends(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 9)]
+    coming = [due_at(desk.now + 100, 100 + number) for number in range(40)]
+    desk.add(*backlog, *coming)
+    armed = desk.turn(credit=8).now_armed
+    assert [due.due_at < desk.now for due in armed] == [False] * 6 + [True] * 2
 
 
 def test_credit_bounds_what_stands_armed(desk: Desk) -> None:

@@ -17,6 +17,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.transfer import Transfer
+from wangtimer.core.backlog import is_backlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
 
@@ -143,7 +144,8 @@ class DeliveryEngine:
         for _ in range(_MOST_RIPE_AT_ONCE):
             if not agenda or agenda[0][0] > now_ms:
                 return
-            self._lanes.join(Waiting(heapq.heappop(agenda)[2], now))
+            call = heapq.heappop(agenda)[2]
+            self._lanes.join(Waiting(call, now), is_late=is_backlog(call.due_at_ms, now_ms))
 
     def _start_ripe(self) -> bool:
         """Hand libcurl the calls that have a place; True if there were any."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
+from wangtimer.core.backlog import BACKLOG_SHARE
 
 # libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
 # resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
@@ -24,16 +25,30 @@ class Waiting(NamedTuple):
 
 
 class Lane:
-    """The calls to one host: how many are under way, of how many places, and who waits."""
+    """The calls to one host: how many are under way, of how many places, and who waits, the late ones apart."""
 
-    __slots__ = ("host", "is_in_round", "places", "queue", "running")
+    __slots__ = ("_taken", "backlog", "host", "is_in_round", "places", "queue", "running")
 
     def __init__(self, host: str, places: int) -> None:
         self.host = host
         self.places = places
         self.running = 0
         self.queue: deque[Waiting] = deque()
+        self.backlog: deque[Waiting] = deque()
         self.is_in_round = False
+        self._taken = 0
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether any call waits."""
+        return bool(self.queue or self.backlog)
+
+    def take_first(self) -> Waiting:
+        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then."""
+        self._taken += 1
+        if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
+            return self.backlog.popleft()
+        return self.queue.popleft()
 
 
 class Lanes:
@@ -57,14 +72,14 @@ class Lanes:
         """Tell whether some call may start now."""
         return bool(self._round) and self.running < self._places_total
 
-    def join(self, waiting: Waiting) -> None:
-        """Put a call at the end of its host's lane."""
+    def join(self, waiting: Waiting, is_late: bool = False) -> None:
+        """Put a call at the end of its host's lane; a late one goes behind those that may still be on time."""
         host = host_of(waiting.call.request.url)
         lane = self._lanes.get(host)
         if lane is None:
             places = self._places_per_host if host in self._reached else _PLACES_UNTIL_REACHED
             lane = self._lanes[host] = Lane(host, places)
-        lane.queue.append(waiting)
+        (lane.backlog if is_late else lane.queue).append(waiting)
         self.waiting += 1
         self._let_in_round(lane)
 
@@ -72,7 +87,7 @@ class Lanes:
         """Give a place to the first of the lane whose turn it is; only while `can_send`."""
         lane = self._round.popleft()
         lane.is_in_round = False
-        waiting = lane.queue.popleft()
+        waiting = lane.take_first()
         self.waiting -= 1
         lane.running += 1
         self.running += 1
@@ -103,8 +118,9 @@ class Lanes:
         """Take out, and return, the calls that have waited since then or longer."""
         overdue: list[Waiting] = []
         for lane in list(self._lanes.values()):
-            while lane.queue and lane.queue[0].since <= since:
-                overdue.append(lane.queue.popleft())
+            for waiting in (lane.queue, lane.backlog):
+                while waiting and waiting[0].since <= since:
+                    overdue.append(waiting.popleft())
             self._settle_emptied(lane)
         self.waiting -= len(overdue)
         return overdue
@@ -114,18 +130,18 @@ class Lanes:
         return [waiting.call for waiting in self.give_up(math.inf)]
 
     def _let_in_round(self, lane: Lane) -> None:
-        if lane.queue and not lane.is_in_round and lane.running < lane.places:
+        if lane.is_waited_for and not lane.is_in_round and lane.running < lane.places:
             lane.is_in_round = True
             self._round.append(lane)
 
     def _settle_emptied(self, lane: Lane) -> None:
-        if not lane.queue and lane.is_in_round:
+        if not lane.is_waited_for and lane.is_in_round:
             lane.is_in_round = False
             self._round.remove(lane)
         self._forget_if_idle(lane)
 
     def _forget_if_idle(self, lane: Lane) -> None:
-        if not lane.running and not lane.queue:
+        if not lane.running and not lane.is_waited_for:
             del self._lanes[lane.host]
 
 

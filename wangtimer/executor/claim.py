@@ -83,17 +83,22 @@ class Claims:
         self._held = 0
         self._room = Condition()
 
-    def take_room(self, number: int) -> None:
-        """Wait until fewer than `most` firings are held, then hold so many more."""
+    def take_room(self, number: int, is_late: bool) -> None:
+        """Wait until fewer than `most` firings are held, then hold so many more.
+
+        What is not late yet need not wait behind a backlog: there is as much room again for it.
+        """
+        most = self._most if is_late else 2 * self._most
         with self._room:
-            self._room.wait_for(lambda: self._held < self._most)
+            self._room.wait_for(lambda: self._held < most)
             self._held += number
 
     def give_room(self, number: int) -> None:
         """Hold so many fewer."""
         with self._room:
             self._held -= number
-            self._room.notify()
+            if number:
+                self._room.notify_all()
 
     def new_id(self) -> str:
         """Return the id for a claim to be made."""

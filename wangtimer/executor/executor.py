@@ -5,6 +5,7 @@ from random import Random
 import structlog
 
 from wangtimer.callback import DeliveryEngine, EngineStopped
+from wangtimer.core.backlog import is_backlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
@@ -94,7 +95,8 @@ class Executor:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         claim_id = self._claims.new_id()
         taken: list[Taken] = []
-        self._claims.take_room(len(chunk.members))
+        is_late = is_backlog(max(due.due_at for due in chunk.members), self._clock.now_ms())
+        self._claims.take_room(len(chunk.members), is_late)
         try:
             sent_at, taken = self._claim_as(claim_id, chunk)
         finally:

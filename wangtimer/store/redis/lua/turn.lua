@@ -6,7 +6,8 @@
 -- KEYS[5] suspect  set of members to verify in SQL before they are sent
 -- KEYS[6] deaths   hash member -> how often its lease ran out while it ran; 3 once it was then tried alone
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
--- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s
+-- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
+--         how late is backlog ms, one in how many armed is backlog
 -- Returns nothing when another trigger owns the slice, else
 -- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
 local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
@@ -36,23 +37,29 @@ if ARGV[7] ~= '1' then
   take_back(running)
 end
 
-local taken = {}
 local room = math.min(credit - redis.call('ZCARD', armed), 5000)
-if room > 0 then
-  taken = redis.call('ZRANGEBYSCORE', due, '-inf', now + lead, 'WITHSCORES', 'LIMIT', 0, room)
+local function first_between(lowest, highest, most)
+  if most <= 0 then return {} end
+  return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
+-- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same.
+local late = now - tonumber(ARGV[9])
+local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])))
+local taken = first_between(late, now + lead, room - share)
+for _, text in ipairs(first_between('-inf', '(' .. late, room - #taken / 2)) do taken[#taken + 1] = text end
+
 if #taken > 0 then
-  redis.call('ZREMRANGEBYRANK', due, 0, #taken / 2 - 1)
-  local lease_end, batch = now + tonumber(ARGV[6]), {}
+  local lease_end, members, batch = now + tonumber(ARGV[6]), {}, {}
   for i = 1, #taken, 2 do
+    members[#members + 1] = taken[i]
     batch[#batch + 1] = lease_end
     batch[#batch + 1] = taken[i]
-    if #batch >= 1000 then
+    if #batch >= 1000 or i + 1 == #taken then
+      redis.call('ZREM', due, unpack(members))
       redis.call('ZADD', armed, unpack(batch))
-      batch = {}
+      members, batch = {}, {}
     end
   end
-  if #batch > 0 then redis.call('ZADD', armed, unpack(batch)) end
   redis.call('EXPIREAT', armed, ARGV[8])
 end
 
