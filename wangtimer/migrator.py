@@ -8,6 +8,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.slicing import BucketRule
+from wangtimer.core.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
@@ -48,26 +49,47 @@ class Migrator:
 
         However long planning was away, it goes on from each timer's own mark: first those whose next moment is yet to
         come, then those that lag, each up to the near future, so that the present does not wait for the past; then the
-        rest of the horizon. Raises `StoreAway`.
+        rest of the horizon. A timer that cannot be planned is left out. Raises `StoreAway`.
         """
         planned = 0
-        while held := self._plan_together(self._next_plans()):
+        left_out: set[int] = set()
+        while held := self._plan_together(self._next_plans(left_out)):
             planned += held
         return planned
 
-    def _next_plans(self) -> list[Plan]:
-        """Return the plans that are the most urgent now: of one page, about `ROWS_A_TRANSACTION` moments."""
+    def _next_plans(self, left_out: set[int]) -> list[Plan]:
+        """Return the plans that are the most urgent now; `left_out` gets the timers that cannot be planned."""
+        while True:
+            page, until = self._next_page(left_out)
+            if (plans := self._plans_of(page, until, left_out)) or not page:
+                return plans
+
+    def _next_page(self, left_out: set[int]) -> tuple[list[Timer], int]:
+        """Return the timers to plan next, and the moment up to which."""
         now, rule = int(self.clock.now_ms()), self.rule
-        page, until = self.timers.to_plan(now + rule.step_ms, rule.page_timers), now + 2 * rule.step_ms
-        if page and (page[0].next_fire_at or 0) <= now:
-            lagging = [timer for timer in page if (timer.next_fire_at or 0) <= now]
-            page = self.timers.to_plan(now + rule.near_ms, rule.page_timers, after=now)
-            if not page:
-                page, until = lagging, now + rule.near_ms
+        page = self._to_plan(now + rule.step_ms, left_out)
+        if not page or (page[0].next_fire_at or 0) > now:
+            return page, now + 2 * rule.step_ms
+        if near := self._to_plan(now + rule.near_ms, left_out, after=now):
+            return near, now + 2 * rule.step_ms
+        return [timer for timer in page if (timer.next_fire_at or 0) <= now], now + rule.near_ms
+
+    def _to_plan(self, before: int, left_out: set[int], after: int = 0) -> list[Timer]:
+        page = self.timers.to_plan(before, self.rule.page_timers + len(left_out), after)
+        return [timer for timer in page if timer.id not in left_out]
+
+    def _plans_of(self, page: list[Timer], until: int, left_out: set[int]) -> list[Plan]:
+        """Plan a page, up to about `ROWS_A_TRANSACTION` moments."""
         plans: list[Plan] = []
         rows = 0
         for timer in page:
-            plans.append(plan(timer, until, rule.most_moments))
+            try:
+                plans.append(plan(timer, until, self.rule.most_moments))
+            except Exception as error:
+                # Its zone or expression may be one that this process's tzdata or croniter does not know.
+                log.error("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+                left_out.add(timer.id)
+                continue
             rows += len(plans[-1].moments)
             if rows >= ROWS_A_TRANSACTION:
                 break

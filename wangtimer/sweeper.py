@@ -7,6 +7,7 @@ from uuid import uuid4
 import structlog
 
 from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store.hot import HotStore
@@ -20,6 +21,10 @@ log = structlog.get_logger()
 
 OVERDUE_MS = 5_000
 PAGE = 2_000
+# Parked outcomes one transaction writes: each at its longest, they fit in the 16 MB a server takes at once.
+FLUSH_PAGE = 500
+# Of the outcomes that SQL refuses, a line of the log names so many.
+MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
 PAGES_A_SWEEP = 10
 # Definitions changed this lately are written to Redis again: the API may have died before it did.
@@ -46,9 +51,12 @@ class Sweeper:
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return the overdue.
 
-        Raises `StoreAway`.
+        An SQL that takes no outcomes may still say what is overdue. Raises `StoreAway`.
         """
-        self.flush()
+        try:
+            self.flush()
+        except Exception as error:
+            log.warning("outcomes_stay_parked", error=repr(error))
         now = int(self.clock.now_ms())
         if self.hot.seconds_since_reconnect < AFTER_RECONNECT_S:
             self._add_until(now, _end_of_coming_minute(now))
@@ -66,14 +74,19 @@ class Sweeper:
         return added
 
     def flush(self) -> int:
-        """Write parked outcomes to SQL, add their retries, then forget them; return how many."""
+        """Write parked outcomes to SQL, add their retries, then forget them; return how many.
+
+        What SQL refuses stays parked, and keeps no other from being written; but where a whole page is refused, it
+        is not the outcomes that are at fault, and flushing ends. Raises `StoreAway`.
+        """
         flushed = 0
-        while texts := self.outbox.page(PAGE):
-            outcomes = self.outbox.read(texts)
-            self.firings.settle(outcomes)
-            self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
-            self.outbox.forget(texts)
-            flushed += len(texts)
+        refused: dict[str, str] = {}
+        while texts := self._parked_but(refused):
+            refused_now = self._write(texts)
+            refused |= refused_now
+            flushed += len(texts) - len(refused_now)
+            if len(refused_now) == len(texts):
+                break
         return flushed
 
     def reconcile(self) -> int:
@@ -96,6 +109,39 @@ class Sweeper:
         self.agenda.end_load(token)
         log.warning("rehydrated", firings=added)
         return added
+
+    def _parked_but(self, refused: dict[str, str]) -> dict[str, str]:
+        page = self.outbox.page(FLUSH_PAGE + len(refused))
+        return {member: text for member, text in page.items() if refused.get(member) != text}
+
+    def _write(self, texts: dict[str, str]) -> dict[str, str]:
+        """Write parked outcomes, one by one where they do not go together; return those that are refused."""
+        try:
+            self._write_together(texts)
+        except StoreAway:
+            raise
+        except Exception as error:
+            refused = dict(pair for pair in texts.items() if not self._is_written(*pair))
+            if refused:
+                shown = list(refused)[:MEMBERS_SHOWN]
+                log.error("outcomes_refused", outcomes=len(refused), members=shown, error=repr(error))
+            return refused
+        return {}
+
+    def _is_written(self, member: str, text: str) -> bool:
+        try:
+            self._write_together({member: text})
+        except StoreAway:
+            raise
+        except Exception:
+            return False
+        return True
+
+    def _write_together(self, texts: dict[str, str]) -> None:
+        outcomes = self.outbox.read(texts)
+        self.firings.settle(outcomes)
+        self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
+        self.outbox.forget(texts)
 
     def _pages(self, first: int, last: int) -> Iterator[list[Firing]]:
         after: Firing | None = None

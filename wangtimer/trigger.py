@@ -31,6 +31,8 @@ PAST_MS = 30_000
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
+# While a backlog drains: shorter makes chunks small, and those are what costs.
+BACKLOG_PAUSE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Trigger:
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs nobody for a while, or is another's, or work must end."""
-        watch = Watch(slice_, token, credit, armed_at=self.clock.monotonic())
+        watch = Watch(slice_, token, credit, armed_at=float("-inf"))
         while not self.is_stopping():
             turn = self._turn(watch)
             if turn is None:
@@ -165,6 +167,8 @@ class Trigger:
         """Sleep as long as the next member can still be armed a lead less a turn ahead, so that chunks get full."""
         pause_ms: float = self.rule.turn_ms
         if turn.next_due_at is not None and not self._is_past(slice_):
+            if is_backlog(turn.next_due_at, self.clock.now_ms()):
+                return BACKLOG_PAUSE_S
             latest = turn.next_due_at - (self.rule.lead_ms - self.rule.turn_ms)
             pause_ms = min(pause_ms, latest - self.clock.now_ms())
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)

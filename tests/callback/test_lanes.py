@@ -2,6 +2,9 @@ import pytest
 
 from tests.callback.calls import Outcomes
 from wangtimer.callback.lanes import Lanes, Waiting, host_of
+from wangtimer.core.backlog import LATE_MS
+
+NOW_MS = 1_000_000.0
 
 
 def joined(lanes: Lanes, *hosts: str) -> None:
@@ -13,7 +16,7 @@ def taken(lanes: Lanes) -> list[str]:
     """Start all that can start, at hosts that answer."""
     hosts = []
     while lanes.can_send:
-        lane, _ = lanes.take()
+        lane, _ = lanes.take(NOW_MS)
         lanes.open_wide(lane)
         hosts.append(lane.host.split(":")[0])
     return hosts
@@ -35,19 +38,20 @@ def test_hosts_take_turns_when_places_are_short() -> None:
 def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_for_ever() -> None:
     lanes = Lanes(places_per_host=99, places_total=99)
     calls = Outcomes()
-    for number in range(6):
-        lanes.join(Waiting(calls.call(f"http://a/late/{number}"), number), is_late=True)
-    for number in range(6):
-        lanes.join(Waiting(calls.call(f"http://a/prompt/{number}"), number))
+    for word, due_at_ms in (("late", NOW_MS - LATE_MS - 1), ("prompt", NOW_MS)):
+        for number in range(6):
+            lanes.join(Waiting(calls.call(f"http://a/{word}", due_at_ms), number))
     lanes.open_wide(lanes._lanes["a:80"])
-    paths = [lanes.take()[1].call.request.url.split("/")[3] for _ in range(12)]
+    paths = [lanes.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
 
 
 def test_a_late_call_that_waited_too_long_is_given_up_too() -> None:
     lanes = Lanes(places_per_host=1, places_total=1)
-    lanes.join(Waiting(Outcomes().call("http://a/"), 5), is_late=True)
-    assert len(lanes.give_up(5)) == 1
+    for since in (5, 6):
+        lanes.join(Waiting(Outcomes().call("http://a/"), since))
+    lanes.take(NOW_MS)
+    assert len(lanes.give_up(6)) == 1
     assert lanes.waiting == 0
     assert not lanes.can_send
 
@@ -55,7 +59,7 @@ def test_a_late_call_that_waited_too_long_is_given_up_too() -> None:
 def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
     lanes = Lanes(places_per_host=9, places_total=100)
     joined(lanes, *"aaaaaaaaaaaa")
-    lane, _ = lanes.take()
+    lane, _ = lanes.take(NOW_MS)
     assert not lanes.can_send
     lanes.open_wide(lane)
     assert len(taken(lanes)) == 8
@@ -64,22 +68,22 @@ def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
 def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
     lanes = Lanes(places_per_host=9, places_total=100)
     joined(lanes, *"aaaaaaa")
-    lane, _ = lanes.take()
+    lane, _ = lanes.take(NOW_MS)
     lanes.open_wide(lane)
     lanes.leave(lane, is_unreachable=True)
-    lanes.take()
+    lanes.take(NOW_MS)
     assert not lanes.can_send
 
 
 def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
     lanes = Lanes(places_per_host=9, places_total=100)
     joined(lanes, "a")
-    lane, _ = lanes.take()
+    lane, _ = lanes.take(NOW_MS)
     lanes.open_wide(lane)
     lanes.leave(lane, is_unreachable=False)
     joined(lanes, *"aaaa")
     for _ in range(4):
-        lanes.take()
+        lanes.take(NOW_MS)
 
 
 def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> None:
@@ -87,7 +91,7 @@ def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> Non
     joined(lanes, "a", "a", "a")
     order = []
     for _ in range(3):
-        lane, waiting = lanes.take()
+        lane, waiting = lanes.take(NOW_MS)
         order.append(waiting.since)
         assert not lanes.can_send
         lanes.leave(lane, is_unreachable=False)
@@ -97,7 +101,7 @@ def test_a_freed_place_goes_to_the_next_of_its_lane_in_order_of_arrival() -> Non
 def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "a", "b", "a")
-    lane, _ = lanes.take()
+    lane, _ = lanes.take(NOW_MS)
     assert [waiting.since for waiting in lanes.give_up(since=2)] == [1, 2]
     assert not lanes.can_send
     lanes.leave(lane, is_unreachable=False)
@@ -108,7 +112,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
 def test_idle_hosts_are_forgotten() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "b")
-    lane, _ = lanes.take()
+    lane, _ = lanes.take(NOW_MS)
     lanes.leave(lane, is_unreachable=False)
     lanes.clear()
     assert not lanes._lanes

@@ -51,14 +51,19 @@ class MemorySlices:
     def seconds_since_reconnect(self) -> float:
         return self._server.seconds_since_reconnect
 
-    def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> None:
-        def work() -> None:
+    def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> dict[Slice, int]:
+        def work() -> dict[Slice, int]:
+            needs = {}
             for slice_, members in by_slice.items():
                 sets = self._written(slice_)
                 for due in members:
                     self._add(sets, due, is_repair)
+                need = self._need(sets)
+                if members and need is not None:
+                    needs[slice_] = need
+            return needs
 
-        self._server.call(work)
+        return self._server.call(work)
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         def work() -> list[DueMember]:
@@ -97,12 +102,7 @@ class MemorySlices:
         return self._server.call(work)
 
     def next_need(self, slice_: Slice) -> int | None:
-        def work() -> int | None:
-            sets = self._read(slice_)
-            needs = [moment - self._leases.lead_ms for moment in sets.due.values()]
-            return min([*needs, *sets.armed.values(), *sets.running.values()], default=None)
-
-        return self._server.call(work)
+        return self._server.call(lambda: self._need(self._read(slice_)))
 
     def unlock(self, slice_: Slice, token: str) -> None:
         def work() -> None:
@@ -177,6 +177,10 @@ class MemorySlices:
         wait_ms = self._leases.running_ms if is_near and is_repair else 0
         sets.due[due.member] = due.due_at + wait_ms
 
+    def _need(self, sets: Sets) -> int | None:
+        needs = [moment - self._leases.lead_ms for moment in sets.due.values()]
+        return min([*needs, *sets.armed.values(), *sets.running.values()], default=None)
+
     def _take_back(self, slice_: Slice, held: dict[Member, int]) -> None:
         sets, now = self._written(slice_), self._now()
         for member in _first_until(held, now, TAKEN_BACK_A_TURN):
@@ -193,9 +197,10 @@ class MemorySlices:
         late = now - LATE_MS
         backlog = {member: moment for member, moment in sets.due.items() if moment < late}
         coming = {member: moment for member, moment in sets.due.items() if moment >= late}
-        share = min(len(backlog), ceil(room / BACKLOG_SHARE))
+        for_backlog = max(0, min(room, credit - len(sets.armed) - len(sets.running)))
+        share = min(len(backlog), ceil(room / BACKLOG_SHARE), for_backlog)
         ready = _first_until(coming, now + self._leases.lead_ms, room - share)
-        ready += _first_until(backlog, now, room - len(ready))
+        ready += _first_until(backlog, now, min(room - len(ready), for_backlog))
         armed = tuple(DueMember(member, sets.due.pop(member)) for member in ready)
         sets.armed |= {due.member: now + self._leases.armed_ms for due in armed}
         if armed:

@@ -264,6 +264,7 @@ _EXECUTOR = (
     Rule(
         "what stands elsewhere is added there",
         attribute(executor.Executor, "_drop", in_executor.drop_without_adding),
+        _strikes([Kind.REDIS_ROLLBACK], "firings.rows", "firings.settle"),
         together_with=NO_SWEEP,
     ),
     Rule(

@@ -144,7 +144,10 @@ def close_at_once(self: Any, watch: Any) -> None:
 def agenda_first(self: Any, firings: Any, is_repair: bool = False) -> None:
     by_slice = hot._by_slice(firings)
     if by_slice:
-        needs = [(slice_, hot._first(members) - self._lead_ms) for slice_, members in by_slice.items()]
+        needs = [
+            (slice_, min(due.due_at for due in members) - self._lead_ms)
+            for slice_, members in by_slice.items()
+        ]
         self._retry(lambda: self._agenda.add(needs))
         self._retry(lambda: self._slices.add(by_slice, is_repair))
 

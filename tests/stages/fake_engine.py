@@ -51,7 +51,7 @@ class FakeEngine:
     def _reply(self, answer: Answer, sent_at: float, cost_ms: float) -> Reply:
         if answer.after_ms >= self._timeout_ms:
             return Reply(sent_at, cost_ms, None, "", "timed out")
-        return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error)
+        return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
 
     def _end(self, call: Call, reply: Reply) -> None:
         self._in_flight -= 1

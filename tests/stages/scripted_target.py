@@ -41,12 +41,16 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the target answers, `after_ms` the request came; an `error` is none at all."""
+    """What the target answers, `after_ms` the request came; an `error` is none at all.
+
+    Without `was_sent` the engine could not even send it: the arrival stands for the try.
+    """
 
     http_status: int | None = 200
     output: str = ""
     after_ms: float = 5.0
     error: str = ""
+    was_sent: bool = True
 
 
 class ScriptedTarget:

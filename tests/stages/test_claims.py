@@ -10,7 +10,7 @@ def members(number: int) -> list[Member]:
 
 
 def claim_of(claims: Claims, number: int, is_late: bool = True) -> Claim:
-    claims.take_room(number, is_late)
+    assert claims.take_room(number, lambda: is_late, timeout_s=60)
     return Claim(Slice(1, 0), claims.new_id(), members(number), 0.0, 0.0, claims.give_room)
 
 
@@ -49,6 +49,13 @@ def test_what_is_not_late_yet_does_not_wait_behind_a_backlog() -> None:
     claims = Claims(most=3)
     claim_of(claims, 4)
     assert len(claim_of(claims, 1, is_late=False).open_members()) == 1
+
+
+def test_who_finds_no_room_in_time_holds_nothing() -> None:
+    claims = Claims(most=3)
+    claim_of(claims, 3)
+    assert not claims.take_room(1, lambda: True, timeout_s=0.01)
+    assert claims.held == 3
 
 
 def test_a_chunk_is_claimed_whole_though_it_is_more_than_there_is_room_for() -> None:

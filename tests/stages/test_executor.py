@@ -1,6 +1,8 @@
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -9,7 +11,7 @@ from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.world import APP, World
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.firing import Chunk, FiringStatus
 from wangtimer.core.timer import Timer
 
 SUCCEEDED, FAILED, SKIPPED, PENDING = (
@@ -126,6 +128,28 @@ def test_a_claim_whose_answer_is_lost_is_asked_for_again_and_had(world: World) -
     assert [arrival.late_ms for arrival in world.target.of(timer.id)] == [0]
 
 
+@pytest.mark.parametrize("step", ["before definitions.get", "after slices.claim"])
+def test_a_chunk_that_fails_in_an_unforeseen_way_is_given_back_with_its_room(world: World, step: str) -> None:
+    timer = world.once_in(20)
+    failures = iter([KeyError("unforeseen")])
+
+    def fail_once() -> None:
+        for failure in failures:
+            raise failure
+
+    def fire_as_a_task(fire: Callable[[Chunk], None], chunk: Chunk) -> None:
+        with suppress(KeyError):  # Celery logs it
+            fire(chunk)
+
+    for node in world.executor_nodes:
+        node.taps[step] = fail_once
+        node.executor.fire = partial(fire_as_a_task, node.executor.fire)
+    world.run_for(40)
+    (arrival,) = world.target.of(timer.id)
+    assert arrival.late_ms < 13_000
+    assert [node.claims.held for node in world.executor_nodes] == [0] * len(world.executor_nodes)
+
+
 def test_a_claim_that_fails_twice_is_left_to_the_lease(world: World) -> None:
     timer = world.once_in(20)
     calls: list[int] = []
@@ -217,6 +241,24 @@ def test_a_failed_attempt_is_made_again_after_1_2_4_and_8_seconds_and_then_the_f
     record = world.record(timer)
     assert (record.firing.status, record.firing.attempt) == (FAILED, 5)
     assert (record.http_status, record.error, record.lateness_ms) == (500, "HTTP 500", 0)
+
+
+def test_what_never_left_has_no_first_send_and_no_lateness(make_world: Callable[..., World]) -> None:
+    world = make_world(most_attempts=2).start()
+    unsent = Answer(None, error="no connection came free", was_sent=False)
+    world.target.answer = failing(99, unsent)
+    never = world.once_in(10)
+    world.run_for(30)
+    record = world.record(never)
+    assert (record.firing.status, record.error) == (FAILED, "no connection came free")
+    assert (record.first_sent_at, record.lateness_ms) == (None, None)
+
+    world.target.answer = failing(1, unsent)
+    later = world.once_in(10)
+    world.run_for(30)
+    record, second = world.record(later), world.target.of(later.id)[1]
+    assert record.first_sent_at == int(second.at_ms)
+    assert record.lateness_ms == record.first_sent_at - record.firing.fire_at > 0
 
 
 def test_all_attempts_of_a_firing_carry_one_webhook_id(world: World) -> None:

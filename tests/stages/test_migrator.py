@@ -4,9 +4,11 @@ from dataclasses import replace
 import pytest
 
 from tests.stages.world import APP, Beat, World
+from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.schedule import Once
+from wangtimer.core.timer import Timer
 
 HOUR_MS = 3_600_000
 SETTLED = {FiringStatus.SUCCEEDED}
@@ -188,3 +190,42 @@ def test_planning_is_done_in_pages_of_rows_too(
     assert world.beat.migrator.plan_due() == 5
     assert len(commits) == 3
     assert world.members_in_slices == 600
+
+
+def spoil(world: World, timer: Timer, cron: Cron, lag_ms: int = 0) -> None:
+    """Let SQL hold a schedule this process cannot read, as after a roll-back to an older release."""
+    timers = world.sql.table("timers")
+    held = timers[timer.id]
+    marks = {"next_fire_at": held.next_fire_at - lag_ms, "planned_until": held.planned_until - lag_ms}
+    timers[timer.id] = replace(held, definition=replace(held.definition, schedule=cron), **marks)
+
+
+@pytest.mark.parametrize("lag_ms", [0, HOUR_MS])
+@pytest.mark.parametrize("cron", [Cron("* * * * *", "America/NotYetKnown"), Cron("* * * * fryday", "UTC")])
+def test_a_timer_that_cannot_be_planned_keeps_no_other_from_it(idle: World, cron: Cron, lag_ms: int) -> None:
+    bad, good = idle.timer("* * * * *"), idle.timer("* * * * *")
+    spoil(idle, bad, cron, lag_ms)
+    assert idle.beat.migrator.plan_due() == 1
+    assert len(moments(idle, good.id)) == 120
+    assert moments(idle, good.id)[-1] == idle.now + 2 * HOUR_MS
+    assert idle.beat.migrator.plan_due() == 0
+
+
+def test_more_timers_that_cannot_be_planned_than_a_page_holds_keep_no_other_from_it(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(executors=0, plan_page_timers=2)
+    for _ in range(5):
+        spoil(world, world.timer("* * * * *"), Cron("* * * * *", "America/NotYetKnown"), HOUR_MS)
+    good = [world.timer("* * * * *") for _ in range(3)]
+    assert world.beat.migrator.plan_due() == 3
+    assert {len(moments(world, timer.id)) for timer in good} == {120}
+
+
+def test_a_timer_that_could_not_be_planned_is_planned_once_it_can_be(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    spoil(idle, timer, Cron("* * * * *", "America/NotYetKnown"))
+    idle.beat.migrator.plan_due()
+    spoil(idle, timer, Cron("* * * * *", "UTC"))
+    assert idle.beat.migrator.plan_due() == 1
+    assert len(moments(idle, timer.id)) == 120

@@ -8,7 +8,7 @@ import pytest
 from tests.stages.scripted_target import Answer
 from tests.stages.timeline import Killed
 from tests.stages.world import World
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.timer import Timer
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
@@ -127,6 +127,24 @@ def test_flaw_4_an_executor_that_dies_before_it_added_the_retry_does_not_lose_it
     assert [arrival.attempt for arrival in world.target.of(timer.id)] == [1, 2]
     assert lateness(world, timer)[1] <= RUNNING_MS + 3 * TICK_MS
     assert world.record(timer).firing.status is SUCCEEDED
+
+
+def test_what_a_dead_executor_held_is_sent_soon_however_many_long_callbacks_run(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(callback_timeout_ms=300_000, firings_per_bucket=1).start()
+    world.target.answer = lambda _arrival: Answer(after_ms=200_000)
+    for _ in range(16):
+        world.timer("* * * * *")
+    world.run_for(310)
+    dead = world.executor_nodes[0]
+    held = {member for claim in dead.claims.current() for member in claim.open_members()}
+    assert len({member.fire_at for member in held}) >= 3
+    before = len(world.target.arrivals)
+    dead.process.kill()
+    world.run_for((RUNNING_MS + TICK_MS + SWEEP_MS) / 1_000)
+    again = world.target.arrivals[before:]
+    assert held <= {Member(one.timer_id, one.fire_at, one.attempt) for one in again}
 
 
 def test_a_trigger_that_dies_costs_a_lock_and_a_tick_and_what_is_due_later_is_on_time(

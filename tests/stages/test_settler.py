@@ -1,15 +1,18 @@
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy.exc import DataError
 
 from tests.stages.world import Node, World
 from tests.store.members import outcome_of, row_at
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import DueMember, Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
+REFUSAL = DataError("INSERT ...", {}, Exception("Incorrect string value"))
 
 
 class Settling:
@@ -41,6 +44,10 @@ class Settling:
 
     def status(self, row: Firing) -> FiringStatus:
         return self.world.firings.rows([row.member])[row.timer_id, row.fire_at].status
+
+
+def refuse() -> None:
+    raise REFUSAL
 
 
 @pytest.fixture
@@ -149,6 +156,37 @@ def test_redis_away_leaves_the_release_to_the_lease_and_the_outcome_stands(settl
     assert claim.is_done.is_set()
 
 
+def test_what_sql_refuses_for_whatever_reason_goes_to_the_outbox(settling: Settling) -> None:
+    claim, rows = settling.claim("one", 1)
+    settling.finish(claim, rows)
+    settling.node.taps["before firings.settle"] = refuse
+    assert settling.settler.settle_all()
+    assert settling.steps == ["outbox.park", "slices.release"]
+    assert settling.world.outbox.holds([rows[0].member]) == {rows[0].member}
+    assert claim.is_done.is_set()
+
+
+@pytest.mark.parametrize("refusal", [REFUSAL, StoreAway("SQL", "read-only")])
+def test_while_sql_takes_no_writes_nothing_is_sent_twice(world: World, refusal: Exception) -> None:
+    def refuse_write() -> None:
+        raise refusal
+
+    timer = world.timer("*/10 * * * * *")
+    nodes = [world.beat, *world.executor_nodes]
+    for node in nodes:
+        node.taps["before firings.settle"] = refuse_write
+    world.run_for(200)
+    assert world.settled(timer) == []
+    assert world.outbox.count() >= 19
+    for node in nodes:
+        del node.taps["before firings.settle"]
+    world.run_for(18)
+    moments = world.target.moments(timer.id)
+    assert len(moments) == len(set(moments)) >= 20
+    assert {record.firing.fire_at for record in world.settled(timer)} == set(moments)
+    assert world.outbox.count() == 0
+
+
 def test_a_settle_that_raises_unexpectedly_loses_nothing_and_keeps_the_order(settling: Settling) -> None:
     claim, rows = settling.claim("one", 1, 2, 3)
     settling.finish(claim, rows)
@@ -157,12 +195,13 @@ def test_a_settle_that_raises_unexpectedly_loses_nothing_and_keeps_the_order(set
     def stumble() -> None:
         raise ZeroDivisionError
 
-    settling.node.taps["before firings.settle"] = stumble
+    settling.node.taps["before firings.settle"] = settling.node.taps["before outbox.park"] = stumble
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
             settling.settler.settle_all()
     assert sorted(claim.open_members()) == [row.member for row in rows]
     settling.node.taps["before firings.settle"] = note
+    settling.world.run_for(2)
     assert settling.settler.settle_all()
     assert {settling.status(row) for row in rows} == {SUCCEEDED}
     assert claim.is_done.is_set()

@@ -1,12 +1,14 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
+from sqlalchemy.exc import DataError
 
 from tests.stages.timeline import Killed
 from tests.stages.world import APP, World
 from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.sweeper import Sweeper
 
@@ -154,6 +156,80 @@ def test_an_outcome_parked_anew_while_it_is_flushed_is_not_forgotten(idle: World
     idle.beat.taps["after firings.settle"] = park_anew
     sweeper_of(idle).flush()
     assert idle.firings.rows([row.member])[1, row.fire_at].status is SUCCEEDED
+
+
+def refuse_outcomes_of(world: World, monkeypatch: pytest.MonkeyPatch, *timer_ids: int) -> list[int]:
+    """Let SQL refuse every write with an outcome of these timers; return the sizes of all writes, as they come."""
+    settle, sizes = world.firings.settle, []
+
+    def settle_or_refuse(outcomes: Sequence[Outcome]) -> None:
+        sizes.append(len(outcomes))
+        if any(outcome.member.timer_id in timer_ids for outcome in outcomes):
+            raise DataError("INSERT ...", {}, Exception("Incorrect string value"))
+        settle(outcomes)
+
+    monkeypatch.setattr(world.firings, "settle", settle_or_refuse)
+    return sizes
+
+
+def parked(world: World, number: int) -> list[Firing]:
+    """Store rows of timers 1, 2, ... that are overdue, and park their outcomes."""
+    rows = stored(world, *[-60] * number)
+    world.outbox.park([outcome_of(row.member) for row in rows])
+    return rows
+
+
+def test_an_outcome_that_sql_refuses_stays_parked_and_keeps_no_other_from_being_written(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    rows = parked(idle, 10)
+    refuse_outcomes_of(idle, monkeypatch, 1, 2, 6)
+    assert sweeper_of(idle).flush() == 7
+    assert set(idle.outbox.page(10)) == {str(rows[number].member) for number in (0, 1, 5)}
+    assert len(idle.firings.pending_between(0, idle.now, 10)) == 3
+    assert sweeper_of(idle).flush() == 0
+
+
+def test_where_sql_refuses_a_whole_page_flushing_ends(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    parked(idle, 10)
+    sizes = refuse_outcomes_of(idle, monkeypatch, *range(1, 11))
+    assert sweeper_of(idle).flush() == 0
+    assert sizes == [3, 1, 1, 1]
+    assert len(idle.outbox.page(10)) == 10
+
+
+def test_parked_outcomes_are_written_in_pages_a_packet_holds(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parked(idle, 1_200)
+    sizes = refuse_outcomes_of(idle, monkeypatch)
+    assert sweeper_of(idle).flush() == 1_200
+    assert sizes == [500, 500, 200]
+
+
+@pytest.mark.parametrize("error", [StoreAway("SQL", "read-only"), ZeroDivisionError()])
+def test_what_is_overdue_is_added_though_sql_takes_no_outcomes(idle: World, error: Exception) -> None:
+    def refuse() -> None:
+        raise error
+
+    done, forgotten = stored(idle, -60, -60)
+    idle.outbox.park([outcome_of(done.member)])
+    idle.beat.taps["before firings.settle"] = refuse
+    sweeper_of(idle).sweep()
+    assert forgotten.timer_id in due(idle)
+    assert idle.outbox.holds([done.member])
+
+
+def test_a_flush_that_fails_in_an_unforeseen_way_does_not_end_the_sweep(idle: World) -> None:
+    def stumble() -> None:
+        raise ZeroDivisionError
+
+    stored(idle, -60)
+    idle.beat.taps["before outbox.page"] = stumble
+    assert sweeper_of(idle).sweep() == 1
+    assert due(idle) == {1}
 
 
 def test_each_minute_the_coming_one_is_added_whole_and_no_other(idle: World) -> None:

@@ -107,9 +107,11 @@ def test_no_more_stand_armed_than_the_credit_says(lone: World) -> None:
     lone.time.spawn(lone.trigger_nodes[0].process, lambda: watch(lone, rows[0].slice, credit=3))
     lone.run_for(2)
     assert sets_of(lone, rows[0].slice) == (7, 3, 0)
-    lone.slices.claim(rows[0].slice, "claim", [due.member for due in lone.chunks[0].members])
+    members = [due.member for due in lone.chunks[0].members]
+    lone.slices.claim(rows[0].slice, "claim", members)
+    lone.slices.release({(rows[0].slice, "claim"): members})
     lone.run_for(1)
-    assert sets_of(lone, rows[0].slice) == (4, 3, 3)
+    assert sets_of(lone, rows[0].slice) == (4, 3, 0)
 
 
 def test_a_minute_long_past_is_worked_off_at_a_bounded_rate(lone: World) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import MySQLdb
 import pytest
 from sqlalchemy import Connection, event, func, select, text, update
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.server_process import HOST, free_port
@@ -106,6 +106,84 @@ def test_a_mistake_is_neither_repeated_nor_an_absence(database: Database) -> Non
     with pytest.raises((ProgrammingError, OperationalError)):
         database.write(work)
     assert next(tries) == 2
+
+
+# a database that takes nothing now
+
+
+def test_an_sqlite_that_takes_no_writes_is_away_until_it_takes_them_again(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url)) as database:
+        database.create_tables()
+        with_rows(database)
+
+        def take_writes(does: bool) -> None:
+            pragma = f"PRAGMA query_only={int(not does)}"
+            event.listen(database.engine, "checkout", lambda raw, _record, _proxy: raw.execute(pragma))
+
+        take_writes(False)
+        with pytest.raises(StoreAway, match="readonly database"):
+            database.write(lambda sql: set_cost(sql, 9))
+        assert database.read(cost_of) == 0
+        take_writes(True)
+        database.write(lambda sql: set_cost(sql, 9))
+        assert database.read(cost_of) == 9
+
+
+def test_a_mariadb_that_takes_no_writes_is_away_until_it_takes_them_again(own_server: MariaDBServer) -> None:
+    url = own_server.create_database("kept")
+    own_server.run(f"CREATE USER writer@'{HOST}'")
+    own_server.run(f"GRANT ALL ON kept.* TO writer@'{HOST}'")
+    with closing(Database(url.replace("root@", "writer@"))) as database:
+        database.create_tables()
+        world = with_rows(database)
+        outcome = outcome_of(Member(1, AT, 1))
+        own_server.run("SET GLOBAL read_only = 1")
+        with pytest.raises(StoreAway, match="read-only"):
+            world.firings.settle([outcome])
+        assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.PENDING
+        own_server.run("SET GLOBAL read_only = 0")
+        world.firings.settle([outcome])
+        assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED
+
+
+def refused_with(error: Exception) -> Callable[[Connection], None]:
+    def work(_sql: Connection) -> None:
+        raise DBAPIError.instance("INSERT ...", {}, error, MySQLdb.Error)
+
+    return work
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MySQLdb.OperationalError(1021, "Disk full; waiting for someone to free some space"),
+        MySQLdb.OperationalError(1114, "The table 'firing' is full"),
+        MySQLdb.OperationalError(1045, "Access denied for user"),
+        MySQLdb.OperationalError(1226, "User has exceeded the 'max_updates' resource"),
+        MySQLdb.OperationalError(1836, "Running in read-only mode"),
+        MySQLdb.InternalError(3, "Error writing file: No space left on device"),
+    ],
+)
+def test_what_a_server_may_take_later_finds_sql_away(sqlite_url: str, error: Exception) -> None:
+    with closing(Database(sqlite_url)) as database, pytest.raises(StoreAway):
+        database.write(refused_with(error))
+
+
+def test_a_statement_too_large_for_the_server_is_no_absence(sqlite_url: str) -> None:
+    error = MySQLdb.OperationalError(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
+    with closing(Database(sqlite_url)) as database, pytest.raises(OperationalError):
+        database.write(refused_with(error))
+
+
+def test_a_connection_to_sqlite_remembers_few_statements(sqlite_url: str) -> None:
+    """For hardly two settle statements are alike, and each is as long as its rows."""
+    options: dict[str, object] = {}
+    with closing(Database(sqlite_url)) as database:
+        event.listen(
+            database.engine, "do_connect", lambda _dialect, _record, _arguments, named: options.update(named)
+        )
+        database.create_tables()
+    assert options["cached_statements"] == 16
 
 
 # collisions

@@ -72,6 +72,22 @@ def test_a_repair_of_what_stands_in_its_slice_only_asserts_the_agenda(
     assert hot.slices.next_need(here) == moment - LEAD
 
 
+def test_a_repair_of_what_runs_leaves_its_slice_alone_until_the_lease_ends(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    moment = int(hot.clock.now_ms()) + 500
+    here, running = Slice.at(moment, 0), due_at(moment)
+    hot.slices.add({here: [running]}, is_repair=False)
+    hot.slices.turn(here, "t", 10, keep_leases=False)
+    hot.slices.claim(here, "c", [running.member])
+    hot.clock.sleep(3)
+    hot.slices.renew({(here, "c"): [running.member]})
+    lease_end = int(hot.clock.now_ms()) + LEASES.running_ms
+    way_in.add([row_at(moment)], is_repair=True)
+    assert needs_by(hot, lease_end - 1) == ()
+    assert needs_by(hot, lease_end) == (here,)
+
+
 def test_a_repaired_firing_that_is_overdue_waits_for_a_living_holder(hot: HotWorld, way_in: HotStore) -> None:
     moment = int(hot.clock.now_ms()) - 5_000
     way_in.add([row_at(moment)], is_repair=True)

@@ -200,14 +200,79 @@ def test_a_second_outage_is_a_second_reconnect(store_url: str, raw: Redis) -> No
             assert connection.reconnects.seconds_since <= 3
 
 
-# servers that are away
-
-
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis of the test's own, to be frozen and killed."""
     with RedisServer(redis_program(), tmp_path) as server:
         yield server
+
+
+def test_a_pool_that_grows_onto_another_server_has_reconnected(
+    store_url: str, own_server: RedisServer
+) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        look(connection)
+        watch.seconds = 100
+        lead_to(own_server, connection)
+        hold_many(connection, 2)
+        assert connection.reconnects.seconds_since <= 2
+        watch.seconds = 200
+        hold_many(connection, 5)
+        assert connection.reconnects.seconds_since >= 100 - 2
+
+
+def lead_to(server: RedisServer, connection: RedisConnection) -> None:
+    """Let new connections find this server, as when an address moves to a promoted replica."""
+    connection.command(lambda client: client.connection_pool.connection_kwargs.update(port=server.port))
+
+
+def test_a_connection_that_slept_through_one_outage_notes_the_next_one_by_its_server() -> None:
+    reconnects = Reconnects(StopWatch())
+    used, idle = reconnects.note(None, "first"), reconnects.note(None, "first")
+    reconnects.note(used, "first")
+    reconnects.note(idle, "second")
+    assert reconnects.seconds_since == 1
+
+
+def test_where_servers_do_not_say_who_they_are_outages_are_noted_all_the_same(
+    store_url: str, raw: Redis
+) -> None:
+    raw.execute_command("ACL", "SETUSER", "modest", "on", ">word", "~*", "&*", "+@all", "-info")
+    watch = StopWatch()
+    try:
+        with closing(
+            RedisConnection(store_url.replace("//", "//modest:word@"), monotonic=watch)
+        ) as connection:
+            look(connection)
+            watch.seconds = 100
+            hold_many(connection, 5)
+            assert connection.reconnects.seconds_since >= 100 - 1
+            kill_connections(raw)
+            look(connection)
+            assert connection.reconnects.seconds_since <= 2
+    finally:
+        raw.acl_deluser("modest")
+
+
+def test_a_server_that_became_a_replica_may_have_forgotten(store_url: str, raw: Redis) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=watch)) as connection:
+        look(connection)
+        watch.seconds = 100
+        raw.replicaof("127.0.0.1", "1")
+        try:
+            seconds_until_away(lambda: write(connection))
+        finally:
+            raw.replicaof("NO", "ONE")
+        assert connection.reconnects.seconds_since <= 2
+        watch.seconds = 200
+        kill_connections(raw)
+        look(connection)
+        assert connection.reconnects.seconds_since <= 2
+
+
+# servers that are away
 
 
 def seconds_until_away(work: Callable[[], object]) -> float:

@@ -179,6 +179,31 @@ def test_members_of_several_slices_are_added_together(desk: Desk) -> None:
     assert needs == {others[0].starts_at - LEASES.lead_ms}
 
 
+def test_an_add_tells_when_each_slice_next_needs_a_trigger(desk: Desk) -> None:
+    first, other = due_at(desk.now + 30_000, 1), Slice(desk.slice.minute + 1, 3)
+    desk.add(first)
+    added = {desk.slice: [due_at(desk.now + 40_000, 2)], other: [due_at(other.starts_at)]}
+    needs = desk.slices.add(added, is_repair=False)
+    assert needs == {desk.slice: first.due_at - LEASES.lead_ms, other: other.starts_at - LEASES.lead_ms}
+
+
+def test_an_add_of_what_runs_tells_the_end_of_its_lease(desk: Desk) -> None:
+    running, armed = due_at(desk.now + 500, 1), due_at(desk.now + 600, 2)
+    desk.run(running)
+    assert desk.slices.add({desk.slice: [running]}, True) == {desk.slice: desk.now + LEASES.running_ms}
+    desk.wait(3_000)
+    desk.arm(armed)
+    desk.release(running)
+    assert desk.slices.add({desk.slice: [armed]}, True) == {desk.slice: desk.now + 3_000 + LEASES.armed_ms}
+
+
+def test_an_add_of_several_scripts_tells_the_soonest_need(desk: Desk) -> None:
+    members = many_due_at(desk.now + 40_000, 4_001)
+    soonest = members[0]._replace(due_at=desk.now + 30_000)
+    needs = desk.slices.add({desk.slice: [soonest, *members[1:]]}, is_repair=False)
+    assert needs == {desk.slice: soonest.due_at - LEASES.lead_ms}
+
+
 def test_adding_nothing_does_nothing(desk: Desk) -> None:
     desk.slices.add({}, is_repair=False)
     desk.slices.add({desk.slice: []}, is_repair=True)
@@ -376,6 +401,17 @@ def test_a_backlog_has_its_share_where_on_time_work_never_ends(desk: Desk) -> No
     desk.add(*backlog, *coming)
     armed = desk.turn(credit=8).now_armed
     assert [due.due_at < desk.now for due in armed] == [False] * 6 + [True] * 2
+
+
+def test_what_runs_takes_credit_from_a_backlog_so_that_executors_have_room_for_what_comes(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 9)]
+    desk.add(*backlog)
+    desk.claim(*desk.turn(credit=3).now_armed)
+    assert desk.turn(credit=3).now_armed == ()
+    coming = due_at(desk.now + 100, 100)
+    desk.add(coming)
+    assert desk.turn(credit=3).now_armed == (coming,)
+    assert len(desk.turn(credit=6).now_armed) == 2
 
 
 def test_credit_bounds_what_stands_armed(desk: Desk) -> None:

@@ -17,7 +17,6 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.transfer import Transfer
-from wangtimer.core.backlog import is_backlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
 
@@ -144,16 +143,16 @@ class DeliveryEngine:
         for _ in range(_MOST_RIPE_AT_ONCE):
             if not agenda or agenda[0][0] > now_ms:
                 return
-            call = heapq.heappop(agenda)[2]
-            self._lanes.join(Waiting(call, now), is_late=is_backlog(call.due_at_ms, now_ms))
+            self._lanes.join(Waiting(heapq.heappop(agenda)[2], now))
 
     def _start_ripe(self) -> bool:
         """Hand libcurl the calls that have a place; True if there were any."""
         lanes = self._lanes
         if not lanes.can_send:
             return False
+        now_ms = self._clock.now_ms()
         while lanes.can_send:
-            self._start(*lanes.take())
+            self._start(*lanes.take(now_ms))
         return True
 
     def _start(self, lane: Lane, waiting: Waiting) -> None:

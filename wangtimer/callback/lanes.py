@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
-from wangtimer.core.backlog import BACKLOG_SHARE
+from wangtimer.core.backlog import BACKLOG_SHARE, is_backlog
 
 # libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
 # resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
@@ -43,9 +43,11 @@ class Lane:
         """Whether any call waits."""
         return bool(self.queue or self.backlog)
 
-    def take_first(self) -> Waiting:
+    def take_first(self, now_ms: float) -> Waiting:
         """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then."""
         self._taken += 1
+        while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
+            self.backlog.append(self.queue.popleft())
         if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
             return self.backlog.popleft()
         return self.queue.popleft()
@@ -72,22 +74,25 @@ class Lanes:
         """Tell whether some call may start now."""
         return bool(self._round) and self.running < self._places_total
 
-    def join(self, waiting: Waiting, is_late: bool = False) -> None:
-        """Put a call at the end of its host's lane; a late one goes behind those that may still be on time."""
+    def join(self, waiting: Waiting) -> None:
+        """Put a call at the end of its host's lane."""
         host = host_of(waiting.call.request.url)
         lane = self._lanes.get(host)
         if lane is None:
             places = self._places_per_host if host in self._reached else _PLACES_UNTIL_REACHED
             lane = self._lanes[host] = Lane(host, places)
-        (lane.backlog if is_late else lane.queue).append(waiting)
+        lane.queue.append(waiting)
         self.waiting += 1
         self._let_in_round(lane)
 
-    def take(self) -> tuple[Lane, Waiting]:
-        """Give a place to the first of the lane whose turn it is; only while `can_send`."""
+    def take(self, now_ms: float) -> tuple[Lane, Waiting]:
+        """Give a place to the first of the lane whose turn it is; only while `can_send`.
+
+        A call that is late by now (`now_ms`: the deployment's clock) goes behind those that may still be on time.
+        """
         lane = self._round.popleft()
         lane.is_in_round = False
-        waiting = lane.take_first()
+        waiting = lane.take_first(now_ms)
         self.waiting -= 1
         lane.running += 1
         self.running += 1

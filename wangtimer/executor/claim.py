@@ -83,15 +83,23 @@ class Claims:
         self._held = 0
         self._room = Condition()
 
-    def take_room(self, number: int, is_late: bool) -> None:
-        """Wait until fewer than `most` firings are held, then hold so many more.
+    def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until fewer than `most` firings are held, then hold so many more; False where that took too long.
 
         What is not late yet need not wait behind a backlog: there is as much room again for it.
         """
-        most = self._most if is_late else 2 * self._most
         with self._room:
-            self._room.wait_for(lambda: self._held < most)
-            self._held += number
+            has_room = self._room.wait_for(
+                lambda: self._held < (self._most if is_late() else 2 * self._most), timeout_s
+            )
+            if has_room:
+                self._held += number
+            return has_room
+
+    @property
+    def held(self) -> int:
+        """How many firings are held, or about to be."""
+        return self._held
 
     def give_room(self, number: int) -> None:
         """Hold so many fewer."""

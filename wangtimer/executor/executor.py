@@ -31,6 +31,10 @@ PATIENCE_S = 2.0
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
 MARGIN_S = 60.0
 CLAIM_TRIES = 2
+# Where a process holds all it may for so long, the armed leases run out and another one gets the chunk.
+ROOM_PATIENCE_S = 5.0
+# What failed in an unforeseen way is tried again after this.
+AGAIN_MS = 3_000
 
 
 class Executor:
@@ -73,11 +77,15 @@ class Executor:
         claim, taken = self._claim(chunk)
         if not taken:
             return
-        ready = self._judge(claim, chunk, taken)
         try:
+            ready = self._judge(claim, chunk, taken)
             self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
-            self._quietly_put_back(claim, [DueMember(one.held.member, one.due_at) for one in ready])
+            self._give_back(claim, 0)
+            return
+        except Exception:
+            self._give_back(claim, AGAIN_MS)
+            raise
         claim.is_done.wait(self._patience_s(ready))
 
     def drain(self, timeout_s: float) -> None:
@@ -86,8 +94,7 @@ class Executor:
         log.info("drained", unsent=len(unsent))
         self._settler.settle_all()
         for claim in self._claims.current():
-            members = [DueMember(member, member.fire_at) for member in claim.open_members()]
-            self._quietly_put_back(claim, members)
+            self._give_back(claim, 0)
 
     # 4 claim
 
@@ -95,8 +102,13 @@ class Executor:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         claim_id = self._claims.new_id()
         taken: list[Taken] = []
-        is_late = is_backlog(max(due.due_at for due in chunk.members), self._clock.now_ms())
-        self._claims.take_room(len(chunk.members), is_late)
+        last = max(due.due_at for due in chunk.members)
+
+        def is_late() -> bool:
+            return is_backlog(last, self._clock.now_ms())
+
+        if not self._claims.take_room(len(chunk.members), is_late, ROOM_PATIENCE_S):
+            return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
         try:
             sent_at, taken = self._claim_as(claim_id, chunk)
         finally:
@@ -108,11 +120,10 @@ class Executor:
         return claim, taken
 
     def _claim_as(self, claim_id: str, chunk: Chunk) -> tuple[float, list[Taken]]:
-        """Return what was taken, and when it was asked for by the stop-watch."""
+        """Return what was taken, and when it was first asked for by the stop-watch: the lease may run since then."""
         members = [due.member for due in chunk.members]
         sent_at = self._clock.monotonic()
         for _ in range(CLAIM_TRIES):
-            sent_at = self._clock.monotonic()
             try:
                 return sent_at, self._slices.claim(chunk.slice, claim_id, members)
             except StoreAway as error:
@@ -203,6 +214,12 @@ class Executor:
             log.info("drop_left_to_lease", slice=claim.slice.tag, error=str(error))
         claim.let_go(drops)
 
+    def _give_back(self, claim: Claim, after_ms: int) -> None:
+        """Put back all that is still held, to be looked at again after so long."""
+        again_at = int(self._clock.now_ms()) + after_ms
+        waiting = [DueMember(member, max(member.fire_at, again_at)) for member in claim.open_members()]
+        self._quietly_put_back(claim, waiting)
+
     def _quietly_put_back(self, claim: Claim, members: list[DueMember]) -> None:
         if not members:
             return
@@ -210,7 +227,8 @@ class Executor:
             self._slices.put_back(claim.slice, claim.id, members)
         except StoreAway as error:
             log.info("put_back_left_to_lease", slice=claim.slice.tag, error=str(error))
-        claim.let_go(due.member for due in members)
+        finally:
+            claim.let_go(due.member for due in members)
 
     def _patience_s(self, ready: list[Ready]) -> float:
         last = max((one.due_at for one in ready), default=0)

@@ -102,14 +102,14 @@ class Sender:
             pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
             status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
             due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
-        sent_at = int(reply.sent_at_ms)
+        sent_at = int(reply.sent_at_ms) if reply.was_sent else None
         return Outcome(
             member,
             claim.slice.bucket,
             status,
             due_at,
             first_sent_at=sent_at,
-            lateness_ms=sent_at - member.fire_at,
+            lateness_ms=None if sent_at is None else sent_at - member.fire_at,
             cost_ms=int(reply.cost_ms),
             http_status=reply.http_status,
             output=reply.output,

@@ -99,8 +99,9 @@ class Settler:
             return False
         try:
             self._firings.settle(outcomes)
-        except StoreAway as error:
-            log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=str(error))
+        except Exception as error:
+            # Whatever SQL has against them: without a place, their firings would be sent again.
+            log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=repr(error))
             self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
             return False
         return True

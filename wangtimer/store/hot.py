@@ -41,9 +41,8 @@ class HotStore:
         by_slice = _by_slice(firings)
         if not by_slice:
             return
-        self._retry(lambda: self._slices.add(by_slice, is_repair))
-        needs = [(slice_, _first(members) - self._lead_ms) for slice_, members in by_slice.items()]
-        self._retry(lambda: self._agenda.add(needs))
+        needs = self._retry(lambda: self._slices.add(by_slice, is_repair))
+        self._retry(lambda: self._agenda.add(list(needs.items())))
 
     def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
         """Add firings that are due within the lead straight into `armed`; return the chunks to send.
@@ -73,7 +72,3 @@ def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
     for firing in firings:
         by_place[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
     return {Slice(*place): members for place, members in by_place.items()}
-
-
-def _first(members: Sequence[DueMember]) -> int:
-    return min(due.due_at for due in members)

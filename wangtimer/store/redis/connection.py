@@ -1,6 +1,7 @@
 """One process's connections to Redis, and the scripts it runs there."""
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ _REFUSALS = (ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
 # redis-py has no class for these.
 _REFUSAL_WORDS = ("BUSY", "MISCONF", "NOREPLICAS")
 
+# In what INFO says: the name a server gives itself at each start.
+_RUN_ID = re.compile(r"^run_id:(\w+)", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -66,22 +70,32 @@ class Reconnects:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._at: float | None = None
+        # Not in `_at`: a connection opened before a demotion must still note the outage after it.
+        self._demoted_at = float("-inf")
+        self._server = ""
 
-    def note(self, previous: float | None) -> float:
-        """Note a new socket; `previous` is when the same connection was opened before, None if never.
+    def note(self, previous: float | None, server: str) -> float:
+        """Note a new socket to `server` (its run id, "" if unknown), and return when.
 
-        A pool that merely grows is no reconnect, nor is an idle connection that learns late of an outage
-        already noted.
+        `previous` is when the same connection was opened before, None if never. A pool that merely grows is no
+        reconnect, nor is an idle connection that learns late of an outage already noted; but another server
+        always is one: it may be a replica that lags.
         """
         now = self._monotonic()
-        if self._at is None or (previous is not None and previous >= self._at):
+        is_another = bool(server) and server != self._server
+        if self._at is None or is_another or (previous is not None and previous >= self._at):
             self._at = now
+        self._server = server or self._server
         return now
+
+    def note_demotion(self) -> None:
+        """Note that the server is a replica now: once it takes writes again, it may lack what it had."""
+        self._demoted_at = self._monotonic()
 
     @property
     def seconds_since(self) -> float:
-        """Seconds since the last reconnect, or since the first connect; 0 before it."""
-        return 0.0 if self._at is None else self._monotonic() - self._at
+        """Seconds since the last reconnect or demotion, or since the first connect; 0 before it."""
+        return 0.0 if self._at is None else self._monotonic() - max(self._at, self._demoted_at)
 
 
 class RedisConnection:
@@ -156,6 +170,8 @@ class RedisConnection:
             except RedisConnectionError:
                 return work(self._client)
         except (RedisConnectionError, RedisTimeoutError, *_REFUSALS, OSError) as error:
+            if isinstance(error, ReadOnlyError):
+                self.reconnects.note_demotion()
             raise StoreAway("Redis", str(error) or type(error).__name__) from error
         except ResponseError as error:
             if str(error).startswith(_REFUSAL_WORDS):
@@ -199,7 +215,17 @@ def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> typ
         # `connect` calls this one, not `on_connect`, which calls it too.
         def on_connect_check_health(self, *arguments: Any, **named: Any) -> Any:
             answer = super().on_connect_check_health(*arguments, **named)
-            self._opened_at = reconnects.note(self._opened_at)
+            self._opened_at = reconnects.note(self._opened_at, _run_id(self))
             return answer
 
     return NotingConnection
+
+
+def _run_id(connection: AbstractConnection) -> str:
+    """Ask a connection just opened for its server's run id; "" where INFO is denied, or does not tell."""
+    try:
+        connection.send_command("INFO", "server", check_health=False)  # type: ignore[no-untyped-call]
+        found = _RUN_ID.search(str(connection.read_response()))
+    except ResponseError:
+        return ""
+    return found.group(1) if found else ""

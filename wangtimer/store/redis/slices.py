@@ -72,17 +72,21 @@ class SliceStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def add(self, by_slice: Mapping[Slice, Sequence[DueMember]], is_repair: bool) -> None:
-        """Put members into the `due` of their slices; one that stands in its slice already stays as it is."""
+    def add(self, by_slice: Mapping[Slice, Sequence[DueMember]], is_repair: bool) -> dict[Slice, int]:
+        """Put members into the `due` of their slices; one that stands in its slice already stays as it is.
+
+        Returns when each slice next needs a trigger (ms UTC).
+        """
         now, leases = self._now(), self._leases
-        calls = []
+        calls, places = [], []
         for slice_, members in by_slice.items():
             keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
             head = [now, leases.lead_ms, leases.running_ms, int(is_repair), expiry_of(slice_, now)]
             for page in _pages(members, MEMBERS_A_SCRIPT):
                 calls.append(ScriptCall(script("add"), keys, [*head, *_flat(page)]))
-        for calls_page in _pages(calls, 50):
-            self._connection.run_all(calls_page)
+                places.append(slice_)
+        answers = [need for page in _pages(calls, 50) for need in self._connection.run_all(page)]
+        return _soonest(zip(places, answers, strict=True))
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         """Put members that are due at once into `armed`; return those that were not in the slice before."""
@@ -105,8 +109,8 @@ class SliceStore:
     def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
         """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
 
-        At most `credit` members stand armed and unclaimed; what is yet to come goes before a backlog. None when
-        another trigger owns the slice.
+        At most `credit` members stand armed and unclaimed, of a backlog armed and running together; what is yet to
+        come goes before a backlog. None when another trigger owns the slice.
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
@@ -194,6 +198,13 @@ def _flat(members: Iterable[DueMember]) -> list[Argument]:
     for due in members:
         flat += (str(due.member), due.due_at)
     return flat
+
+
+def _soonest(needs: Iterable[tuple[Slice, int]]) -> dict[Slice, int]:
+    soonest: dict[Slice, int] = {}
+    for slice_, need in needs:
+        soonest[slice_] = min(need, soonest.get(slice_, need))
+    return soonest
 
 
 def _pages(items: Sequence[Item], size: int) -> Iterable[Sequence[Item]]:

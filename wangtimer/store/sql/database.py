@@ -1,13 +1,14 @@
 """Connections to SQL, and transactions that bear being repeated."""
 
 import random
+import sqlite3
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core import fail_points
@@ -19,8 +20,8 @@ Result = TypeVar("Result")
 
 # MySQL: deadlock, lock wait. A repeat may pass at once.
 _COLLISIONS = {1213, 1205}
-# MySQL: gone away, lost during a query, cannot connect (socket, TCP), shutting down, too many connections, ...
-_AWAY = {2006, 2013, 2002, 2003, 2055, 1053, 1040, 1203, 1927, 1317, 3024, 1969, 4031}
+# MySQL: unknown column, table, function; syntax; a statement too large. No time mends these, so they are no absence.
+_MISTAKES = {1054, 1146, 1305, 1064, 1153}
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
 
@@ -51,7 +52,8 @@ class Database:
         """Run `work` in one transaction, again where it collided or the connection was lost.
 
         `step` is its name among the fail points.
-        Raises `StoreAway` when the server does not answer; the transaction may still have been applied.
+        Raises `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have
+        been applied.
         """
 
         def transaction() -> Result:
@@ -92,16 +94,17 @@ class Database:
                 return attempt()
             except PoolTimeout as error:
                 raise StoreAway("SQL", "no free connection within 5 s") from error
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, InternalError) as error:
                 if _is_collision(error) and collisions < _TRIES_ON_COLLISION:
                     collisions += 1
                     self._sleep(random.uniform(0.002, 0.02) * collisions)
-                elif _is_away(error) and losses < _TRIES_WHEN_LOST - 1 and error.connection_invalidated:
+                elif error.connection_invalidated and losses < _TRIES_WHEN_LOST - 1:
                     losses += 1
-                elif _is_away(error) or _is_collision(error):
-                    raise StoreAway("SQL", _cause(error)) from error
-                else:
+                elif _is_mistake(error):
                     raise
+                else:
+                    # Whatever else it refuses (read-only, disk full, no access) it may take later.
+                    raise StoreAway("SQL", _cause(error)) from error
 
 
 def _engine(url: str, pool_size: int) -> Engine:
@@ -134,7 +137,8 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
-        connect_args={"timeout": 5, "check_same_thread": False},
+        # A settle statement is as long as its rows, and hardly two are alike: 128 kept ones were 100 MB.
+        connect_args={"timeout": 5, "check_same_thread": False, "cached_statements": 16},
     )
 
     @event.listens_for(engine, "connect")
@@ -161,8 +165,9 @@ def _is_collision(error: DBAPIError) -> bool:
     return _code(error) in _COLLISIONS or "database is locked" in str(error.orig)
 
 
-def _is_away(error: DBAPIError) -> bool:
-    return _code(error) in _AWAY or error.connection_invalidated
+def _is_mistake(error: DBAPIError) -> bool:
+    is_sqlites = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    return is_sqlites or _code(error) in _MISTAKES
 
 
 def _cause(error: DBAPIError) -> str:

@@ -7,6 +7,7 @@
 -- A member at or nearer than `lead` to its moment may have been sent already: it is marked suspect. A repair lets
 -- it wait one running lease more, so that whoever still holds it can renew first. The caller may have been held up
 -- since it read its clock, so that nearness counts by this server's too.
+-- Returns when the slice next needs a trigger, ms.
 local now, lead, lease, repair = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 local time = redis.call('TIME')
 local near = math.max(now, time[1] * 1000 + time[2] / 1000) + lead
@@ -34,6 +35,12 @@ for i = 6, #ARGV, 2 do
   end
 end
 flush()
+
+local need = math.huge
+for i, ahead in ipairs({lead, 0, 0}) do
+  local first = redis.call('ZRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2]
+  if first then need = math.min(need, first - ahead) end
+end
 redis.call('EXPIREAT', KEYS[1], ARGV[5])
 redis.call('EXPIREAT', KEYS[4], ARGV[5])
-return 1
+return need

@@ -37,16 +37,20 @@ if ARGV[7] ~= '1' then
   take_back(running)
 end
 
-local room = math.min(credit - redis.call('ZCARD', armed), 5000)
+local free = credit - redis.call('ZCARD', armed)
+local room = math.min(free, 5000)
 local function first_between(lowest, highest, most)
   if most <= 0 then return {} end
   return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
--- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same.
+-- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same. What
+-- runs takes credit from the backlog alone: executors are to have room for what comes.
 local late = now - tonumber(ARGV[9])
-local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])))
-local taken = first_between(late, now + lead, room - share)
-for _, text in ipairs(first_between('-inf', '(' .. late, room - #taken / 2)) do taken[#taken + 1] = text end
+local for_backlog = math.min(room, free - redis.call('ZCARD', running))
+local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])), for_backlog)
+local taken = first_between(late, now + lead, room - math.max(share, 0))
+local rest = math.min(room - #taken / 2, for_backlog)
+for _, text in ipairs(first_between('-inf', '(' .. late, rest)) do taken[#taken + 1] = text end
 
 if #taken > 0 then
   local lease_end, members, batch = now + tonumber(ARGV[6]), {}, {}
