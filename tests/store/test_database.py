@@ -186,6 +186,29 @@ def test_a_connection_to_sqlite_remembers_few_statements(sqlite_url: str) -> Non
     assert options["cached_statements"] == 16
 
 
+# what a transaction leaves behind
+
+
+def rollbacks(sql: Connection) -> int:
+    """Return how often this connection has rolled back."""
+    return int(sql.execute(text("SHOW SESSION STATUS LIKE 'Com_rollback'")).one()[1])
+
+
+def test_after_its_commit_a_write_sends_nothing(mariadb: Database) -> None:
+    before = mariadb.write(lambda sql: (own_id(sql), rollbacks(sql)))
+    assert mariadb.write(lambda sql: (own_id(sql), rollbacks(sql))) == before
+
+
+def test_a_connection_given_back_within_a_transaction_takes_nothing_into_the_next(mariadb: Database) -> None:
+    """As SQLAlchemy gives back one that nobody closed, after many that were given back right after a commit."""
+    with_rows(mariadb)
+    before = mariadb.write(own_id)
+    unfinished = mariadb.engine.raw_connection()
+    unfinished.cursor().execute("UPDATE firing SET cost_ms = 9")
+    unfinished.close()
+    assert mariadb.write(lambda sql: (own_id(sql), cost_of(sql))) == (before, 0)
+
+
 # collisions
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import event
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of
@@ -14,6 +15,7 @@ from wangtimer.core.planning import Plan, firings_of, plan
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
+from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timers import NewTimer, PlanPart, TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute
@@ -148,6 +150,18 @@ def test_enabling_inserts_the_near_firings_and_moves_marks_and_version_together(
     assert (after.definition.status, after.definition.version) == (TimerStatus.ENABLED, 2)
     assert (after.planned_until, after.next_fire_at) == (NOW + 2 * MINUTE_MS, FIRST + 2 * MINUTE_MS)
     assert after.updated_at == NOW + 5
+
+
+def test_enabling_sends_three_statements_however_many_firings_it_plans(mariadb: Database) -> None:
+    """A look, a change, one insert: beside the commit, what a request costs."""
+    store = TimerStore(mariadb)
+    timer = store.create(new(), NOW)
+    sent: list[str] = []
+    event.listen(
+        mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
+    )
+    store.enable("shop", timer.id, NOW, near(60))
+    assert sent == ["SELECT", "UPDATE", "INSERT"]
 
 
 def test_enabling_twice_changes_nothing(sql: SqlWorld) -> None:

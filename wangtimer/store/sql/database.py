@@ -24,6 +24,8 @@ _COLLISIONS = {1213, 1205}
 _MISTAKES = {1054, 1146, 1305, 1064, 1153}
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
+# Marks a connection that comes back to the pool right after its commit.
+_COMMITTED = "wangtimer_committed"
 
 
 class Database:
@@ -57,8 +59,11 @@ class Database:
         """
 
         def transaction() -> Result:
-            with self.engine.begin() as connection:
-                return work(connection)
+            with self.engine.connect() as connection:
+                with connection.begin():
+                    result = work(connection)
+                connection.info[_COMMITTED] = True
+                return result
 
         if step is None:
             return self._repeat(transaction)
@@ -113,12 +118,13 @@ def _engine(url: str, pool_size: int) -> Engine:
         return _sqlite_engine(url, pool_size)
     if parsed.drivername in ("mysql", "mariadb"):
         parsed = parsed.set(drivername=f"{parsed.drivername}+mysqldb")
-    return create_engine(
+    engine = create_engine(
         parsed,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
         pool_recycle=1800,
+        pool_reset_on_return=None,
         isolation_level="READ COMMITTED",
         connect_args={
             "connect_timeout": 3,
@@ -128,6 +134,14 @@ def _engine(url: str, pool_size: int) -> Engine:
             "init_command": "SET innodb_lock_wait_timeout = 4",
         },
     )
+
+    @event.listens_for(engine, "reset")
+    def end_transaction(connection: Any, record: Any, state: Any) -> None:
+        """Roll back, as the pool does by itself, save right after a commit: that is a round trip for nothing."""
+        if not (record.info.pop(_COMMITTED, False) or state.transaction_was_reset):
+            connection.rollback()
+
+    return engine
 
 
 def _sqlite_engine(url: str, pool_size: int) -> Engine:

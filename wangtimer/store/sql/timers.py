@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.cron import Cron
@@ -23,6 +23,14 @@ from wangtimer.store.sql.tables import timers
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
+
+# What each request runs is built once: building a statement costs more CPU than running it.
+_INSERT = insert(timers)
+_LIVING = select(timers).where(
+    timers.c.id == bindparam("timer_id"), timers.c.app == bindparam("app"), timers.c.tombstone == 0
+)
+_LIVING_TO_CHANGE = _LIVING.with_for_update()
+_UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class TimerStore:
         def work(sql: Connection) -> int:
             nonlocal tries
             tries += 1
-            (timer_id,) = sql.execute(insert(timers).values(row)).inserted_primary_key or (None,)
+            (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
             return int(timer_id)
 
@@ -84,7 +92,7 @@ class TimerStore:
         """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
 
         def work(sql: Connection) -> Timer:
-            return _timer(_living_row(sql, app, timer_id))
+            return _living(sql, app, timer_id)
 
         return self._database.read(work)
 
@@ -102,12 +110,11 @@ class TimerStore:
         """
 
         def work(sql: Connection) -> tuple[Timer, list[Firing]]:
-            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
-            enabled = _change(sql, timer, now, TimerStatus.ENABLED)
-            _move_marks(sql, [near])
+            enabled = _change(sql, _marked(timer, near), now, TimerStatus.ENABLED)
             pending = insert_missing(sql, firings)
             if firings and not pending and near.next_fire_at is None:
                 raise Conflict(
@@ -115,7 +122,7 @@ class TimerStore:
                     "this timer's last moment has its outcome already",
                     "see its records; create another",
                 )
-            return replace(enabled, planned_until=near.planned_until, next_fire_at=near.next_fire_at), pending
+            return enabled, pending
 
         return self._database.write(work, Step.SQL_ENABLE)
 
@@ -123,7 +130,7 @@ class TimerStore:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
 
         def work(sql: Connection) -> Timer:
-            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             if not timer.definition.is_enabled:
                 return timer
             return _change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
@@ -134,7 +141,7 @@ class TimerStore:
         """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`."""
 
         def work(sql: Connection) -> Timer:
-            timer = _timer(_living_row(sql, app, timer_id, for_update=True))
+            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             planned = _with_past(sql, timer, plan_past)
             return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
 
@@ -202,20 +209,25 @@ def _name_taken(new: NewTimer) -> Conflict:
     )
 
 
-def _living_row(sql: Connection, app: str, timer_id: int, for_update: bool = False) -> RowMapping:
-    query = select(timers).where(timers.c.id == timer_id, timers.c.app == app, timers.c.tombstone == 0)
-    if for_update:
-        query = query.with_for_update()
-    row = sql.execute(query).mappings().one_or_none()
+def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVING) -> Timer:
+    row = sql.execute(query, {"app": app, "timer_id": timer_id}).mappings().one_or_none()
     if row is None:
         raise UnknownTimer(app, timer_id)
-    return row
+    return _timer(row)
 
 
-def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, **columns: Any) -> Timer:
+def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, tombstone: int = 0) -> Timer:
+    """Give a living timer its new status, and the marks it is passed with; return it as it then stands."""
     definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
-    changed = {"version": definition.version, "status": status.value, "updated_at": now} | columns
-    sql.execute(update(timers).where(timers.c.id == timer.id).values(changed))
+    columns = {
+        "version": definition.version,
+        "status": status.value,
+        "tombstone": tombstone,
+        "planned_until": timer.planned_until,
+        "next_fire_at": timer.next_fire_at,
+        "updated_at": now,
+    }
+    sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return replace(timer, definition=definition, updated_at=now)
 
 
@@ -227,8 +239,12 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
     if past.planned_until == timer.planned_until:
         return timer
     insert_missing(sql, firings)
-    _move_marks(sql, [past])
-    return replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
+    return _marked(timer, past)
+
+
+def _marked(timer: Timer, planned: Plan) -> Timer:
+    """Return the timer with the marks of its plan."""
+    return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
 
 def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
