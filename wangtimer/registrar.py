@@ -92,8 +92,15 @@ class Registrar:
         return near, firings_of([near], self._planned_before(near), self.buckets)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not."""
-        past = plan(timer, max(now, timer.planned_until), MOST_PAST)
+        """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not.
+
+        A timer that cannot be planned here (a zone this node does not know) can be switched off all the same.
+        """
+        try:
+            past = plan(timer, max(now, timer.planned_until), MOST_PAST)
+        except Exception as error:
+            log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+            past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
         return past, firings_of([past], self._planned_before(past), self.buckets)
 
     def _planned_before(self, planned: Plan) -> dict[int, int]:

@@ -126,7 +126,7 @@ class Wiring:
     @once
     def hot(self) -> HotStore:
         """The one way into Redis."""
-        return HotStore(self.slices, self.agenda, self.clock, self.settings.lead_ms)
+        return HotStore(self.slices, self.agenda, self.clock)
 
     @once
     def definitions(self) -> DefinitionStore:

@@ -76,7 +76,7 @@ class Stores:
         self.load: Any = SteppedStore(process, "load", MemoryLoad(redis), "redis")
         self.timers: Any = SteppedStore(process, "timers", MemoryTimers(sql), "sql")
         self.firings: Any = SteppedStore(process, "firings", MemoryFirings(sql), "sql")
-        self.hot = HotStore(self.slices, self.agenda, process.clock, s.lead_ms)
+        self.hot = HotStore(self.slices, self.agenda, process.clock)
 
 
 class Fleet:

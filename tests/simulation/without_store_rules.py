@@ -11,6 +11,9 @@ from wangtimer.store.hot import HotStore
 
 # slices
 
+# As the settings have it.
+LEAD_MS = 1_000
+
 
 def add_without(rule: str) -> Callable[..., None]:
     """Add a member as `add.lua` does, without one of its rules."""
@@ -145,8 +148,7 @@ def agenda_first(self: Any, firings: Any, is_repair: bool = False) -> None:
     by_slice = hot._by_slice(firings)
     if by_slice:
         needs = [
-            (slice_, min(due.due_at for due in members) - self._lead_ms)
-            for slice_, members in by_slice.items()
+            (slice_, min(due.due_at for due in members) - LEAD_MS) for slice_, members in by_slice.items()
         ]
         self._retry(lambda: self._agenda.add(needs))
         self._retry(lambda: self._slices.add(by_slice, is_repair))

@@ -229,3 +229,11 @@ def test_a_timer_that_could_not_be_planned_is_planned_once_it_can_be(idle: World
     spoil(idle, timer, Cron("* * * * *", "UTC"))
     assert idle.beat.migrator.plan_due() == 1
     assert len(moments(idle, timer.id)) == 120
+
+
+@pytest.mark.parametrize("switch_off", ["disable", "delete"])
+def test_a_timer_that_cannot_be_planned_can_be_switched_off(idle: World, switch_off: str) -> None:
+    timer = idle.timer("* * * * *")
+    spoil(idle, timer, Cron("* * * * *", "America/NotYetKnown"), HOUR_MS)
+    changed = getattr(idle.registrar, switch_off)(APP, timer.id)
+    assert not changed.definition.is_enabled

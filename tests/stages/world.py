@@ -66,7 +66,7 @@ class Node:
         self.load = self._tap("load", world.load)
         self.timers = self._tap("timers", world.timers)
         self.firings = self._tap("firings", world.firings)
-        self.hot = HotStore(self.slices, self.agenda, world.time, world.settings.lead_ms)
+        self.hot = HotStore(self.slices, self.agenda, world.time)
 
     def die_at(self, point: str) -> None:
         """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""

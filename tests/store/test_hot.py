@@ -17,7 +17,7 @@ LEAD = LEASES.lead_ms
 
 @pytest.fixture
 def way_in(hot: HotWorld) -> HotStore:
-    return HotStore(hot.slices, hot.agenda, hot.clock, LEAD)
+    return HotStore(hot.slices, hot.agenda, hot.clock)
 
 
 def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
@@ -139,7 +139,7 @@ class Ill:
         self.clock.pauses_to_heal = pauses_to_heal
         self.slices = MemorySlices(self.server, self.clock, LEASES)
         self.agenda = MemoryAgenda(self.server)
-        self.hot = HotStore(self.slices, self.agenda, self.clock, LEAD)
+        self.hot = HotStore(self.slices, self.agenda, self.clock)
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 
     def is_added(self, firing: Firing) -> bool:

@@ -25,11 +25,10 @@ class HotStore:
     Adding what stands there already does nothing, so a repair never asks what is missing.
     """
 
-    def __init__(self, slices: SliceStore, agenda: Agenda, clock: Clock, lead_ms: int) -> None:
+    def __init__(self, slices: SliceStore, agenda: Agenda, clock: Clock) -> None:
         self._slices = slices
         self._agenda = agenda
         self._clock = clock
-        self._lead_ms = lead_ms
 
     @property
     def seconds_since_reconnect(self) -> float:
