@@ -39,8 +39,8 @@ class Row:
 
 
 _PUNCTUAL_MS = 100.0
-# Slices of two seconds each, so that triggers open and close them all the time.
-_SHORT_SLICES = {"firings_per_bucket": 200}
+# So many slices that each is idle now and then: triggers open and close them all the time.
+_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 64}
 _HOUR_S = 3_600
 # Of the rows that go from fail point to fail point.
 _STEPWISE_RATE = 100

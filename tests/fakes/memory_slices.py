@@ -197,7 +197,8 @@ class MemorySlices:
         late = now - LATE_MS
         backlog = {member: moment for member, moment in sets.due.items() if moment < late}
         coming = {member: moment for member, moment in sets.due.items() if moment >= late}
-        for_backlog = max(0, min(room, credit - len(sets.armed) - len(sets.running)))
+        free = credit - len(sets.armed) - len(sets.running)
+        for_backlog = min(room, max(free, ceil(credit / 100)))
         share = min(len(backlog), ceil(room / BACKLOG_SHARE), for_backlog)
         ready = _first_until(coming, now + self._leases.lead_ms, room - share)
         ready += _first_until(backlog, now, min(room - len(ready), for_backlog))

@@ -406,12 +406,19 @@ def test_a_backlog_has_its_share_where_on_time_work_never_ends(desk: Desk) -> No
 def test_what_runs_takes_credit_from_a_backlog_so_that_executors_have_room_for_what_comes(desk: Desk) -> None:
     backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 9)]
     desk.add(*backlog)
-    desk.claim(*desk.turn(credit=3).now_armed)
-    assert desk.turn(credit=3).now_armed == ()
+    desk.claim(*desk.turn(credit=6).now_armed)
     coming = due_at(desk.now + 100, 100)
     desk.add(coming)
-    assert desk.turn(credit=3).now_armed == (coming,)
-    assert len(desk.turn(credit=6).now_armed) == 2
+    assert desk.turn(credit=6).now_armed == (coming, backlog[1])
+    assert desk.turn(credit=9).now_armed == (backlog[0],)
+
+
+def test_slow_targets_do_not_hold_up_the_backlog_of_their_slice(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 4)]
+    desk.add(*backlog)
+    for due in reversed(backlog):
+        assert desk.turn(credit=1).now_armed == (due,)
+        desk.claim(due)
 
 
 def test_credit_bounds_what_stands_armed(desk: Desk) -> None:

@@ -44,9 +44,10 @@ local function first_between(lowest, highest, most)
   return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
 -- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same. What
--- runs takes credit from the backlog alone: executors are to have room for what comes.
+-- runs takes credit from the backlog alone: executors are to have room for what comes. A hundredth of the credit a turn
+-- is left to the backlog whatever runs, for slow targets may run for long.
 local late = now - tonumber(ARGV[9])
-local for_backlog = math.min(room, free - redis.call('ZCARD', running))
+local for_backlog = math.min(room, math.max(free - redis.call('ZCARD', running), math.ceil(credit / 100)))
 local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])), for_backlog)
 local taken = first_between(late, now + lead, room - math.max(share, 0))
 local rest = math.min(room - #taken / 2, for_backlog)
