@@ -25,6 +25,7 @@ class Reached:
     prepare: Preparation = faults.nothing_first
     nth: int = 2
     each_s: float = 12
+    most_late_s: float = 18
     copies: Mapping[str, int] = field(default_factory=lambda: TWO_OF_ALL)
     badly_met: int = 0
     timeout_ms: int = 5_000
@@ -58,7 +59,8 @@ REACHED = (
             )
         },
     ),
-    Reached("scheduler", {"scheduler": (Step.PUBLISH_TRIGGER,)}),
+    # One, so that every slice that opens is its.
+    Reached("scheduler", {"scheduler": (Step.PUBLISH_TRIGGER,)}, copies=TWO_OF_ALL | {"scheduler": 1}),
     Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
     Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP)}),
     Reached(
@@ -104,6 +106,8 @@ REACHED = (
         nth=1,
         each_s=45,
         # One, so that it meets again what it died on; targets that hang keep that running until it dies.
+        # They are tried one after another, each for up to twice its time-out: what waits its turn is that much later.
+        most_late_s=90,
         copies=TWO_OF_ALL | {"callback": 1},
         badly_met=6,
         # All that hung at the second death is tried one after another.

@@ -40,7 +40,7 @@ class Row:
 
 _PUNCTUAL_MS = 100.0
 # So many slices that each is idle now and then: triggers open and close them all the time.
-_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 64}
+_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 96}
 _HOUR_S = 3_600
 # Of the rows that go from fail point to fail point.
 _STEPWISE_RATE = 100
@@ -139,7 +139,7 @@ ROWS = (
             f"every fail point of {one.name}",
             fail_at_each(one.places(), one.provoke, one.prepare),
             one.each_s * len(one.places()) + 20,
-            18,
+            one.most_late_s,
             may_repeat=True,
             copies=one.copies,
             rate=_STEPWISE_RATE,
