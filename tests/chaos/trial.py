@@ -19,6 +19,7 @@ from tests.chaos.proxy import MessageDoubler, Proxy
 from tests.chaos.shifted_clock import build, words
 from tests.e2e.deployment import Deployment
 from tests.servers.nginx import ArrivedCall
+from tests.servers.server_process import has_stopped
 from wangtimer.core.firing import Member
 from wangtimer.stack.embedded import free_port
 from wangtimer.stack.procfile import Command
@@ -159,7 +160,7 @@ class Trial:
         """Stop a process; once back, it has stopped and the store has what it had sent. Return its id."""
         pid = self.pid(name)
         os.kill(pid, signal.SIGSTOP)
-        await_(lambda: _has_stopped(pid), STOPPED_WITHIN_S)
+        await_(lambda: has_stopped(pid), STOPPED_WITHIN_S)
         # Two round trips: what lay in the store's sockets before the first is done before the second.
         self.store.ping()
         self.store.ping()
@@ -256,9 +257,3 @@ def await_(is_so: Callable[[], bool], seconds: float) -> bool:
     while not (came := is_so()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return came
-
-
-def _has_stopped(pid: int) -> bool:
-    """Tell whether every thread of the process has stopped."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return all((thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)

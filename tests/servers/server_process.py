@@ -72,8 +72,12 @@ class ServerProcess:
             time.sleep(0.02)
 
     def freeze(self) -> None:
-        """Let it hang: connections stay open, nothing is answered."""
+        """Let it hang, every thread of it when this is back: connections stay open, nothing is answered."""
         os.kill(self.pid, signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_SECONDS
+        while not has_stopped(self.pid):
+            assert time.monotonic() < deadline, f"{self._argv[0]} did not stop"
+            time.sleep(0.001)
 
     def thaw(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
@@ -96,3 +100,9 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def has_stopped(pid: int) -> bool:
+    """Tell whether every thread of the process has stopped."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return all((thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
