@@ -39,12 +39,11 @@ class Row:
 
 
 _PUNCTUAL_MS = 100.0
-# So many slices that each is idle now and then, and triggers open and close them all the time; but no more than one
-# process of triggers has threads, for the other one is the victim.
-_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 48}
+# So many slices that each is idle now and then, and triggers open and close them all the time.
+_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 96}
 _HOUR_S = 3_600
 # Of the rows that go from fail point to fail point.
-_STEPWISE_RATE = 50
+_STEPWISE_RATE = 100
 
 ROWS = (
     Row("kill executor", faults.kill_executor, 10, 12, may_repeat=True),
