@@ -25,7 +25,8 @@ FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
 # A firing is armed this often at most, and once more for each time SQL could not be asked.
 MOST_ARMED = 14
 ARMED_AGAIN_MS = 2_500
-# A slice in which only leases run is closed at once, and looked at again when one ends: 202 in the worst of 20,000 runs.
+# A slice in which only leases run is closed at once, and looked at again when one ends: 202 in the worst of
+# 20,000 runs.
 MOST_TRIGGERS = 250
 # A sweep tells Redis of a change that the API did not.
 TOLD_MS = 8_000
