@@ -58,8 +58,6 @@ REACHED = (
                 Step.UNLOCK,
             )
         },
-        # Each has 64 threads, and the 96 slices of these rows want one each while one of the processes is dead.
-        copies=TWO_OF_ALL | {"trigger": 3},
     ),
     # One, so that every slice that opens is its.
     Reached("scheduler", {"scheduler": (Step.PUBLISH_TRIGGER,)}, copies=TWO_OF_ALL | {"scheduler": 1}),

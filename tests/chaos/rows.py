@@ -43,7 +43,7 @@ _PUNCTUAL_MS = 100.0
 _SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 96}
 _HOUR_S = 3_600
 # Of the rows that go from fail point to fail point.
-_STEPWISE_RATE = 60
+_STEPWISE_RATE = 100
 
 ROWS = (
     Row("kill executor", faults.kill_executor, 10, 12, may_repeat=True),
