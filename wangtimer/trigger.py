@@ -27,7 +27,7 @@ PUT_OFF_MS = 10_000
 # After Redis was away its living claims renew first, before anything is taken back.
 GRACE_S = 3.0
 # A minute that ended this long ago is past: what stands there is the backlog of an outage.
-PAST_MS = 30_000
+LONG_OVER_MS = 30_000
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
@@ -111,7 +111,7 @@ class Trigger:
         return min(watch.credit, self.rule.catch_up_a_turn) if self._is_past(watch.slice) else watch.credit
 
     def _is_past(self, slice_: Slice) -> bool:
-        return self.clock.now_ms() > slice_.ends_at + PAST_MS
+        return self.clock.now_ms() > slice_.ends_at + LONG_OVER_MS
 
     def _has_lost_data(self, watch: Watch, turn: Turn) -> bool:
         """Tell whether Redis seems to have lost the slice: lock gone early, or empty at first sight."""

@@ -5,9 +5,10 @@ import pytest
 
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
-from wangtimer.callback import Call, PlainCall, Reply, Request
+from wangtimer.callback import Call, EngineStopped, PlainCall, Reply, Request
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
+from wangtimer.executor.sender import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
 
@@ -70,3 +71,17 @@ def test_one_that_is_anothers_by_then_is_let_go(ward: Ward) -> None:
     ward.try_it()
     assert ward.sent == []
     assert ward.sets.deaths[ward.member] == ALONE_AFTER
+
+
+def test_where_the_engine_has_stopped_nothing_is_tried_alone_either(world: World) -> None:
+    """It is put back with the rest of its chunk: sent here too, it would go out twice."""
+    node = world.executor_nodes[0]
+    keeping = Keeping(world, is_started=False)
+    claim = keeping.claim(number=2)
+    timer = world.once_in(60)
+    ready = [Ready(Held(claim, member), member.fire_at, timer.definition) for member in claim.open_members()]
+    node.engine.stop(0)
+    sender = node.executor._sender
+    with pytest.raises(EngineStopped):
+        sender.send(ready, {ready[0].held.member: ALONE_AFTER})
+    assert sender._quarantine._waiting.empty()

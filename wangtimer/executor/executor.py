@@ -91,8 +91,8 @@ class Executor:
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
         unsent = self._engine.stop(timeout_s)
-        log.info("drained", unsent=len(unsent))
         self._settler.settle_all()
+        log.info("drained", unsent=len(unsent), handed_back=self._claims.held)
         for claim in self._claims.current():
             self._give_back(claim, 0)
 

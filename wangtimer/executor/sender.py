@@ -51,19 +51,21 @@ class Sender:
         self._random = random
 
     def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> None:
-        """Submit what is ready; what died alone too has failed. Raises `EngineStopped`."""
-        calls = []
+        """Submit what is ready; what died alone too has failed. Raises `EngineStopped`: then nothing is under way."""
+        calls, alone = [], []
         for one in ready:
-            died = deaths.get(one.held.member, 0) if deaths else 0
+            died = deaths.get(one.held.member, 0)
             if died >= LAST_DEATH:
                 self._fail(one, f"its executor died {LAST_DEATH} times while it ran")
             elif (attempt := self._attempt(one)) is None:
                 continue
             elif died >= ALONE_AFTER:
-                self._quarantine.take(one.held, attempt)
+                alone.append(attempt)
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
+        for attempt in alone:
+            self._quarantine.take(attempt.held, attempt)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
