@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.chaos import fail_point_faults as faults
 from tests.chaos.fail_point_faults import Place, Preparation, Provocation
+from tests.chaos.load import Shape
 from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
 
 # Of all but the API: two cannot listen at one address.
@@ -29,6 +30,7 @@ class Reached:
     copies: Mapping[str, int] = field(default_factory=lambda: TWO_OF_ALL)
     badly_met: int = 0
     timeout_ms: int = 5_000
+    shape: Shape = Shape.ONE_SHOTS
 
     def places(self) -> list[Place]:
         """Return each process and fail point of it."""
@@ -58,9 +60,18 @@ REACHED = (
                 Step.UNLOCK,
             )
         },
+        # Slices close after each pulse; then the trigger that was started last gets its share of them.
+        each_s=22,
+        shape=Shape.PULSES,
     ),
     # One, so that every slice that opens is its.
-    Reached("scheduler", {"scheduler": (Step.PUBLISH_TRIGGER,)}, copies=TWO_OF_ALL | {"scheduler": 1}),
+    Reached(
+        "scheduler",
+        {"scheduler": (Step.PUBLISH_TRIGGER,)},
+        each_s=22,
+        copies=TWO_OF_ALL | {"scheduler": 1},
+        shape=Shape.PULSES,
+    ),
     Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
     Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP)}),
     Reached(

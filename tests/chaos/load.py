@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
@@ -30,6 +31,17 @@ CRON_SHARES = (
 # Inserting rows, and the migrator's time to plan the first of them, on a busy machine.
 MAKING_MS = 9_000
 MAKING_MS_A_ROW = 0.2
+# A load in pulses comes due in the first fifth of each ten seconds: between them a slice needs no trigger.
+PULSE_EVERY_MS = 10_000
+PULSE_SHARE = 5
+
+
+class Shape(StrEnum):
+    """Of a load: half crons and half one-shots, one-shots alone, or one-shots that come in pulses."""
+
+    MIXED = "mixed"
+    ONE_SHOTS = "one-shots"
+    PULSES = "pulses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ class Cohort:
     misfire: str = "fire_all"
     grace_ms: int = 60_000
     catchup_ms: int = 0
+    in_pulses: bool = False
 
     @property
     def is_usual(self) -> bool:
@@ -69,16 +82,16 @@ class Cohort:
         return self.misfire == "fire_all" and not self.catchup_ms
 
 
-def cohorts(rate: int, window: Window, url: str, has_crons: bool = True) -> list[Cohort]:
-    """Return timers that make `rate` firings a second within the window, half of them, or all, one-shots."""
-    if not has_crons:
-        return [Cohort("", "UTC", int(rate * (window.end - window.start) / 1_000), url)]
+def cohorts(rate: int, window: Window, url: str, shape: Shape = Shape.MIXED) -> list[Cohort]:
+    """Return timers that make `rate` firings a second within the window, on average where they come in pulses."""
+    count = int(rate * (window.end - window.start) / 1_000)
+    if shape is not Shape.MIXED:
+        return [Cohort("", "UTC", count, url, in_pulses=shape is Shape.PULSES)]
     parts = [
         Cohort(text, zone, max(1, round(rate * share / _moments_a_second(text, zone))), url)
         for text, zone, share in CRON_SHARES
     ]
-    one_shots = int(rate * 0.5 * (window.end - window.start) / 1_000)
-    return [*parts, Cohort("", "UTC", one_shots, url)]
+    return [*parts, Cohort("", "UTC", count // 2, url)]
 
 
 def make(
@@ -97,7 +110,7 @@ def make(
             ids = _make_crons(deployment, engine, cohort, prefix, window)
             promised |= {(timer_id, moment) for timer_id in ids for moment in moments}
         else:
-            ats = [random_.randrange(window.start, window.end) for _ in range(cohort.count)]
+            ats = [moment_of_one_shot(window, cohort, random_) for _ in range(cohort.count)]
             ids = _make_one_shots(deployment, engine, cohort, prefix, ats)
             promised |= set(zip(ids, ats, strict=True))
     _await_planning(deployment, engine, window)
@@ -115,6 +128,15 @@ def moments_of(cron: str, timezone: str, window: Window) -> list[int]:
         if at >= window.start:
             found.append(at)
     return found
+
+
+def moment_of_one_shot(window: Window, cohort: Cohort, random_: random.Random) -> int:
+    """Return a moment of the window, at random."""
+    at = random_.randrange(window.start, window.end)
+    if not cohort.in_pulses:
+        return at
+    since_pulse = (at - window.start) % PULSE_EVERY_MS
+    return at - since_pulse + since_pulse // PULSE_SHARE
 
 
 def _moments_a_second(cron: str, timezone: str) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tests.chaos import api_faults, built_in, faults
 from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
 from tests.chaos.fail_points import REACHED, TWO_OF_ALL, minute_places
+from tests.chaos.load import Shape
 from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
 
 
@@ -32,15 +33,18 @@ class Row:
     rate: int = 500
     badly_met: int = 0
     settings: Mapping[str, int] = field(default_factory=dict)
-    has_crons: bool = True
+    shape: Shape = Shape.MIXED
     is_armable: bool = False
     # Beside the load, timers of the misfire policies that leave firings out.
     has_policies: bool = False
 
 
 _PUNCTUAL_MS = 100.0
-# So many slices that each is idle now and then, and triggers open and close them all the time.
-_SHORT_SLICES = {"firings_per_bucket": 1, "most_buckets": 96}
+# A load without pause comes to so many slices that each is idle now and then.
+_BUCKETS = {
+    Shape.ONE_SHOTS: {"firings_per_bucket": 1, "most_buckets": 96},
+    Shape.PULSES: {"firings_per_bucket": 1, "most_buckets": 8},
+}
 _HOUR_S = 3_600
 # Of the rows that go from fail point to fail point.
 _STEPWISE_RATE = 100
@@ -144,8 +148,8 @@ ROWS = (
             copies=one.copies,
             rate=_STEPWISE_RATE,
             badly_met=one.badly_met,
-            settings=_SHORT_SLICES | {"callback_timeout_ms": one.timeout_ms},
-            has_crons=False,
+            settings=_BUCKETS[one.shape] | {"callback_timeout_ms": one.timeout_ms},
+            shape=one.shape,
             is_armable=True,
         )
         for one in REACHED

@@ -88,7 +88,7 @@ def measure(
         bad = stack.enter_context(BadTargets(directory / "bad")) if row.badly_met else None
         window = Window.of(WARM_S + row.fault_s + after_s, rate)
         load = random.Random(seed)
-        wanted = cohorts(rate - row.badly_met, window, deployment.target.url, row.has_crons)
+        wanted = cohorts(rate - row.badly_met, window, deployment.target.url, row.shape)
         promised = make(deployment, window, wanted, load)
         badly_met = _make_badly_met(deployment, window, row, bad, load)
         policies = PolicyTimers.make(deployment, window, load) if row.has_policies else None

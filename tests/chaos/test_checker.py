@@ -1,9 +1,10 @@
 """The checker itself: a checker that overlooks something would make every row worthless."""
 
+import random
 from dataclasses import replace
 
 from tests.chaos.checker import judge
-from tests.chaos.load import Window, cohorts, moments_of
+from tests.chaos.load import Shape, Window, cohorts, moment_of_one_shot, moments_of
 from tests.chaos.proxy import MessageDoubler
 from tests.servers.nginx import ArrivedCall
 from wangtimer.core.firing import Member
@@ -80,6 +81,15 @@ def test_the_cohorts_make_the_rate_asked_for() -> None:
         for one in cohorts(500, window, "http://127.0.0.1/")
     )
     assert abs(made - 500 * 60) < 300
+
+
+def test_a_load_in_pulses_leaves_pauses_between_them() -> None:
+    window = Window(0, 60_000)
+    [cohort] = cohorts(500, window, "http://127.0.0.1/", Shape.PULSES)
+    ats = {moment_of_one_shot(window, cohort, random.Random(i)) for i in range(1_000)}
+    assert cohort.count == 500 * 60
+    assert {at // 10_000 for at in ats} == {0, 1, 2, 3, 4, 5}
+    assert max(at % 10_000 for at in ats) < 2_000
 
 
 def test_every_pushed_message_is_doubled_however_the_bytes_are_cut() -> None:
