@@ -1,5 +1,7 @@
 """The migrator: turns the next stretch of every schedule into firings."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import structlog
@@ -23,13 +25,14 @@ ROWS_A_TRANSACTION = 20_000
 @dataclass(frozen=True, slots=True)
 class PlanRule:
     """Plan timers with less than one step left up to two steps ahead, `page_timers` read at once, and for each
-    at most `most_moments` at a time; those that lag up to `near_ms` ahead first.
+    at most `most_moments` at a time; those that lag up to `near_ms` ahead first. `threads` plan a page together.
     """
 
     step_ms: int
     page_timers: int
     most_moments: int
     near_ms: int
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,13 @@ class Migrator:
         """
         planned = 0
         left_out: set[int] = set()
-        while held := self._plan_together(self._next_plans(left_out)):
-            planned += held
-        return planned
-
-    def _next_plans(self, left_out: set[int]) -> list[Plan]:
-        """Return the plans that are the most urgent now; `left_out` gets the timers that cannot be planned."""
         while True:
             page, until = self._next_page(left_out)
-            if (plans := self._plans_of(page, until, left_out)) or not page:
-                return plans
+            were_out = len(left_out)
+            held = self._plan_page(page, until, left_out)
+            planned += held
+            if not held and len(left_out) == were_out:
+                return planned
 
     def _next_page(self, left_out: set[int]) -> tuple[list[Timer], int]:
         """Return the timers to plan next, and the moment up to which."""
@@ -78,11 +78,30 @@ class Migrator:
         page = self.timers.to_plan(before, self.rule.page_timers + len(left_out), after)
         return [timer for timer in page if timer.id not in left_out]
 
-    def _plans_of(self, page: list[Timer], until: int, left_out: set[int]) -> list[Plan]:
-        """Plan a page, up to about `ROWS_A_TRANSACTION` moments."""
+    def _plan_page(self, page: list[Timer], until: int, left_out: set[int]) -> int:
+        """Plan a page in transactions of its own for each part; return how many timers moved on.
+
+        While one thread waits for SQL or Redis, another expands schedules and writes rows.
+        """
+        rest = iter(page)
+
+        def work() -> int:
+            held = 0
+            while plans := self._plans_of(rest, until, left_out):
+                held += self._plan_together(plans)
+            return held
+
+        threads = min(self.rule.threads, len(page))
+        if threads <= 1:
+            return work()
+        with ThreadPoolExecutor(threads, "plan") as pool:
+            return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
+
+    def _plans_of(self, timers: Iterator[Timer], until: int, left_out: set[int]) -> list[Plan]:
+        """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""
         plans: list[Plan] = []
         rows = 0
-        for timer in page:
+        for timer in timers:
             try:
                 plans.append(plan(timer, until, self.rule.most_moments))
             except Exception as error:
@@ -97,8 +116,6 @@ class Migrator:
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""
-        if not plans:
-            return 0
         firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:

@@ -70,7 +70,13 @@ class Settings(BaseSettings):
         default=10, ge=1, le=600, description="s; how often the migrator looks for timers to plan"
     )
     plan_page_timers: int = Field(
-        default=500, ge=1, le=10_000, description="timers planned in one SQL transaction"
+        default=2_000, ge=1, le=10_000, description="timers the migrator reads at once"
+    )
+    plan_threads: int = Field(
+        default=2,
+        ge=1,
+        le=8,
+        description="threads that plan at once: one expands schedules while another waits for SQL and Redis",
     )
     plan_most_moments: int = Field(
         default=3_600,

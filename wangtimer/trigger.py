@@ -22,7 +22,8 @@ log = structlog.get_logger()
 IDLE_AHEAD_MS = 3_000
 # Running members hold a slice open this long after the last arming, then only the agenda watches their leases.
 RUNNING_PATIENCE_S = 2.0
-# Closing puts a slice off by this much, as long as its lock lasts; a trigger that dies in it leaves an entry that comes due.
+# Closing puts a slice off by this much, as long as its lock lasts; a trigger that dies in it leaves an entry that
+# comes due.
 PUT_OFF_MS = 5_000
 # After Redis was away its living claims renew first, before anything is taken back.
 GRACE_S = 3.0

@@ -165,7 +165,9 @@ class Wiring:
     def migrator(self) -> Migrator:
         """Plans."""
         s = self.settings
-        rule = PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000)
+        rule = PlanRule(
+            s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000, s.plan_threads
+        )
         return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
 
     @once

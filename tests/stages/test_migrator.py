@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 
@@ -190,6 +191,19 @@ def test_planning_is_done_in_pages_of_rows_too(
     assert world.beat.migrator.plan_due() == 5
     assert len(commits) == 3
     assert world.members_in_slices == 600
+
+
+def test_threads_that_plan_a_page_together_leave_nothing_out_and_plan_nothing_twice(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 200)
+    timers = [idle.timer("* * * * *") for _ in range(6)]
+    all_at_once = Barrier(3, timeout=10)
+    idle.beat.taps["before timers.commit_plans"] = lambda: all_at_once.wait() and None
+    migrator = idle.beat.migrator
+    assert replace(migrator, rule=replace(migrator.rule, threads=3)).plan_due() == 6
+    assert {len(moments(idle, timer.id)) for timer in timers} == {120}
+    assert idle.members_in_slices == 720
 
 
 def spoil(world: World, timer: Timer, cron: Cron, lag_ms: int = 0) -> None:
