@@ -1,8 +1,24 @@
-"""A schedule is a cron expression or a single moment; both answer the same three questions."""
+"""A schedule: a cron expression, an interval or a single moment; the first two may be bounded.
 
+Each answers the same three questions: which moments lie between two times, which is the first after one, and whether
+a moment is one of its own.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from hashlib import blake2b
 
-from wangtimer.core.cron import Cron
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.every import Every
+from wangtimer.core.zones import read_zone
+
+# Moments looked at together while one is searched for.
+PAGE = 1_000
+# Open days looked for in vain, one after another, until a schedule is taken to have no moment left: ten years of
+# weeks. To the end of time would be a second of CPU a question.
+MOST_CLOSED = 520
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +40,110 @@ class Once:
         return moment_ms == self.at_ms
 
 
-Schedule = Cron | Once
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else."""
+
+    most_ms: int
+    seed: int
+
+    def put_off(self, moment_ms: int, next_ms: int | None) -> int:
+        """Return the moment put off, still before the next one, so that none changes places with another."""
+        room = self.most_ms if next_ms is None else min(self.most_ms, next_ms - moment_ms)
+        drawn = blake2b(b"%d %d" % (self.seed, moment_ms), digest_size=8).digest()
+        return moment_ms + (int.from_bytes(drawn) * room >> 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A rule's moments from `start_ms` to `last_ms` that fall on no excluded day, each put off by the spread.
+
+    Bounds and days are those of the rule's own moments: what is put off may lie after them.
+    """
+
+    rule: Cron | Every
+    start_ms: int | None = None
+    last_ms: int | None = None
+    excluded: Calendar | None = None
+    spread: Spread | None = None
+
+    @property
+    def timezone(self) -> str:
+        """The zone of the rule."""
+        return self.rule.timezone
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        if self.spread is None:
+            return self._own_moments(after_ms, until_ms, limit)
+        found: list[int] = []
+        for moment in self._put_off(self.spread, after_ms, until_ms, limit):
+            if moment > until_ms or len(found) == limit:
+                return found
+            if moment > after_ms:
+                found.append(moment)
+        return found
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the first moment after `after_ms`, or None if there is none."""
+        return next(iter(self.moments(after_ms, END_MS, 1)), None)
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is one of the moments."""
+        return self.moments(moment_ms - 1, moment_ms, 1) == [moment_ms]
+
+    def nth(self, number: int) -> int | None:
+        """Return the last of the rule's first `number` moments (1: the first), not put off; None without any."""
+        at, last = -1, None
+        while number and (page := self._own_moments(at, END_MS, min(number, PAGE))):
+            number -= len(page)
+            at = last = page[-1]
+        return last
+
+    def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[int]:
+        """Yield the moments from the last one before `after_ms` on: it may have been put off to after it."""
+        last_before = self._last_before(after_ms + 1, spread.most_ms)
+        at = after_ms if last_before is None else last_before - 1
+        while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
+            at = page[-1]
+            for moment, following in zip(page, [*page[1:], self._own_first_after(at)], strict=True):
+                yield spread.put_off(moment, following)
+
+    def _last_before(self, moment_ms: int, within_ms: int) -> int | None:
+        last, at = None, moment_ms - within_ms - 1
+        while page := self._own_moments(at, moment_ms - 1, PAGE):
+            at = last = page[-1]
+        return last
+
+    def _own_first_after(self, after_ms: int) -> int | None:
+        return next(iter(self._own_moments(after_ms, END_MS, 1)), None)
+
+    def _own_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the rule's moments within the bounds and on open days."""
+        after = after_ms if self.start_ms is None else max(after_ms, self.start_ms - 1)
+        until = until_ms if self.last_ms is None else min(until_ms, self.last_ms)
+        if self.excluded is None:
+            return self.rule.moments(after, until, limit)
+        found: list[int] = []
+        closed = 0
+        while len(found) < limit and closed < MOST_CLOSED:
+            page = self.rule.moments(after, until, limit - len(found))
+            if not page:
+                break
+            days = [self._day_of(moment) for moment in page]
+            kept = [at for at, day in zip(page, days, strict=True) if not self.excluded.excludes(day)]
+            closed = 0 if kept else closed + 1
+            found += kept
+            after = max(page[-1], self._start_of(self.excluded.next_open_day(days[-1])) - 1)
+        return found
+
+    def _day_of(self, moment_ms: int) -> date:
+        return datetime.fromtimestamp(moment_ms // 1_000, read_zone(self.timezone)).date()
+
+    def _start_of(self, day: date) -> int:
+        """Return the first ms of a day, or a little before it where the clock changes at midnight."""
+        midnight = datetime.combine(day, time.min, read_zone(self.timezone))
+        return int((midnight - timedelta(hours=1)).timestamp()) * 1_000
+
+
+Schedule = Cron | Every | Once | Bounded

@@ -1,0 +1,80 @@
+"""Calendars: named sets of days on which a timer does not fire."""
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cache
+from hashlib import blake2b
+
+from chinese_calendar.constants import holidays as cn_holidays
+from chinese_calendar.constants import workdays as cn_workdays
+
+from wangtimer.core.errors import InvalidInput
+
+SATURDAY, SUNDAY = 5, 6
+EVERY_DAY = frozenset(range(7))
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Days without firings: `weekdays` (0 = Monday) and `days`, save those `working`.
+
+    `first_year` and `last_year` tell which years the days are known of; outside them only the weekdays count.
+    """
+
+    name: str
+    weekdays: frozenset[int] = frozenset()
+    days: frozenset[date] = frozenset()
+    working: frozenset[date] = frozenset()
+    first_year: int | None = None
+    last_year: int | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.weekdays >= EVERY_DAY:
+            raise InvalidInput("weekdays", "all seven are excluded", "leave one day of the week to fire on")
+        # Hashing a thousand days each time a schedule is looked up would cost more than the look-up.
+        object.__setattr__(self, "_hash", hash((self.name, self.weekdays, self.days, self.working)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def excludes(self, day: date) -> bool:
+        """Tell whether nothing fires on this day."""
+        if day in self.working:
+            return False
+        return day in self.days or day.weekday() in self.weekdays
+
+    def next_open_day(self, day: date) -> date:
+        """Return the first day from `day` on that is not excluded."""
+        while self.excludes(day):
+            day += timedelta(days=1)
+        return day
+
+    @property
+    def digest(self) -> str:
+        """What tells this content from any other of the same name."""
+        parts = [
+            sorted(self.weekdays),
+            *([one.isoformat() for one in sorted(days)] for days in (self.days, self.working)),
+        ]
+        return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+@cache
+def built_in() -> dict[str, Calendar]:
+    """Return the calendars that are always there, by name.
+
+    `weekends`; and `cn-off-days`: weekends and public holidays of mainland China, without the make-up working days
+    (调休) that the State Council announces for each year, from the package chinesecalendar.
+    """
+    years = [day.year for day in cn_holidays]
+    weekend = frozenset({SATURDAY, SUNDAY})
+    china = Calendar(
+        "cn-off-days",
+        weekend,
+        frozenset(cn_holidays),
+        frozenset(cn_workdays),
+        min(years),
+        max(years),
+    )
+    return {one.name: one for one in (Calendar("weekends", weekend), china)}

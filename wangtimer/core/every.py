@@ -1,0 +1,52 @@
+"""An interval: every so many ms from an anchor on."""
+
+from dataclasses import dataclass
+
+from wangtimer.core.cron import END_MS
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.zones import zone_names
+
+# As often as a cron can; a year, in ms.
+SHORTEST_MS = 1_000
+LONGEST_MS = 366 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """`anchor_ms`, and each `interval_ms` after it (ms since epoch, UTC); its days are those of `timezone`."""
+
+    interval_ms: int
+    anchor_ms: int
+    timezone: str = "UTC"
+
+    @classmethod
+    def parse(cls, interval_ms: int, anchor_ms: int, timezone: str = "UTC") -> "Every":
+        """Return the schedule; InvalidSchedule (field "everyMs" or "timezone") where it cannot be."""
+        if not SHORTEST_MS <= interval_ms <= LONGEST_MS:
+            raise InvalidSchedule(
+                "everyMs",
+                f"{str(interval_ms)[:30]} ms is not between {SHORTEST_MS} and {LONGEST_MS}",
+                "write the interval in ms, a second or more; for one moment use at",
+            )
+        if timezone not in zone_names():
+            raise InvalidSchedule(
+                "timezone",
+                f"{timezone[:64]!r} is not an IANA time zone",
+                "write a name such as UTC, Asia/Shanghai or Europe/London",
+            )
+        return cls(interval_ms, anchor_ms, timezone)
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        nth = max(0, (after_ms - self.anchor_ms) // self.interval_ms + 1)
+        first = self.anchor_ms + nth * self.interval_ms
+        last = min(until_ms, END_MS - 1, first + (limit - 1) * self.interval_ms)
+        return list(range(first, last + 1, self.interval_ms))
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the first moment after `after_ms`, or None if there is none."""
+        return next(iter(self.moments(after_ms, END_MS, 1)), None)
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is one of the moments."""
+        return moment_ms >= self.anchor_ms and (moment_ms - self.anchor_ms) % self.interval_ms == 0
