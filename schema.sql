@@ -8,10 +8,20 @@ CREATE TABLE timer (
     -- 0 while the timer lives, its id once deleted: so that deleting frees the name
     tombstone BIGINT NOT NULL DEFAULT 0,
     status ENUM('disabled', 'enabled', 'deleted') NOT NULL,
-    -- a cron expression with its zone, or one moment
+    -- a cron expression with its zone, or an interval with its anchor and zone, or one moment
     cron VARCHAR(128),
     timezone VARCHAR(64) NOT NULL,
+    every_ms BIGINT,
+    anchor_ms BIGINT,
     at_ms BIGINT,
+    -- start, end, excluded days and spread: JSON, null without any
+    bounds MEDIUMTEXT,
+    -- the schedule's last moment, null where it has none that is known
+    last_at BIGINT,
+    -- the name of the excluded days' calendar
+    calendar VARCHAR(64),
+    -- JSON list; timer_tag has them too, to be looked up
+    tags VARCHAR(2048),
     -- the HTTP call to make: JSON {url, method, headers, body}
     notify MEDIUMTEXT NOT NULL,
     -- what to do with firings found more than the grace late; past the window none is made (0: no such bound)
@@ -31,8 +41,29 @@ CREATE TABLE timer (
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only what comes due before the horizon
     INDEX timer_to_plan (status, next_fire_at),
+    -- a calendar that is uploaded anew edits the timers that name it
+    INDEX timer_calendar (app, calendar),
     -- the sweep refreshes what changed lately
     INDEX timer_updated (updated_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- excluded days, as apps uploaded them
+CREATE TABLE calendar (
+    app VARCHAR(64) NOT NULL,
+    name VARCHAR(64) NOT NULL,
+    -- JSON {name, weekdays, days, working}
+    content MEDIUMTEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (app, name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- tags of living timers
+CREATE TABLE timer_tag (
+    app VARCHAR(64) NOT NULL,
+    tag VARCHAR(64) NOT NULL,
+    timer_id BIGINT NOT NULL,
+    PRIMARY KEY (app, tag, timer_id),
+    INDEX timer_tag_of_timer (timer_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 CREATE TABLE firing (

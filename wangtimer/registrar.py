@@ -1,23 +1,28 @@
-"""What business services ask for: create, enable, disable, delete a timer."""
+"""What business services ask for: create, edit, enable, disable, delete a timer."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
+from wangtimer.core.calendars import Calendar
 from wangtimer.core.clock import Clock
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
-from wangtimer.core.schedule import Once
+from wangtimer.core.schedule import Bounded, Once
 from wangtimer.core.slicing import BucketRule
 from wangtimer.core.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
 
 log = structlog.get_logger()
+
+# What makes a timer, as it stands, the one it is to be: its name, schedule, limits, call, policy and tags.
+Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
 LATE_ONCE_MS = 60_000
@@ -68,6 +73,30 @@ class Registrar:
         self._tell_redis(timer.definition, firings, now)
         return timer
 
+    def edit(self, app: str, timer_id: int, change: Change, version: int | None = None) -> Timer:
+        """Let a timer be as `change` makes it, enabled or not; its old moments fire no more, its new ones do, at once.
+
+        `change` may raise to refuse. Raises `Conflict` where the timer is not at `version` any more, or its new name
+        is in use; else errors as above.
+        """
+        now = int(self.clock.now_ms())
+        timer, firings = self.timers.edit(
+            app, timer_id, now, lambda read: self._revise(read, change, version, now)
+        )
+        self._tell_redis(timer.definition, firings, now)
+        return timer
+
+    def follow_calendar(self, app: str, calendar: Calendar, timer_ids: Iterable[int]) -> int:
+        """Edit timers that name this calendar to leave out its days as they are now; return how many did so."""
+        edited = 0
+        for timer_id in timer_ids:
+            try:
+                self.edit(app, timer_id, partial(_following, calendar=calendar))
+            except UnknownTimer:
+                continue
+            edited += 1
+        return edited
+
     def disable(self, app: str, timer_id: int) -> Timer:
         """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
         now = int(self.clock.now_ms())
@@ -82,12 +111,53 @@ class Registrar:
         self._tell_redis(timer.definition, [], 0)
         return timer
 
+    def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
+        definition = timer.definition
+        if version not in (None, definition.version):
+            raise Conflict(
+                "version",
+                f"this timer is at version {definition.version}, not {version}: somebody changed it",
+                "read it again, and repeat the change where it still makes sense",
+            )
+        past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
+        if past is not None:
+            timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
+        edited = change(timer)
+        if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
+            return Revision(edited, past_firings, [])
+        return self._replan(edited, past_firings, now)
+
+    def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
+        """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
+        limits = replace(edited.limits, counted_from=None)
+        if edited.definition.is_enabled and limits.must_be_counted:
+            limits = replace(limits, counted_from=now)
+        schedule = limits.applied_to(edited.definition.schedule)
+        definition = replace(edited.definition, schedule=schedule, edited_at=now)
+        timer = replace(
+            edited,
+            definition=definition,
+            limits=limits,
+            planned_until=now,
+            next_fire_at=schedule.first_after(now),
+        )
+        if not definition.is_enabled:
+            return Revision(timer, past, [])
+        near, firings = self._plan_near(timer, now)
+        timer = replace(timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
+        return Revision(timer, past, firings)
+
     def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
         if isinstance(schedule, Once) and schedule.at_ms <= now:
             _refuse_if_long_past(schedule, now)
             start = schedule.at_ms - 1
+        elif schedule.first_after(now) is None:
+            raise Conflict(
+                "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
+            )
         near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
         return near, firings_of([near], self._planned_before(near), self.buckets)
 
@@ -121,6 +191,27 @@ class Registrar:
                 self.send_chunk(chunk)
         except StoreAway as error:
             log.warning("change_not_in_redis_yet", timer_id=definition.timer_id, error=str(error))
+
+
+def _following(timer: Timer, calendar: Calendar) -> Timer:
+    schedule = timer.definition.schedule
+    if (
+        not isinstance(schedule, Bounded)
+        or schedule.excluded is None
+        or schedule.excluded.name != calendar.name
+    ):
+        return timer
+    followed = timer.limits.applied_to(replace(schedule, excluded=calendar))
+    return replace(timer, definition=replace(timer.definition, schedule=followed))
+
+
+def _counted(timer: Timer, now: int) -> Timer:
+    """Return the timer with its moments counted from now on, where that has not begun."""
+    if not timer.limits.must_be_counted:
+        return timer
+    limits = replace(timer.limits, counted_from=now)
+    schedule = limits.applied_to(timer.definition.schedule)
+    return replace(timer, limits=limits, definition=replace(timer.definition, schedule=schedule))
 
 
 def _refuse_if_long_past(schedule: Once, now: int) -> None:

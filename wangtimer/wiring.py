@@ -38,6 +38,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
@@ -137,6 +138,11 @@ class Wiring:
     def outbox(self) -> Outbox:
         """Outcomes that wait for SQL."""
         return Outbox(self.redis, self.keys)
+
+    @once
+    def calendars(self) -> CalendarStore:
+        """Calendars that apps uploaded."""
+        return CalendarStore(self.database)
 
     @once
     def load(self) -> MinuteLoad:

@@ -16,6 +16,11 @@ ROOT = Path(__file__).parents[2]
 OPERATIONS = {
     "createTimer": ("POST", "/api/timer/v1/def"),
     "getTimer": ("GET", "/api/timer/v1/def"),
+    "editTimer": ("PATCH", "/api/timer/v1/def"),
+    "putCalendar": ("PUT", "/api/timer/v1/calendar"),
+    "getCalendar": ("GET", "/api/timer/v1/calendar"),
+    "listCalendars": ("GET", "/api/timer/v1/calendars"),
+    "deleteCalendar": ("DELETE", "/api/timer/v1/calendar"),
     "deleteTimer": ("DELETE", "/api/timer/v1/def"),
     "listTimers": ("GET", "/api/timer/v1/defs"),
     "enableTimer": ("POST", "/api/timer/v1/enable"),
@@ -101,4 +106,4 @@ def test_docs_api_shows_each_operation_once_and_nothing_else() -> None:
     for (method, path), section in zip(headings, sections, strict=True):
         (command,) = re.findall(r"^curl .*$", section, re.M)
         assert path in command
-        assert (f"-X {method}" in command) == (method == "DELETE")
+        assert (f"-X {method} " in command) == (method in {"DELETE", "PATCH", "PUT"})

@@ -107,6 +107,12 @@ class World:
     def get(self, path: str, **parameters: Any) -> Answered:
         return self.call("GET", path, query_string=parameters)
 
+    def patch(self, **fields: Any) -> Answered:
+        return self._send("PATCH", DEF, fields)
+
+    def put(self, path: str, **fields: Any) -> Answered:
+        return self._send("PUT", path, fields)
+
     def delete(self, **fields: Any) -> Answered:
         return self._send("DELETE", DEF, fields)
 

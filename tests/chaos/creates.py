@@ -116,13 +116,20 @@ class Changes:
                 self._change()
 
     def _change(self) -> None:
-        """Make a timer that fires at once and one that fires in a minute; disable and delete them again."""
+        """Make a timer that fires at once and one that fires in a minute; edit, disable and delete them again.
+
+        And a calendar.
+        """
         for delay_ms in (500, 60_000):
             notify = {"url": self._target_url, "method": "POST", "body": "{}"}
             name = f"change-{uuid4().hex}"
             made = self._ask("POST", "def", name=name, delayMs=delay_ms, notifyHTTPParam=notify)
-            for method, path in (("POST", "enable"), ("POST", "unable"), ("DELETE", "def")):
+            self._ask("POST", "enable", id=made["id"])
+            self._ask("PATCH", "def", id=made["id"], misfireGraceMs=delay_ms * 10)
+            for method, path in (("POST", "unable"), ("DELETE", "def")):
                 self._ask(method, path, id=made["id"])
+        for method in ("PUT", "DELETE"):
+            self._ask(method, "calendar", name="change")
 
     def _ask(self, method: str, path: str, **fields: object) -> dict[str, str]:
         url = f"{self._api_url}/api/timer/v1/{path}"

@@ -18,8 +18,8 @@ Place = tuple[str, str]
 Preparation = Callable[[Trial, str], Collection[Member]]
 Provocation = Callable[[Trial], AbstractContextManager[Collection[Member]]]
 
-# From a fault to the next: what it delayed has been called by then, by leases of 6 and 8 s.
-RECOVERY_S = 9
+# From a fault to the next: what it delayed has been called by then, by leases of 6 and 8 s and a time-out of 3 s.
+RECOVERY_S = 12
 REACHED_WITHIN_S = 30
 SETTLED_S = 1
 # Beat's slowest ticks come once a minute.

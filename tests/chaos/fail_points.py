@@ -45,6 +45,10 @@ REACHED = (
     Reached(
         "callback",
         {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
+        # Without it one firing may be met by two deaths in a row; then it is tried alone, behind others that hang.
+        faults.time_to_recover,
+        each_s=25,
+        timeout_ms=3_000,
         # Some targets hang, so that executors have leases to renew.
         badly_met=6,
     ),
@@ -80,6 +84,9 @@ REACHED = (
             "web": (
                 Step.SQL_CREATE,
                 Step.SQL_ENABLE,
+                Step.SQL_EDIT,
+                Step.SQL_PUT_CALENDAR,
+                Step.SQL_REMOVE_CALENDAR,
                 Step.SQL_DISABLE,
                 Step.SQL_DELETE,
                 Step.DEFINE,

@@ -1,5 +1,6 @@
 """The timer table in memory; it shares its server with `MemoryFirings`."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
@@ -8,7 +9,7 @@ from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer, PlanPart
+from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision
 
 
 class MemoryTimers:
@@ -26,7 +27,8 @@ class MemoryTimers:
             definition = Definition(
                 timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
             )
-            return self._store(Timer(definition, new.name, now, new.schedule.first_after(now), now, now))
+            first = new.schedule.first_after(now)
+            return self._store(Timer(definition, new.name, now, first, now, now, new.limits, new.tags))
 
         return self._server.call(work)
 
@@ -48,9 +50,27 @@ class MemoryTimers:
             near, firings = plan_near(timer)
             if firings and near.next_fire_at is None and not insert_missing(dict(self._firings), firings):
                 raise Conflict("id", "its last moment has its outcome already", "create another")
-            enabled = _changed(timer, now, TimerStatus.ENABLED)
+            enabled = _changed(near.timer, now, TimerStatus.ENABLED)
             self._store(_moved(enabled, near))
             return self._timers[timer_id], insert_missing(self._firings, firings)
+
+        return self._server.call(work)
+
+    def edit(
+        self, app: str, timer_id: int, now: int, revise: Callable[[Timer], Revision]
+    ) -> tuple[Timer, list[Firing]]:
+        def work() -> tuple[Timer, list[Firing]]:
+            timer = self._find(app, timer_id)
+            revision = revise(timer)
+            if any(
+                (one.definition.app, one.name) == (app, revision.timer.name)
+                for one in self._living()
+                if one.id != timer_id
+            ):
+                raise Conflict("name", "in use", "choose another")
+            insert_missing(self._firings, revision.past)
+            edited = self._store(_changed(revision.timer, now, timer.definition.status))
+            return edited, insert_missing(self._firings, revision.near)
 
         return self._server.call(work)
 

@@ -6,6 +6,7 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.answers import ErrorAnswer
+from wangtimer.api.calendar_routes import calendar_routes
 from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
 from wangtimer.api.health import health_routes
@@ -38,7 +39,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES + 1
     late = LateWiring(wiring)
-    for routes in (timer_routes(late), record_routes(late), health_routes(late)):
+    for routes in (timer_routes(late), calendar_routes(late), record_routes(late), health_routes(late)):
         app.register_api(routes)
     add_docs(app)
     add_metrics(app, late)

@@ -61,17 +61,25 @@ class NotifyData(Sent):
 
 
 class TimerData(Sent):
-    """A timer; it has either `cron`, or `at` and `atMs`."""
+    """A timer; it has either `cron`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
 
     id: int
     app: str
     name: str
-    status: Annotated[int, Field(description="1 disabled, 2 enabled")]
+    status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
     status_name: str
     cron: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    every_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    anchor_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
     at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
     at_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
     timezone: str
+    start_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
+    end_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
+    max_firings: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    jitter_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    exclude_calendar: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    tags: Annotated[list[str] | None, Field(exclude_if=_is_none)] = None
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
     misfire: Annotated[
         MisfirePolicy, Field(description="what becomes of firings found long after their moment")
@@ -84,8 +92,8 @@ class TimerData(Sent):
     updated_at: _Text
 
 
-class NewTimerData(TimerData):
-    """A timer just created, with the next five moments it will fire at once enabled."""
+class PlannedTimerData(TimerData):
+    """A timer just created or edited, with the next five moments it will fire at once enabled."""
 
     next_moments: list[Moment]
 
@@ -94,7 +102,38 @@ class CreateAnswer(Answer):
     """The new timer; it is disabled until it is enabled."""
 
     id: int
-    data: NewTimerData
+    data: PlannedTimerData
+
+
+class EditAnswer(Answer):
+    """The timer as it is now."""
+
+    data: PlannedTimerData
+
+
+class CalendarData(Sent):
+    """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, save those in `working`."""
+
+    name: str
+    weekdays: list[int]
+    days: list[str]
+    working: list[str]
+    first_year: Annotated[int | None, Field(description="of the years whose days are known")] = None
+    last_year: Annotated[int | None, Field(description="after it only the weekdays count")] = None
+    is_built_in: bool
+
+
+class CalendarAnswer(Answer):
+    """A calendar, and how many timers of the app were edited to follow it."""
+
+    data: CalendarData
+    edited: int = 0
+
+
+class CalendarsAnswer(Answer):
+    """The calendars an app can name."""
+
+    data: list[CalendarData]
 
 
 class TimerAnswer(Answer):

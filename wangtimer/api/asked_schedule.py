@@ -1,34 +1,165 @@
-"""From the `cron`, `at` or `delayMs` of a request to a schedule."""
+"""From what a request says of when to fire, to a schedule with its limits."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, shown
-from wangtimer.api.request_models import CreateTimer
 from wangtimer.api.rfc3339 import read_moment
+from wangtimer.api.timer_models import ScheduleFields
+from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.every import Every
+from wangtimer.core.limits import UNLIMITED, Limits
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.timer import Timer
 from wangtimer.core.zones import zone_names
 
 # Whole numbers below this are moments of before 1973 in ms, and of up to the year 5138 in seconds.
 LOOKS_LIKE_SECONDS = 10**11
+# Their names in a request, which says exactly one; those of what bounds it.
+RULES = {"cron": "cron", "every_ms": "everyMs", "at": "at", "delay_ms": "delayMs"}
+BOUNDS = {
+    "start_at": "startAt",
+    "end_at": "endAt",
+    "max_firings": "maxFirings",
+    "jitter_ms": "jitterMs",
+    "exclude_calendar": "excludeCalendar",
+}
+
+# Finds a calendar by its name; raises `Refused`.
+FindCalendar = Callable[[str], Calendar]
 
 
-def schedule_of(asked: CreateTimer, now: int) -> Schedule:
-    """Return the schedule a new timer asks for; `now` (ms UTC) is when it is created.
+@dataclass(frozen=True, slots=True)
+class AskedSchedule:
+    """A schedule and what is to end it."""
 
-    Raises `InvalidInput` where not exactly one is given, or it cannot be read or never fires.
+    schedule: Schedule
+    limits: Limits = UNLIMITED
+
+
+def schedule_of(asked: ScheduleFields, now: int, find_calendar: FindCalendar) -> AskedSchedule:
+    """Return the schedule of a new timer; `now` (ms UTC) is when it is created.
+
+    Raises `InvalidInput` where not exactly one rule is given, or it cannot be read or never fires.
     """
-    given = [asked.cron is not None, asked.at is not None, asked.delay_ms is not None]
-    if sum(given) != 1:
-        raise _bad("cron", f"{sum(given)} of cron, at and delayMs are given", "give exactly one of them")
-    timezone = "UTC" if asked.timezone is None else asked.timezone
+    given = [name for name in RULES if getattr(asked, name) is not None]
+    if len(given) != 1:
+        raise _bad(
+            "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give exactly one of them"
+        )
+    return _read(asked, None, now, find_calendar)
+
+
+def edited_schedule(
+    asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
+) -> AskedSchedule:
+    """Return the schedule of a timer that is edited: what is not given stays, null takes it away.
+
+    Raises as `schedule_of`.
+    """
+    if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at"}):
+        return AskedSchedule(timer.definition.schedule, timer.limits)
+    given = [name for name in RULES if getattr(asked, name) is not None]
+    if len(given) > 1:
+        raise _bad(
+            "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give one of them at most"
+        )
+    return _read(asked, timer, now, find_calendar)
+
+
+def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar) -> AskedSchedule:
+    rule = _rule(asked, timer, now)
+    if isinstance(rule, Once):
+        _refuse_bounds(asked)
+        return AskedSchedule(rule)
+    was = None if timer is None else timer.definition.schedule
+    old = was if isinstance(was, Bounded) else Bounded(rule)
+    old_limits = UNLIMITED if timer is None else timer.limits
+    stays = set(BOUNDS) - asked.model_fields_set
+    limits = Limits(
+        old_limits.end_ms if "end_at" in stays else _moment_or_none(asked.end_at, "endAt"),
+        old_limits.most if "max_firings" in stays else asked.max_firings,
+        old_limits.counted_from,
+    )
+    start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked.start_at, "startAt")
+    if start_ms is not None and limits.end_ms is not None and limits.end_ms < start_ms:
+        raise _bad("endAt", "it lies before startAt", "write a later moment")
+    schedule = Bounded(
+        rule,
+        start_ms,
+        excluded=old.excluded if "exclude_calendar" in stays else _calendar(asked, find_calendar),
+        spread=old.spread if "jitter_ms" in stays else _spread(asked.jitter_ms, timer),
+    )
+    ending = limits.applied_to(schedule)
+    _refuse_never(ending, asked, now)
+    return AskedSchedule(ending, limits)
+
+
+def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every | Once:
+    was = None if timer is None else timer.definition.schedule
+    old = was.rule if isinstance(was, Bounded) else was
+    old_zone = "UTC" if old is None or isinstance(old, Once) else old.timezone
+    timezone = old_zone if asked.timezone is None else asked.timezone
+    if timezone not in zone_names():
+        raise InvalidSchedule(
+            "timezone",
+            f"{shown(timezone)} is not an IANA time zone",
+            "write a name such as UTC, Asia/Shanghai or Europe/London",
+        )
+    is_other = asked.cron is not None or asked.at is not None or asked.delay_ms is not None
+    if asked.every_ms is not None or (isinstance(old, Every) and not is_other):
+        return _every(asked, old, timezone, now)
+    if asked.anchor_at is not None:
+        raise _bad("anchorAt", "it belongs to everyMs", "leave it out")
     if asked.cron is not None:
         return Cron.parse(asked.cron, timezone, now)
-    if timezone not in zone_names():
-        raise InvalidSchedule("timezone", f"{shown(timezone)} is not an IANA time zone", "leave it out")
-    return Once(_delayed(asked.delay_ms, now) if asked.delay_ms is not None else _moment(asked.at))
+    if asked.delay_ms is not None:
+        return Once(_delayed(asked.delay_ms, now))
+    if asked.at is not None:
+        return Once(_moment(asked.at, "at"))
+    assert isinstance(old, Cron | Once)
+    return Cron.parse(old.expression, timezone, now) if isinstance(old, Cron) else old
+
+
+def _every(asked: ScheduleFields, old: Schedule | None, timezone: str, now: int) -> Every:
+    was = old if isinstance(old, Every) else None
+    if asked.anchor_at is not None:
+        anchor = _moment(asked.anchor_at, "anchorAt")
+    elif was is not None:
+        anchor = was.anchor_ms
+    else:
+        anchor = now if asked.start_at is None else _moment(asked.start_at, "startAt")
+    interval = asked.every_ms if asked.every_ms is not None else was.interval_ms if was is not None else 0
+    return Every.parse(interval, anchor, timezone)
+
+
+def _refuse_bounds(asked: ScheduleFields) -> None:
+    for attribute, name in BOUNDS.items():
+        if getattr(asked, attribute) is not None:
+            raise _bad(name, "a single moment has no use for it", "leave it out, or give cron or everyMs")
+
+
+def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
+    if schedule.first_after(now) is not None:
+        return
+    given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
+    raise _bad(
+        given[-1] if given else "cron",
+        "the schedule never fires within its bounds",
+        "leave it a moment to come: look at startAt, endAt, maxFirings and excludeCalendar",
+    )
+
+
+def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | None:
+    return None if asked.exclude_calendar is None else find_calendar(asked.exclude_calendar)
+
+
+def _spread(jitter_ms: int | None, timer: Timer | None) -> Spread | None:
+    return Spread(jitter_ms, 0 if timer is None else timer.id) if jitter_ms else None
 
 
 def _delayed(delay_ms: int, now: int) -> int:
@@ -39,32 +170,38 @@ def _delayed(delay_ms: int, now: int) -> int:
     return now + delay_ms
 
 
-def _moment(at: Any) -> int:
-    if isinstance(at, str):
-        return _within_range(_read(at))
-    if not isinstance(at, int) or isinstance(at, bool):
+def _moment_or_none(given: Any, field: str) -> int | None:
+    return None if given is None else _moment(given, field)
+
+
+def _moment(given: Any, field: str) -> int:
+    if isinstance(given, str):
+        return _within_range(_read_text(given, field), field)
+    if not isinstance(given, int) or isinstance(given, bool):
         raise Refused(
-            ErrorCode.WRONG_TYPE, "at", "wrong type", "write text in RFC 3339, or a whole number of ms"
+            ErrorCode.WRONG_TYPE, field, "wrong type", "write text in RFC 3339, or a whole number of ms"
         )
-    if 0 <= at < LOOKS_LIKE_SECONDS:
-        raise _bad("at", f"{at} ms is a moment of before 1973", "write milliseconds since 1970, not seconds")
-    return _within_range(at)
+    if 0 <= given < LOOKS_LIKE_SECONDS:
+        raise _bad(
+            field, f"{given} ms is a moment of before 1973", "write milliseconds since 1970, not seconds"
+        )
+    return _within_range(given, field)
 
 
-def _read(text: str) -> int:
+def _read_text(text: str, field: str) -> int:
     try:
         return read_moment(text)
     except ValueError:
         raise _bad(
-            "at",
+            field,
             f"{shown(text)} is not a moment in RFC 3339 with its offset",
             "write it as in 2026-11-20T18:16:51.123Z",
         ) from None
 
 
-def _within_range(moment: int) -> int:
+def _within_range(moment: int, field: str) -> int:
     if not 0 <= moment < END_MS:
-        raise _bad("at", "it lies outside the years 1970 to 2199", "write a moment to come")
+        raise _bad(field, "it lies outside the years 1970 to 2199", "write a moment to come")
     return moment
 
 

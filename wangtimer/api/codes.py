@@ -20,17 +20,25 @@ class ErrorCode(Enum):
     BAD_SCHEDULE = (
         40008,
         (
-            "Not exactly one of `cron`, `at`, `delayMs`; or one that cannot be read, never fires, or is long past; "
-            "or an unknown zone."
+            "Not exactly one of `cron`, `everyMs`, `at`, `delayMs`; or one that cannot be read, never fires, or is "
+            "long past; or an unknown zone or calendar."
         ),
     )
     BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
     BAD_CURSOR = 40010, "A cursor that no answer of this operation gave."
     UNKNOWN_TIMER = 40401, "This app has no timer with this id (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
+    UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = 40901, "The app has a timer of this name; deleting that one frees the name."
-    WRONG_STATE = 40902, "The timer's state does not allow it, such as a one-shot more than a minute past."
+    WRONG_STATE = (
+        40902,
+        "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past.",
+    )
+    VERSION_CHANGED = (
+        40903,
+        "The timer is no longer at the `version` an edit gives: somebody changed it meanwhile.",
+    )
     BODY_TOO_LARGE = 41301, "The request's body is over 64 KiB."
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
     INTERNAL = 50001, "A fault of the service; it is in its log."

@@ -21,6 +21,9 @@ _BY_STATUS = {
 }
 
 
+_CONFLICTS = {"name": ErrorCode.NAME_TAKEN, "version": ErrorCode.VERSION_CHANGED}
+
+
 def answer_failures(app: Flask) -> None:
     """Let every error of the app end in the envelope."""
     app.register_error_handler(InvalidInput, _refused)
@@ -44,7 +47,7 @@ def _unknown(error: UnknownTimer) -> Response:
 
 
 def _conflict(error: Conflict) -> Response:
-    code = ErrorCode.NAME_TAKEN if error.field == "name" else ErrorCode.WRONG_STATE
+    code = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE)
     return _error(code, str(error), error.field)
 
 

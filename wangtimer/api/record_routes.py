@@ -9,7 +9,7 @@ from wangtimer.api import cursors
 from wangtimer.api.answers import RecordData, RecordsAnswer
 from wangtimer.api.documented import documented
 from wangtimer.api.reading import taking_query
-from wangtimer.api.request_models import RecordsQuery
+from wangtimer.api.record_models import RecordsQuery
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.firing import FiringStatus

@@ -10,12 +10,27 @@ from wangtimer.core.errors import InvalidInput
 
 SHOWN_CHARACTERS = 64
 
-_SCHEDULE_FIELDS = frozenset({"cron", "at", "delayMs", "timezone"})
+_SCHEDULE_FIELDS = frozenset(
+    {
+        "cron",
+        "everyMs",
+        "anchorAt",
+        "at",
+        "delayMs",
+        "timezone",
+        "startAt",
+        "endAt",
+        "maxFirings",
+        "jitterMs",
+        "excludeCalendar",
+    }
+)
 _TYPE_NAMES = {
     "string_type": "text",
     "int_type": "a whole number",
     "bool_type": "true or false",
     "model_type": "an object",
+    "list_type": "a list",
 }
 
 

@@ -1,7 +1,8 @@
 """Timers over HTTP: create, read, list, enable, disable, delete."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from flask_openapi.blueprint import APIBlueprint
@@ -10,19 +11,31 @@ from wangtimer.api import cursors
 from wangtimer.api.answers import (
     Answer,
     CreateAnswer,
+    EditAnswer,
     Moment,
-    NewTimerData,
     NotifyData,
+    PlannedTimerData,
     TimerAnswer,
     TimerData,
     TimersAnswer,
 )
-from wangtimer.api.asked_schedule import schedule_of
+from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
+from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
 from wangtimer.api.reading import taking_body, taking_query
-from wangtimer.api.request_models import CreateTimer, TimerKey, TimerQuery, TimersQuery
 from wangtimer.api.rfc3339 import show_moment
-from wangtimer.core.cron import END_MS
+from wangtimer.api.timer_models import (
+    CreateTimer,
+    EditTimer,
+    NotifyParam,
+    TermFields,
+    TimerKey,
+    TimerQuery,
+    TimersQuery,
+)
+from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.every import Every
+from wangtimer.core.limits import Limits
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
@@ -32,8 +45,9 @@ from wangtimer.wiring import Wiring
 
 MOMENTS_SHOWN = 5
 
-# xTimer's numbers.
+# xTimer's numbers; the last is ours.
 _STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
+FINISHED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +63,32 @@ class TimerViews:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        new = NewTimer(body.app, body.name, schedule_of(body, now), _notify(body), _misfire(body))
+        asked = schedule_of(body, now, self._calendars_of(body.app))
+        new = NewTimer(
+            body.app,
+            body.name,
+            asked.schedule,
+            _notify(body.notify),
+            _misfire(body, USUAL),
+            asked.limits,
+            _tags(body.tags),
+        )
         timer = wiring.registrar.create(new)
-        data = NewTimerData(**_fields(timer, now), next_moments=_next_moments(new.schedule, now))
-        return CreateAnswer(id=timer.id, data=data)
+        return CreateAnswer(id=timer.id, data=_with_moments(timer, now))
+
+    def edit(self, body: EditTimer) -> EditAnswer:
+        """Edit a timer.
+
+        It may be enabled, and stays so: a moment of the old schedule more than a second away no longer fires, those of
+        the new one do, at once. What is not given stays as it is. The answer shows the next five moments.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = self._calendars_of(body.app)
+        timer = wiring.registrar.edit(
+            body.app, body.id, lambda was: _edited(body, was, now, find), body.version
+        )
+        return EditAnswer(data=_with_moments(timer, now))
 
     def enable(self, body: TimerKey) -> TimerAnswer:
         """Enable a timer.
@@ -93,6 +129,9 @@ class TimerViews:
         data = [TimerData(**_fields(timer, now)) for timer in shown]
         return TimersAnswer(data=data, next_cursor=None if is_last else cursors.TIMERS.write(shown[-1].id))
 
+    def _calendars_of(self, app: str) -> FindCalendar:
+        return partial(find_calendar, self.wiring().calendars, app)
+
     def _answer(self, timer: Timer) -> TimerAnswer:
         return TimerAnswer(data=TimerData(**_fields(timer, int(self.wiring().clock.now_ms()))))
 
@@ -103,6 +142,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
     routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
@@ -114,43 +154,92 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     return routes
 
 
-def _notify(asked: CreateTimer) -> Notify:
-    notify = asked.notify
-    return Notify(notify.url, notify.method, notify.header, notify.body or "")
-
-
-def _misfire(asked: CreateTimer) -> MisfireRule:
-    return MisfireRule(
-        USUAL.policy if asked.misfire is None else MisfirePolicy(asked.misfire),
-        USUAL.grace_ms if asked.misfire_grace_ms is None else asked.misfire_grace_ms,
-        USUAL.window_ms if asked.catchup_window_ms is None else asked.catchup_window_ms,
+def _edited(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
+    """Return the timer as an edit asks for it."""
+    schedule = edited_schedule(asked, timer, now, find)
+    definition = replace(
+        timer.definition,
+        schedule=schedule.schedule,
+        notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
+        misfire=_misfire(asked, timer.definition.misfire),
     )
+    return replace(
+        timer,
+        definition=definition,
+        name=timer.name if asked.name is None else asked.name,
+        limits=schedule.limits,
+        tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
+    )
+
+
+def _notify(asked: NotifyParam) -> Notify:
+    return Notify(asked.url, asked.method, asked.header, asked.body or "")
+
+
+def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
+    return MisfireRule(
+        usual.policy if asked.misfire is None else MisfirePolicy(asked.misfire),
+        usual.grace_ms if asked.misfire_grace_ms is None else asked.misfire_grace_ms,
+        usual.window_ms if asked.catchup_window_ms is None else asked.catchup_window_ms,
+    )
+
+
+def _tags(asked: list[str] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(asked or ()))
+
+
+def _with_moments(timer: Timer, now: int) -> PlannedTimerData:
+    schedule = timer.definition.schedule
+    return PlannedTimerData(**_fields(timer, now), next_moments=_next_moments(schedule, now))
 
 
 def _fields(timer: Timer, now: int) -> dict[str, Any]:
     definition = timer.definition
     next_at = definition.schedule.first_after(now) if definition.is_enabled else None
-    return _schedule_fields(definition.schedule) | {
-        "id": timer.id,
-        "app": definition.app,
-        "name": timer.name,
-        "status": _STATUS[definition.status],
-        "status_name": definition.status.value,
-        "notify": _notify_data(definition.notify),
-        "misfire": definition.misfire.policy,
-        "misfire_grace_ms": definition.misfire.grace_ms,
-        "catchup_window_ms": definition.misfire.window_ms,
-        "next_fire_at": None if next_at is None else show_moment(next_at),
-        "version": definition.version,
-        "created_at": show_moment(timer.created_at),
-        "updated_at": show_moment(timer.updated_at),
-    }
+    is_finished = definition.is_enabled and next_at is None
+    return (
+        _schedule_fields(definition.schedule)
+        | _limit_fields(timer.limits)
+        | {
+            "id": timer.id,
+            "app": definition.app,
+            "name": timer.name,
+            "status": FINISHED if is_finished else _STATUS[definition.status],
+            "status_name": "finished" if is_finished else definition.status.value,
+            "tags": list(timer.tags) or None,
+            "notify": _notify_data(definition.notify),
+            "misfire": definition.misfire.policy,
+            "misfire_grace_ms": definition.misfire.grace_ms,
+            "catchup_window_ms": definition.misfire.window_ms,
+            "next_fire_at": None if next_at is None else show_moment(next_at),
+            "version": definition.version,
+            "created_at": show_moment(timer.created_at),
+            "updated_at": show_moment(timer.updated_at),
+        }
+    )
 
 
 def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
     if isinstance(schedule, Once):
         return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
-    return {"cron": schedule.expression, "timezone": schedule.timezone}
+    if isinstance(schedule, Cron):
+        return {"cron": schedule.expression, "timezone": schedule.timezone}
+    if isinstance(schedule, Every):
+        anchor = show_moment(schedule.anchor_ms)
+        return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
+    return _schedule_fields(schedule.rule) | {
+        "start_at": _shown_or_none(schedule.start_ms),
+        "jitter_ms": None if schedule.spread is None else schedule.spread.most_ms,
+        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+    }
+
+
+def _limit_fields(limits: Limits) -> dict[str, Any]:
+    return {"end_at": _shown_or_none(limits.end_ms), "max_firings": limits.most}
+
+
+def _shown_or_none(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else show_moment(moment_ms)
 
 
 def _notify_data(notify: Notify) -> NotifyData:

@@ -37,8 +37,11 @@ class Step(StrEnum):
     # Transactions in SQL.
     SQL_CREATE = "sql_create"
     SQL_ENABLE = "sql_enable"
+    SQL_EDIT = "sql_edit"
     SQL_DISABLE = "sql_disable"
     SQL_DELETE = "sql_delete"
+    SQL_PUT_CALENDAR = "sql_put_calendar"
+    SQL_REMOVE_CALENDAR = "sql_remove_calendar"
     SQL_PLAN = "sql_plan"
     SQL_SETTLE = "sql_settle"
     SQL_PURGE = "sql_purge"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.schedule import Schedule
 
@@ -54,7 +55,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer's row: its definition, its name, and its planning marks (ms UTC).
+    """A timer's row: its definition, its name, tags and limits, and its planning marks (ms UTC).
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
     after it (None: no further moment).
@@ -66,6 +67,8 @@ class Timer:
     next_fire_at: int | None
     created_at: int
     updated_at: int
+    limits: Limits = UNLIMITED
+    tags: tuple[str, ...] = ()
 
     @property
     def id(self) -> int:

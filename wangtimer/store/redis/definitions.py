@@ -7,9 +7,11 @@ from typing import Any
 import orjson
 
 from wangtimer.core.cron import Cron
+from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.schedule import Bounded, Once, Schedule
 from wangtimer.core.timer import Definition, Notify, TimerStatus
+from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 
@@ -67,12 +69,15 @@ class DefinitionStore:
 def _to_text(one: Definition) -> str:
     """`version JSON`: the script that writes it compares the version."""
     schedule = one.schedule
+    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
     fields = {
         "app": one.app,
         "status": one.status.value,
         "edited_at": one.edited_at,
-        "at_ms": schedule.at_ms if isinstance(schedule, Once) else None,
-        "cron": None if isinstance(schedule, Once) else [schedule.expression, schedule.timezone],
+        "at_ms": rule.at_ms if isinstance(rule, Once) else None,
+        "cron": [rule.expression, rule.timezone] if isinstance(rule, Cron) else None,
+        "every": [rule.interval_ms, rule.anchor_ms, rule.timezone] if isinstance(rule, Every) else None,
+        "bounds": bounds_of(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
     }
@@ -84,18 +89,23 @@ def _from_text(timer_id: int, text: str) -> Definition:
     fields: dict[str, Any] = orjson.loads(json)
     url, method, headers, body = fields["notify"]
     policy, grace_ms, window_ms = fields["misfire"]
-    cron = fields["cron"]
-    schedule: Schedule = Once(fields["at_ms"]) if cron is None else Cron(*cron)
     return Definition(
         timer_id=timer_id,
         app=fields["app"],
         version=int(version),
         status=TimerStatus(fields["status"]),
-        schedule=schedule,
+        schedule=_schedule(fields, timer_id),
         notify=Notify(url, method, tuple((name, value) for name, value in headers), body),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
     )
+
+
+def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:
+    if fields["at_ms"] is not None:
+        return Once(fields["at_ms"])
+    rule = Cron(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
+    return bounded(rule, fields.get("bounds"), timer_id)
 
 
 @lru_cache(maxsize=1_024)

@@ -1,4 +1,4 @@
-"""The two tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
+"""The tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
 
 from typing import Any
 
@@ -22,6 +22,8 @@ from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.timer import TimerStatus
 
+TAG_CHARACTERS = 64
+TAGS_CHARACTERS = 2048
 OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
 
@@ -39,7 +41,7 @@ _MYSQL: dict[str, Any] = {
 _TimerId = BigInteger().with_variant(Integer, "sqlite")
 
 # A request may have 64 KiB; MySQL's TEXT ends one byte before that.
-_NotifyText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
+_LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
 def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
@@ -57,11 +59,21 @@ timers = Table(
     # 0 while the timer lives, its id once deleted: so that deleting frees the name.
     Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
     Column("status", _words(TimerStatus), nullable=False),
-    # A cron expression with its zone, or one moment.
+    # A cron expression with its zone, or an interval with its anchor and zone, or one moment.
     Column("cron", String(128), nullable=True),
     Column("timezone", String(64), nullable=False),
+    Column("every_ms", BigInteger, nullable=True),
+    Column("anchor_ms", BigInteger, nullable=True),
     Column("at_ms", BigInteger, nullable=True),
-    Column("notify", _NotifyText, nullable=False),
+    # Start, end, excluded days and spread: JSON, null without any.
+    Column("bounds", _LongText, nullable=True),
+    # The schedule's last moment, null where it has none that is known.
+    Column("last_at", BigInteger, nullable=True),
+    # The name of the excluded days' calendar.
+    Column("calendar", String(64), nullable=True),
+    # JSON list; `timer_tag` has them too, to be looked up.
+    Column("tags", String(TAGS_CHARACTERS), nullable=True),
+    Column("notify", _LongText, nullable=False),
     # What to do with firings found more than the grace late; past the window none is made (0: no such bound).
     Column("misfire", _words(MisfirePolicy), nullable=False),
     Column("misfire_grace_ms", BigInteger, nullable=False),
@@ -75,9 +87,34 @@ timers = Table(
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due before the horizon, not every timer.
     Index("timer_to_plan", "status", "next_fire_at"),
+    # A calendar that is uploaded anew edits the timers that name it.
+    Index("timer_calendar", "app", "calendar"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+# Excluded days, as apps uploaded them.
+calendars = Table(
+    "calendar",
+    metadata,
+    Column("app", String(64), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    # JSON {name, weekdays, days, working}
+    Column("content", _LongText, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    **_MYSQL,
+)
+
+# Tags of living timers.
+timer_tags = Table(
+    "timer_tag",
+    metadata,
+    Column("app", String(64), primary_key=True),
+    Column("tag", String(TAG_CHARACTERS), primary_key=True),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Index("timer_tag_of_timer", "timer_id"),
     **_MYSQL,
 )
 

@@ -4,21 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.cron import Cron
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
-from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
+from wangtimer.core.limits import UNLIMITED, Limits
+from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
-from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
@@ -42,6 +42,17 @@ class NewTimer:
     schedule: Schedule
     notify: Notify
     misfire: MisfireRule = USUAL
+    limits: Limits = UNLIMITED
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A timer as it is to stand, the firings that came due before, and those of its new plan."""
+
+    timer: Timer
+    past: list[Firing]
+    near: list[Firing]
 
 
 class TimerStore:
@@ -55,14 +66,10 @@ class TimerStore:
 
         Raises `Conflict` when the app has a living timer of this name, `StoreAway`.
         """
-        row = _schedule_columns(new.schedule) | {
+        row = terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
             "app": new.app,
             "name": new.name,
             "status": TimerStatus.DISABLED.value,
-            "notify": _notify_text(new.notify),
-            "misfire": new.misfire.policy.value,
-            "misfire_grace_ms": new.misfire.grace_ms,
-            "catchup_window_ms": new.misfire.window_ms,
             "version": 1,
             "edited_at": 0,
             "planned_until": now,
@@ -77,6 +84,7 @@ class TimerStore:
             tries += 1
             (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
+            _add_tags(sql, new.app, timer_id, new.tags)
             return int(timer_id)
 
         try:
@@ -85,8 +93,8 @@ class TimerStore:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
                 return own
-            raise _name_taken(new) from None
-        return _timer(row | {"id": timer_id})
+            raise _name_taken(new.app, repr(new.name)) from None
+        return timer_of(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
@@ -100,7 +108,7 @@ class TimerStore:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
         query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
+        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
     def enable(self, app: str, timer_id: int, now: int, plan_near: PlanPart) -> tuple[Timer, list[Firing]]:
         """Enable a timer and plan its near part, in one transaction; return what waits to be added to slices.
@@ -114,7 +122,7 @@ class TimerStore:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
-            enabled = _change(sql, _marked(timer, near), now, TimerStatus.ENABLED)
+            enabled = _change(sql, _marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             if firings and not pending and near.next_fire_at is None:
                 raise Conflict(
@@ -125,6 +133,27 @@ class TimerStore:
             return enabled, pending
 
         return self._database.write(work, Step.SQL_ENABLE)
+
+    def edit(
+        self, app: str, timer_id: int, now: int, revise: Callable[[Timer], Revision]
+    ) -> tuple[Timer, list[Firing]]:
+        """Let a timer stand as `revise` says, in one transaction; return what waits to be added to slices.
+
+        `revise` gets the timer as it stands and may raise to refuse. Raises `Conflict` when the app has another living
+        timer of the new name, and as `enable` does.
+        """
+
+        def work(sql: Connection) -> tuple[Timer, list[Firing]]:
+            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            revision = revise(timer)
+            insert_missing(sql, revision.past)
+            edited = _change(sql, revision.timer, now, timer.definition.status, was=timer)
+            return edited, insert_missing(sql, revision.near)
+
+        try:
+            return self._database.write(work, Step.SQL_EDIT)
+        except IntegrityError:
+            raise _name_taken(app, "of the new name") from None
 
     def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
@@ -143,6 +172,7 @@ class TimerStore:
         def work(sql: Connection) -> Timer:
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             planned = _with_past(sql, timer, plan_past)
+            _change_tags(sql, timer, ())
             return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
 
         return self._database.write(work, Step.SQL_DELETE)
@@ -152,7 +182,7 @@ class TimerStore:
         lies_between = and_(timers.c.next_fire_at > after, timers.c.next_fire_at <= before)
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_between)
         query = select(timers).where(wanted).order_by(timers.c.next_fire_at, timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [_timer(row) for row in sql.execute(query).mappings()])
+        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
@@ -174,13 +204,13 @@ class TimerStore:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
         query = select(timers).where(timers.c.id.in_(sorted(timer_ids)))
         return self._database.read(
-            lambda sql: {row["id"]: _definition(row) for row in sql.execute(query).mappings()}
+            lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
         )
 
     def changed_since(self, since: int, limit: int) -> list[Definition]:
         """Return the definitions changed at or after `since`, oldest change first."""
         query = select(timers).where(timers.c.updated_at >= since).order_by(timers.c.updated_at).limit(limit)
-        return self._database.read(lambda sql: [_definition(row) for row in sql.execute(query).mappings()])
+        return self._database.read(lambda sql: [definition_of(row) for row in sql.execute(query).mappings()])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
@@ -198,13 +228,13 @@ class TimerStore:
         same = and_(*(timers.c[name] == row[name] for name in ("app", "name", "notify", "created_at")))
         query = select(timers).where(same, timers.c.tombstone == 0)
         held = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
-        return None if held is None else _timer(held)
+        return None if held is None else timer_of(held)
 
 
-def _name_taken(new: NewTimer) -> Conflict:
+def _name_taken(app: str, name: str) -> Conflict:
     return Conflict(
         "name",
-        f"app {new.app!r} already has a timer named {new.name!r}",
+        f"app {app!r} already has a timer named {name}",
         "choose another name, or delete that timer first",
     )
 
@@ -213,11 +243,21 @@ def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVI
     row = sql.execute(query, {"app": app, "timer_id": timer_id}).mappings().one_or_none()
     if row is None:
         raise UnknownTimer(app, timer_id)
-    return _timer(row)
+    return timer_of(row)
 
 
-def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, tombstone: int = 0) -> Timer:
-    """Give a living timer its new status, and the marks it is passed with; return it as it then stands."""
+def _change(
+    sql: Connection,
+    timer: Timer,
+    now: int,
+    status: TimerStatus,
+    tombstone: int = 0,
+    was: Timer | None = None,
+) -> Timer:
+    """Give a living timer its new status, and the marks it is passed with; return it as it then stands.
+
+    Where it differs from what it `was` otherwise, that is written too.
+    """
     definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
     columns = {
         "version": definition.version,
@@ -227,6 +267,11 @@ def _change(sql: Connection, timer: Timer, now: int, status: TimerStatus, tombst
         "next_fire_at": timer.next_fire_at,
         "updated_at": now,
     }
+    if was is not None and _essence(was) != _essence(timer):
+        one = timer.definition
+        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
+        columns |= {"name": timer.name, "edited_at": one.edited_at}
+        _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return replace(timer, definition=definition, updated_at=now)
 
@@ -269,46 +314,20 @@ def _move_marks(sql: Connection, plans: list[Plan]) -> None:
         sql.execute(marks.values(planned_until=planned_until, next_fire_at=next_fire_at))
 
 
-def _schedule_columns(schedule: Schedule) -> dict[str, Any]:
-    if isinstance(schedule, Once):
-        return {"cron": None, "timezone": "UTC", "at_ms": schedule.at_ms}
-    return {"cron": schedule.expression, "timezone": schedule.timezone, "at_ms": None}
+def _essence(timer: Timer) -> tuple[object, ...]:
+    """What its owner says of a timer."""
+    one = timer.definition
+    return timer.name, one.schedule, timer.limits, one.notify, one.misfire, timer.tags, one.edited_at
 
 
-def _schedule(row: Any) -> Schedule:
-    return Once(row["at_ms"]) if row["cron"] is None else Cron(row["cron"], row["timezone"])
+def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
+    if tags == timer.tags:
+        return
+    if timer.tags:
+        sql.execute(delete(timer_tags).where(timer_tags.c.timer_id == timer.id))
+    _add_tags(sql, timer.definition.app, timer.id, tags)
 
 
-def _notify_text(notify: Notify) -> str:
-    fields = {"url": notify.url, "method": notify.method, "headers": notify.headers, "body": notify.body}
-    return orjson.dumps(fields).decode()
-
-
-def _notify(text: str) -> Notify:
-    fields = orjson.loads(text)
-    headers = tuple((name, value) for name, value in fields["headers"])
-    return Notify(fields["url"], fields["method"], headers, fields["body"])
-
-
-def _definition(row: Any) -> Definition:
-    return Definition(
-        timer_id=row["id"],
-        app=row["app"],
-        version=row["version"],
-        status=TimerStatus(row["status"]),
-        schedule=_schedule(row),
-        notify=_notify(row["notify"]),
-        edited_at=row["edited_at"],
-        misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
-    )
-
-
-def _timer(row: Any) -> Timer:
-    return Timer(
-        definition=_definition(row),
-        name=row["name"],
-        planned_until=row["planned_until"],
-        next_fire_at=row["next_fire_at"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:
+    if tags:
+        sql.execute(insert(timer_tags), [{"app": app, "tag": tag, "timer_id": timer_id} for tag in tags])

@@ -1,0 +1,129 @@
+"""PATCH: what is given changes, what is not stays, null takes away."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, DISABLE, URL, World
+from wangtimer.api.rfc3339 import show_moment
+
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+
+
+def next_moments(answer: Any) -> list[int]:
+    return [moment["atMs"] for moment in answer.data["nextMoments"]]
+
+
+def read(world: World, timer_id: int) -> Any:
+    return world.get(DEF, app="shop", id=timer_id).data
+
+
+def test_only_what_is_given_changes(world: World) -> None:
+    timer_id = world.made(cron="*/5 * * * *", timezone="Asia/Shanghai", tags=["a"], misfire="skip")
+    before = read(world, timer_id)
+    edited = world.patch(app="shop", id=timer_id, name="other")
+    assert edited.status == 200
+    assert read(world, timer_id) == before | {"name": "other", "version": 2}
+
+
+def test_an_edit_while_enabled_shows_and_plans_the_new_moments_at_once(world: World) -> None:
+    timer_id = world.enabled(cron="0 0 1 1 *")
+    edited = world.patch(app="shop", id=timer_id, cron="* * * * * *")
+    assert edited.data["statusName"] == "enabled"
+    assert next_moments(edited) == [world.clock.now + i * SECOND for i in range(1, 6)]
+    assert world.broker.moments == [world.clock.now + SECOND]
+
+
+def test_a_schedule_can_become_any_other(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    every = world.patch(app="shop", id=timer_id, everyMs=90_000, jitterMs=0)
+    assert (every.data["everyMs"], "cron" in every.data) == (90_000, False)
+    assert next_moments(every)[0] == world.clock.now + 90_000
+    once = world.patch(app="shop", id=timer_id, delayMs=HOUR)
+    assert (once.data["atMs"], "everyMs" in once.data) == (world.clock.now + HOUR, False)
+    cron = world.patch(app="shop", id=timer_id, cron="0 9 * * *", timezone="Asia/Shanghai")
+    assert (cron.data["cron"], cron.data["timezone"], "at" in cron.data) == (
+        "0 9 * * *",
+        "Asia/Shanghai",
+        False,
+    )
+
+
+def test_a_zone_alone_moves_the_schedule_there(world: World) -> None:
+    timer_id = world.made(cron="0 9 * * *")
+    there = world.patch(app="shop", id=timer_id, timezone="Asia/Shanghai")
+    assert there.data["nextMoments"][0]["at"].endswith("T09:00:00.000+08:00")
+
+
+def test_null_takes_a_bound_away_and_absence_leaves_it(world: World) -> None:
+    end = world.clock.now + 240 * HOUR
+    timer_id = world.made(
+        cron="* * * * *", endAt=end, maxFirings=7, jitterMs=500, excludeCalendar="weekends", tags=["x"]
+    )
+    kept = world.patch(app="shop", id=timer_id, misfire="skip")
+    assert (kept.data["endAt"], kept.data["maxFirings"], kept.data["tags"]) == (show_moment(end), 7, ["x"])
+    gone = world.patch(
+        app="shop", id=timer_id, endAt=None, maxFirings=None, jitterMs=None, excludeCalendar=None, tags=None
+    )
+    for name in ("endAt", "maxFirings", "jitterMs", "excludeCalendar", "tags"):
+        assert name not in gone.data
+
+
+def test_an_edit_at_another_version_is_refused(world: World) -> None:
+    timer_id = world.made()
+    assert world.patch(app="shop", id=timer_id, version=1, name="first").data["version"] == 2
+    late = world.patch(app="shop", id=timer_id, version=1, name="second")
+    assert (late.status, late.code, late.json["field"]) == (409, 40903, "version")
+    assert read(world, timer_id)["name"] == "first"
+
+
+def test_a_name_in_use_is_refused_and_its_own_is_not(world: World) -> None:
+    world.made(name="taken")
+    timer_id = world.made(name="mine")
+    assert world.patch(app="shop", id=timer_id, name="mine").status == 200
+    refused = world.patch(app="shop", id=timer_id, name="taken")
+    assert (refused.status, refused.code) == (409, 40901)
+
+
+def test_another_apps_timer_is_unknown(world: World) -> None:
+    timer_id = world.made()
+    assert world.patch(app="bank", id=timer_id, name="mine").code == 40401
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"cron": "* * * * *", "everyMs": 5_000}, "cron"),
+        ({"cron": "nonsense"}, "cron"),
+        ({"timezone": "Mars/Olympus"}, "timezone"),
+        ({"anchorAt": 1_795_198_611_123}, "anchorAt"),
+        ({"endAt": 1_700_000_000_000}, "endAt"),
+        ({"maxFirings": 0}, "maxFirings"),
+        ({"jitterMs": -1}, "jitterMs"),
+        ({"excludeCalendar": "nowhere"}, "excludeCalendar"),
+        ({"at": "2020-01-01T00:00:00Z", "endAt": "2030-01-01T00:00:00Z"}, "endAt"),
+        ({"tags": [""]}, "tags.0"),
+        ({"tags": "one"}, "tags"),
+    ],
+)
+def test_a_bad_edit_names_the_field_and_changes_nothing(
+    world: World, given: dict[str, Any], field: str
+) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    before = read(world, timer_id)
+    refused = world.patch(app="shop", id=timer_id, **given)
+    assert (refused.status, refused.json["field"]) == (400, field)
+    assert read(world, timer_id) == before
+
+
+def test_the_callback_is_replaced_whole(world: World) -> None:
+    timer_id = world.made(notifyHTTPParam={"url": URL, "method": "PUT", "header": {"A": "1"}, "body": "x"})
+    edited = world.patch(app="shop", id=timer_id, notifyHTTPParam={"url": URL + "2"})
+    assert edited.data["notifyHTTPParam"] == {"url": URL + "2", "method": "POST", "header": {}, "body": ""}
+
+
+def test_a_disabled_timer_stays_disabled(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *")
+    world.post(DISABLE, app="shop", id=timer_id)
+    assert world.patch(app="shop", id=timer_id, cron="* * * * * *").data["statusName"] == "disabled"
+    assert world.broker.moments == []

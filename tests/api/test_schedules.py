@@ -1,0 +1,139 @@
+"""Schedules over HTTP: intervals, bounds, excluded days, spread."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, ENABLE, World
+from wangtimer.api.rfc3339 import show_moment
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+CALENDAR, CALENDARS = "/api/timer/v1/calendar", "/api/timer/v1/calendars"
+
+
+def next_moments(answer: Any) -> list[int]:
+    return [moment["atMs"] for moment in answer.data["nextMoments"]]
+
+
+def test_an_interval_counts_from_now_from_its_start_or_from_its_anchor(world: World) -> None:
+    now = world.clock.now
+    assert next_moments(world.create(cron=None, everyMs=90_000))[:2] == [now + 90_000, now + 180_000]
+    started = world.create(name="b", cron=None, everyMs=90_000, startAt=now + HOUR)
+    assert next_moments(started)[0] == now + HOUR
+    anchored = world.create(name="c", cron=None, everyMs=90_000, anchorAt=now - 30_000)
+    assert next_moments(anchored)[0] == now + 60_000
+    assert (anchored.data["anchorAt"], "cron" in anchored.data) == (show_moment(now - 30_000), False)
+
+
+def test_bounds_are_read_back_as_given(world: World) -> None:
+    start, end = world.clock.now + HOUR, world.clock.now + 30 * DAY
+    timer_id = world.made(
+        cron="0 * * * *", startAt=start, endAt=end, maxFirings=100, jitterMs=5_000, excludeCalendar="weekends"
+    )
+    data = world.get(DEF, app="shop", id=timer_id).data
+    assert (data["startAt"], data["endAt"]) == (show_moment(start), show_moment(end))
+    assert (data["maxFirings"], data["jitterMs"], data["excludeCalendar"]) == (100, 5_000, "weekends")
+
+
+def test_a_timer_is_finished_once_no_moment_is_left(world: World) -> None:
+    timer_id = world.made(cron="* * * * *", maxFirings=2)
+    enabled = world.post(ENABLE, app="shop", id=timer_id)
+    assert (enabled.data["status"], enabled.data["statusName"]) == (2, "enabled")
+    assert world.stored()[1] <= 2
+    world.clock.now += 3 * MINUTE
+    data = world.get(DEF, app="shop", id=timer_id).data
+    assert (data["status"], data["statusName"], data["nextFireAt"]) == (3, "finished", None)
+
+
+def test_a_jitter_puts_moments_off_by_the_same_each_time(world: World) -> None:
+    timer_id = world.made(cron="0 0 * * *", jitterMs=HOUR)
+    enabled = world.post(ENABLE, app="shop", id=timer_id)
+    other = world.post(ENABLE, app="shop", id=world.made(name="b", cron="0 0 * * *", jitterMs=HOUR))
+    assert enabled.data["nextFireAt"] != other.data["nextFireAt"]
+    assert world.get(DEF, app="shop", id=timer_id).data["nextFireAt"] == enabled.data["nextFireAt"]
+
+
+@pytest.mark.parametrize("bound", ["startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar"])
+def test_a_single_moment_takes_no_bound(world: World, bound: str) -> None:
+    value = (
+        "weekends" if bound == "excludeCalendar" else world.clock.now + HOUR if bound.endswith("At") else 5
+    )
+    refused = world.create(cron=None, delayMs=5_000, **{bound: value})
+    assert (refused.code, refused.json["field"]) == (40008, bound)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"everyMs": 999}, "everyMs"),
+        ({"everyMs": 60_000, "cron": "* * * * *"}, "cron"),
+        ({"everyMs": 60_000, "timezone": "Mars/Olympus"}, "timezone"),
+        ({"everyMs": 60_000, "anchorAt": "soon"}, "anchorAt"),
+        ({"everyMs": 60_000, "startAt": True}, "startAt"),
+        ({"everyMs": 60_000, "endAt": 1_795_198_611}, "endAt"),
+        ({"everyMs": 60_000, "startAt": 1_900_000_000_000, "endAt": 1_899_999_999_999}, "endAt"),
+        ({"everyMs": 60_000, "maxFirings": 100_001}, "maxFirings"),
+        ({"cron": "0 9 * * 6", "excludeCalendar": "weekends"}, "excludeCalendar"),
+        ({"cron": "0 9 * * 6", "anchorAt": 1_900_000_000_000}, "anchorAt"),
+    ],
+)
+def test_what_cannot_be_names_its_field(world: World, given: dict[str, Any], field: str) -> None:
+    refused = world.create(**{"cron": None} | given)
+    assert (refused.status, refused.json["field"]) == (400, field)
+    assert world.stored() == (0, 0)
+
+
+# calendars
+
+
+def test_an_uploaded_calendar_is_read_back_listed_and_named(world: World) -> None:
+    given = {"weekdays": [6, 7], "days": ["2027-01-01", "2027-05-01"], "working": ["2027-05-08"]}
+    put = world.put(CALENDAR, app="shop", name="plant", **given)
+    assert (put.status, put.json["edited"]) == (200, 0)
+    data = world.get(CALENDAR, app="shop", name="plant").data
+    assert data == given | {"name": "plant", "firstYear": None, "lastYear": None, "isBuiltIn": False}
+    listed = {one["name"]: one for one in world.get(CALENDARS, app="shop").data}
+    assert set(listed) == {"weekends", "cn-off-days", "plant"}
+    assert (listed["cn-off-days"]["firstYear"], listed["cn-off-days"]["isBuiltIn"]) == (2004, True)
+    assert listed["cn-off-days"]["lastYear"] >= 2026
+    assert world.create(cron="0 9 * * *", excludeCalendar="plant").status == 200
+    assert world.get(CALENDAR, app="bank", name="plant").code == 40403
+
+
+def test_a_calendar_uploaded_anew_is_followed_at_once(world: World) -> None:
+    world.put(CALENDAR, app="shop", name="plant")
+    timer_id = world.enabled(cron="0 9 * * *", excludeCalendar="plant")
+    world.made(name="other", cron="0 9 * * *")
+    first = world.get(DEF, app="shop", id=timer_id).data["nextFireAt"]
+    put = world.put(CALENDAR, app="shop", name="plant", days=[first[:10]])
+    assert put.json["edited"] == 1
+    after = world.get(DEF, app="shop", id=timer_id).data
+    assert after["nextFireAt"] > first
+    assert after["version"] == 3
+
+
+def test_a_calendar_in_use_is_not_deleted(world: World) -> None:
+    world.put(CALENDAR, app="shop", name="plant")
+    timer_id = world.made(cron="0 9 * * *", excludeCalendar="plant")
+    refused = world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"})
+    assert (refused.status, refused.code) == (409, 40902)
+    world.delete(app="shop", id=timer_id)
+    assert world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"}).status == 200
+    assert world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"}).code == 40403
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"name": "weekends"}, "name"),
+        ({"weekdays": [0]}, "weekdays.0"),
+        ({"weekdays": [1, 2, 3, 4, 5, 6, 7]}, "weekdays"),
+        ({"days": ["2027-02-30"]}, "days"),
+        ({"working": ["tomorrow"]}, "working"),
+        ({"days": [20270101]}, "days.0"),
+    ],
+)
+def test_a_bad_calendar_names_its_field(world: World, given: dict[str, Any], field: str) -> None:
+    refused = world.put(CALENDAR, **{"app": "shop", "name": "plant"} | given)
+    assert (refused.status, refused.json["field"]) == (400, field)
+    assert len(world.get(CALENDARS, app="shop").data) == 2

@@ -1,0 +1,202 @@
+"""Timers edited while they fire: the old moments fire no more, the new ones do, at once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.stages.world import APP, World
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.cron import Cron
+from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.every import Every
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.limits import Limits
+from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.timer import Notify, Timer
+from wangtimer.registrar import Change
+from wangtimer.store.sql.timers import NewTimer
+
+SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
+
+
+@pytest.fixture
+def idle(make_world: Callable[..., World]) -> World:
+    return make_world(executors=0)
+
+
+def to(schedule: Schedule) -> Change:
+    """Return an edit of nothing but the schedule."""
+    return lambda timer: replace(timer, definition=replace(timer.definition, schedule=schedule))
+
+
+def named(name: str) -> Change:
+    return lambda timer: replace(timer, name=name)
+
+
+def limited(limits: Limits) -> Change:
+    return lambda timer: replace(timer, limits=limits)
+
+
+def reasons(world: World, timer: Timer) -> dict[FiringStatus, set[str]]:
+    found: dict[FiringStatus, set[str]] = {}
+    for record in world.records(timer):
+        found.setdefault(record.firing.status, set()).add(record.error)
+    return found
+
+
+def test_the_old_moments_do_not_fire_and_the_new_ones_do_at_once(world: World) -> None:
+    timer = world.timer("*/10 * * * * *")
+    world.run_for(25)
+    before = world.target.moments(timer.id)
+    edited_at = world.now
+    world.registrar.edit(APP, timer.id, to(Cron("3-59/10 * * * * *", "UTC")))
+    world.run_for(60)
+    after = [at for at in world.target.moments(timer.id) if at > edited_at]
+    assert len(before) == 3
+    assert {at % 10_000 for at in after} == {3_000}
+    assert len(after) == 6
+    assert reasons(world, timer)[FiringStatus.SKIPPED] == {"superseded"}
+
+
+def test_a_moment_both_schedules_have_fires_once(world: World) -> None:
+    timer = world.timer("*/10 * * * * *")
+    world.run_for(5)
+    world.registrar.edit(APP, timer.id, to(Cron("*/5 * * * * *", "UTC")))
+    world.run_for(60)
+    moments = world.target.moments(timer.id)
+    assert len(moments) == len(set(moments)) == 13
+
+
+def test_an_edit_back_and_forth_leaves_the_first_schedule(world: World) -> None:
+    timer = world.timer("*/10 * * * * *")
+    for schedule in (Cron("7 0 0 1 1 *", "UTC"), Cron("*/10 * * * * *", "UTC")):
+        world.registrar.edit(APP, timer.id, to(schedule))
+    world.run_for(60)
+    moments = world.target.moments(timer.id)
+    assert len(moments) == len(set(moments)) == 6
+
+
+def test_an_edit_of_the_call_alone_leaves_the_plan_as_it_is(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    rows = len(idle.records(timer))
+    notify = Notify("http://shop.test/other")
+    edited = idle.registrar.edit(
+        APP, timer.id, lambda one: replace(one, definition=replace(one.definition, notify=notify))
+    )
+    assert edited.definition.notify == notify
+    assert (edited.planned_until, edited.next_fire_at) == (timer.planned_until, timer.next_fire_at)
+    assert (edited.definition.edited_at, len(idle.records(timer))) == (0, rows)
+    assert idle.definitions.get([timer.id])[timer.id].notify == notify
+
+
+def test_a_disabled_timer_is_edited_and_stays_disabled(idle: World) -> None:
+    timer = idle.created("* * * * *")
+    edited = idle.registrar.edit(APP, timer.id, to(Every(7_000, idle.now)))
+    assert not edited.definition.is_enabled
+    assert idle.records(timer) == []
+    assert edited.next_fire_at == idle.now + 7_000
+
+
+def test_what_came_due_unplanned_before_the_edit_is_on_record(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    marks = idle.sql.table("timers")[timer.id]
+    idle.sql.table("timers")[timer.id] = replace(marks, planned_until=idle.now - HOUR_MS)
+    idle.registrar.edit(APP, timer.id, to(Cron("0 0 1 1 *", "UTC")))
+    assert len([one for one in idle.records(timer) if one.firing.fire_at <= idle.now]) >= 60
+
+
+def test_an_edit_of_another_version_is_refused_and_changes_nothing(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    version = idle.registrar.edit(APP, timer.id, named("a"), timer.definition.version).definition.version
+    assert version == timer.definition.version + 1
+    with pytest.raises(Conflict) as caught:
+        idle.registrar.edit(APP, timer.id, named("b"), timer.definition.version)
+    assert caught.value.field == "version"
+    assert idle.timers.get(APP, timer.id).name == "a"
+
+
+def test_an_unknown_timer_cannot_be_edited(idle: World) -> None:
+    with pytest.raises(UnknownTimer):
+        idle.registrar.edit(APP, 99, named("a"))
+
+
+# limits
+
+
+def new(schedule: Schedule, limits: Limits) -> NewTimer:
+    return NewTimer(
+        APP, "limited", limits.applied_to(schedule), Notify("http://shop.test/due"), limits=limits
+    )
+
+
+def test_so_many_firings_are_counted_from_the_first_enable(world: World) -> None:
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=3)))
+    world.run_for(120)
+    world.registrar.enable(APP, timer.id)
+    world.run_for(120)
+    assert len(world.target.moments(timer.id)) == 3
+
+
+def test_moments_that_pass_while_it_is_disabled_count(world: World) -> None:
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=6)))
+    world.registrar.enable(APP, timer.id)
+    world.run_for(21)
+    world.registrar.disable(APP, timer.id)
+    world.run_for(20)
+    world.registrar.enable(APP, timer.id)
+    world.run_for(120)
+    assert len(world.target.moments(timer.id)) == 4
+
+
+def test_a_timer_without_a_moment_left_cannot_be_enabled(world: World) -> None:
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(end_ms=world.now + 30_000)))
+    world.run_for(60)
+    with pytest.raises(Conflict, match="no moment"):
+        world.registrar.enable(APP, timer.id)
+
+
+def test_an_edit_of_the_limit_begins_counting_anew(world: World) -> None:
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=2)))
+    world.registrar.enable(APP, timer.id)
+    world.run_for(60)
+    world.registrar.edit(APP, timer.id, limited(Limits(most=3)))
+    world.run_for(60)
+    assert len(world.target.moments(timer.id)) == 5
+
+
+def test_nothing_fires_before_the_start_or_after_the_end(world: World) -> None:
+    start, end = world.now + 25_000, world.now + 65_000
+    bounded = Bounded(Cron("*/10 * * * * *", "UTC"), start)
+    timer = world.registrar.create(new(bounded, Limits(end_ms=end)))
+    world.registrar.enable(APP, timer.id)
+    world.run_for(120)
+    moments = world.target.moments(timer.id)
+    assert (min(moments), max(moments)) == (start, end)
+    assert len(moments) == 5
+
+
+# calendars
+
+
+def test_a_calendar_uploaded_anew_edits_the_timers_that_name_it(world: World) -> None:
+    open_ = Calendar("plant")
+    timer = world.timer(Bounded(Cron("*/10 * * * * *", "UTC"), excluded=open_))
+    plain = world.timer("*/10 * * * * *")
+    world.run_for(30)
+    today = datetime.fromtimestamp(world.now / 1_000, UTC).date()
+    closed = Calendar("plant", days=frozenset({today}))
+    assert world.registrar.follow_calendar(APP, closed, [timer.id, plain.id, 99]) == 2
+    world.run_for(30)
+    assert len(world.target.moments(timer.id)) == 3
+    assert len(world.target.moments(plain.id)) == 6
+
+
+def test_a_single_moment_can_become_a_schedule_and_back(world: World) -> None:
+    timer = world.timer(Once(world.now + HOUR_MS))
+    world.registrar.edit(APP, timer.id, to(Every(10_000, world.now)))
+    world.run_for(30)
+    world.registrar.edit(APP, timer.id, to(Once(world.now + 15_000)))
+    world.run_for(60)
+    assert len(world.target.moments(timer.id)) == 4

@@ -1,0 +1,188 @@
+"""What callers may say of a timer. Null is the same as absent, save in an edit, where it takes away."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from wangtimer.api.field_types import (
+    MOST_MS,
+    PAGE,
+    App,
+    Cursor,
+    Given,
+    Headers,
+    Id,
+    Limit,
+    Method,
+    Name,
+    moment,
+    number,
+    plain,
+)
+from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_url
+from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
+
+MOST_FIRINGS = 100_000
+MOST_JITTER_MS = 3_600_000
+MOST_TAGS = 16
+
+_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
+
+
+class NotifyParam(Given):
+    """The HTTP call to make at each moment."""
+
+    url: Annotated[
+        str,
+        # The length is in the schema for readers; `check_url` says it better.
+        Field(
+            description="http or https, ASCII, no user name in it",
+            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
+            examples=["https://shop.example/orders/expire"],
+        ),
+        AfterValidator(check_url),
+    ]
+    method: Method = "POST"
+    header: Annotated[Headers, Field(default_factory=tuple)]
+    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+
+
+class ScheduleFields(Given):
+    """When: one of `cron`, `everyMs`, `at`, `delayMs`, the first two within bounds."""
+
+    cron: Annotated[
+        str | None,
+        Field(
+            description="minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
+            "or @hourly, @daily, ...; the answer shows the next five moments",
+            examples=["*/5 9-17 * * 1-5"],
+        ),
+    ] = None
+    every_ms: Annotated[
+        int | None,
+        Field(
+            alias="everyMs",
+            description=f"an interval: {SHORTEST_MS} to {LONGEST_MS} ms, counted from anchorAt",
+            examples=[90_000],
+        ),
+    ] = None
+    anchor_at: Annotated[
+        Any,
+        moment("of everyMs: a moment from which intervals are counted; startAt, or else now, by default"),
+        Field(alias="anchorAt"),
+    ] = None
+    at: Annotated[Any, moment("one moment")] = None
+    delay_ms: Annotated[
+        int | None, Field(alias="delayMs", description="one moment: ms from this request", examples=[30000])
+    ] = None
+    timezone: Annotated[
+        str | None,
+        Field(
+            description="IANA zone of cron and excluded days, UTC by default; one moment has no use for it"
+        ),
+    ] = None
+    start_at: Annotated[Any, moment("nothing fires before"), Field(alias="startAt")] = None
+    end_at: Annotated[
+        Any, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
+    ] = None
+    max_firings: Annotated[
+        int | None,
+        Field(
+            alias="maxFirings",
+            ge=1,
+            le=MOST_FIRINGS,
+            description="so many moments of the schedule, counted from startAt, or else from the first enable; then "
+            "the timer is finished. Those that pass while it is disabled count",
+        ),
+    ] = None
+    jitter_ms: Annotated[
+        int | None,
+        Field(
+            alias="jitterMs",
+            ge=0,
+            le=MOST_JITTER_MS,
+            description="each moment is put off by up to so much, but never past the next; by how much is stable",
+        ),
+    ] = None
+    exclude_calendar: Annotated[
+        str | None,
+        Field(
+            alias="excludeCalendar",
+            max_length=64,
+            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
+            examples=["weekends"],
+        ),
+    ] = None
+
+
+class TermFields(ScheduleFields):
+    """What else can be said of a timer, and changed."""
+
+    misfire: Annotated[
+        Literal["fire_all", "fire_latest", "skip"] | None,
+        Field(
+            description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
+            "only the newest of those missed, or none; fire_all by default"
+        ),
+    ] = None
+    misfire_grace_ms: Annotated[
+        int | None,
+        Field(alias="misfireGraceMs", ge=1_000, le=MOST_MS, description="60000 by default", examples=[60000]),
+    ] = None
+    catchup_window_ms: Annotated[
+        int | None,
+        Field(
+            alias="catchupWindowMs",
+            ge=0,
+            le=MOST_MS,
+            description="firings found later than this are never made; 0, the default, is no such bound",
+        ),
+    ] = None
+    tags: Annotated[
+        list[_Tag] | None,
+        Field(max_length=MOST_TAGS, description="to find timers by", examples=[["billing"]]),
+    ] = None
+
+
+class CreateTimer(TermFields):
+    """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+
+    app: App
+    name: Name
+    creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
+    notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
+
+
+class EditTimer(TermFields):
+    """What is to change of a timer: what is not given stays; null takes a bound, tags or a default's other away."""
+
+    app: App
+    id: Id
+    version: Annotated[
+        int | None,
+        Field(ge=1, description="refuse (409) where the timer is not at this version any more"),
+    ] = None
+    name: Name | None = None
+    notify: Annotated[NotifyParam | None, Field(alias="notifyHTTPParam")] = None
+
+
+class TimerKey(Given):
+    """Which timer."""
+
+    app: App
+    id: Id
+
+
+class TimerQuery(Given):
+    """Which timer."""
+
+    app: App
+    id: Annotated[Id, BeforeValidator(number)]
+
+
+class TimersQuery(Given):
+    """Which page of an app's timers."""
+
+    app: App
+    limit: Limit = PAGE
+    cursor: Cursor | None = None

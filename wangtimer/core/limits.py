@@ -1,0 +1,38 @@
+"""When a timer finishes."""
+
+from dataclasses import dataclass, replace
+
+from wangtimer.core.schedule import Bounded, Once, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A timer finishes after `end_ms` (ms UTC), or after `most` moments of its schedule.
+
+    The moments are counted from its start, or from `counted_from`, when it was first enabled; those that pass while
+    it is disabled count.
+    """
+
+    end_ms: int | None = None
+    most: int | None = None
+    counted_from: int | None = None
+
+    @property
+    def must_be_counted(self) -> bool:
+        """Whether counting has not begun; a schedule with a start needs no such beginning."""
+        return self.most is not None and self.counted_from is None
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return the schedule with the last moment that these limits leave it; a single moment has none to lose."""
+        if isinstance(schedule, Once):
+            return schedule
+        whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
+        ending = replace(whole, last_ms=self.end_ms)
+        counted_from = ending.start_ms if ending.start_ms is not None else self.counted_from
+        if self.most is not None and counted_from is not None:
+            last = replace(ending, start_ms=counted_from, spread=None).nth(self.most)
+            ending = replace(ending, last_ms=counted_from - 1 if last is None else last)
+        return ending.rule if ending == Bounded(ending.rule) else ending
+
+
+UNLIMITED = Limits()

@@ -1,0 +1,62 @@
+"""What bounds a schedule, as both stores write it: `{"start", "last", "spread", "excluded"}`, or None without any."""
+
+from datetime import date
+from typing import Any
+
+from wangtimer.core.calendars import Calendar, built_in
+from wangtimer.core.cron import Cron
+from wangtimer.core.every import Every
+from wangtimer.core.schedule import Bounded, Schedule, Spread
+
+Fields = dict[str, Any]
+
+
+def bounds_of(schedule: Schedule) -> Fields | None:
+    """Return a schedule's bounds; what is not set is left out."""
+    if not isinstance(schedule, Bounded):
+        return None
+    fields = {
+        "start": schedule.start_ms,
+        "last": schedule.last_ms,
+        "spread": None if schedule.spread is None else schedule.spread.most_ms,
+        "excluded": None if schedule.excluded is None else calendar_fields(schedule.excluded),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedule:
+    """Return the rule within these bounds; timers of different ids are spread differently."""
+    if not fields or not fields.keys() & {"start", "last", "spread", "excluded"}:
+        return rule
+    spread, excluded = fields.get("spread"), fields.get("excluded")
+    return Bounded(
+        rule,
+        fields.get("start"),
+        fields.get("last"),
+        None if excluded is None else calendar_from(excluded),
+        None if spread is None else Spread(spread, timer_id),
+    )
+
+
+def calendar_fields(calendar: Calendar) -> Fields:
+    """Return what is written of a calendar.
+
+    One that is always there is only named, so that next year's edition of it counts once installed.
+    """
+    if calendar.name in built_in():
+        return {"name": calendar.name}
+    return {
+        "name": calendar.name,
+        "weekdays": sorted(calendar.weekdays),
+        "days": sorted(day.toordinal() for day in calendar.days),
+        "working": sorted(day.toordinal() for day in calendar.working),
+    }
+
+
+def calendar_from(fields: Fields) -> Calendar:
+    """Read back what `calendar_fields` wrote."""
+    name = fields["name"]
+    if name in built_in():
+        return built_in()[name]
+    days, working = (frozenset(map(date.fromordinal, fields[each])) for each in ("days", "working"))
+    return Calendar(name, frozenset(fields["weekdays"]), days, working)

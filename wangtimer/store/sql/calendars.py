@@ -1,0 +1,65 @@
+"""Calendars that apps uploaded, in SQL."""
+
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.errors import Conflict
+from wangtimer.core.fail_points import Step
+from wangtimer.store.bounds import calendar_fields, calendar_from
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import calendars, timers
+
+
+class CalendarStore:
+    """Each app's own calendars; timers carry the days they leave out, as they were when they were last edited."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, app: str, calendar: Calendar, now: int) -> None:
+        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`."""
+        content = {"content": orjson.dumps(calendar_fields(calendar)).decode(), "updated_at": now}
+
+        def work(sql: Connection) -> None:
+            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(content)).rowcount:
+                sql.execute(insert(calendars).values(app=app, name=calendar.name, **content))
+
+        try:
+            self._database.write(work, Step.SQL_PUT_CALENDAR)
+        except IntegrityError:
+            raise Conflict(
+                "calendar",
+                f"{calendar.name!r} is being uploaded by somebody else",
+                "repeat it where it is still wanted",
+            ) from None
+
+    def get(self, app: str, name: str) -> Calendar | None:
+        """Return the app's calendar of this name; None where it has none."""
+        query = select(calendars.c.content).where(_is(app, name))
+        text = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
+        return None if text is None else calendar_from(orjson.loads(text))
+
+    def all_of(self, app: str) -> list[Calendar]:
+        """Return the app's calendars by name."""
+        query = select(calendars.c.content).where(calendars.c.app == app).order_by(calendars.c.name)
+        texts = self._database.read(lambda sql: list(sql.execute(query).scalars()))
+        return [calendar_from(orjson.loads(text)) for text in texts]
+
+    def remove(self, app: str, name: str) -> bool:
+        """Forget a calendar; tell whether there was one. Timers keep the days they carry."""
+        gone = delete(calendars).where(_is(app, name))
+        return bool(self._database.write(lambda sql: sql.execute(gone).rowcount, Step.SQL_REMOVE_CALENDAR))
+
+    def timers_of(self, app: str, name: str) -> list[int]:
+        """Return the ids of the app's living timers that name this calendar, ascending."""
+        wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
+        query = select(timers.c.id).where(wanted).order_by(timers.c.id)
+        return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+
+def _is(app: str, name: str) -> Any:
+    return and_(calendars.c.app == app, calendars.c.name == name)

@@ -1,0 +1,104 @@
+"""How timers become rows, and rows timers."""
+
+from typing import Any
+
+import orjson
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.every import Every
+from wangtimer.core.limits import UNLIMITED, Limits
+from wangtimer.core.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.store.bounds import Fields, bounded, bounds_of
+
+
+def terms(
+    schedule: Schedule, limits: Limits, notify: Notify, misfire: MisfireRule, tags: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the columns of what its owner says of a timer."""
+    return _schedule_columns(schedule, limits) | {
+        "notify": _notify_text(notify),
+        "misfire": misfire.policy.value,
+        "misfire_grace_ms": misfire.grace_ms,
+        "catchup_window_ms": misfire.window_ms,
+        "tags": orjson.dumps(tags).decode() if tags else None,
+    }
+
+
+def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
+    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    bounds = (bounds_of(schedule) or {}) | _limit_fields(limits)
+    return {
+        "cron": rule.expression if isinstance(rule, Cron) else None,
+        "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
+        "every_ms": rule.interval_ms if isinstance(rule, Every) else None,
+        "anchor_ms": rule.anchor_ms if isinstance(rule, Every) else None,
+        "at_ms": rule.at_ms if isinstance(rule, Once) else None,
+        "bounds": orjson.dumps(bounds).decode() if bounds else None,
+        "calendar": bounds.get("excluded", {}).get("name"),
+        "last_at": rule.at_ms if isinstance(rule, Once) else bounds.get("last"),
+    }
+
+
+def _limit_fields(limits: Limits) -> Fields:
+    fields = {"end": limits.end_ms, "most": limits.most, "from": limits.counted_from}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _bounds(row: Any) -> Fields | None:
+    return None if row["bounds"] is None else orjson.loads(row["bounds"])
+
+
+def _schedule(row: Any) -> Schedule:
+    if row["at_ms"] is not None:
+        return Once(row["at_ms"])
+    if row["cron"] is not None:
+        return bounded(Cron(row["cron"], row["timezone"]), _bounds(row), row["id"])
+    return bounded(Every(row["every_ms"], row["anchor_ms"], row["timezone"]), _bounds(row), row["id"])
+
+
+def _limits(row: Any) -> Limits:
+    fields = _bounds(row)
+    if fields is None:
+        return UNLIMITED
+    return Limits(fields.get("end"), fields.get("most"), fields.get("from"))
+
+
+def _notify_text(notify: Notify) -> str:
+    fields = {"url": notify.url, "method": notify.method, "headers": notify.headers, "body": notify.body}
+    return orjson.dumps(fields).decode()
+
+
+def _notify(text: str) -> Notify:
+    fields = orjson.loads(text)
+    headers = tuple((name, value) for name, value in fields["headers"])
+    return Notify(fields["url"], fields["method"], headers, fields["body"])
+
+
+def definition_of(row: Any) -> Definition:
+    """Return what firing needs to know of a row's timer."""
+    return Definition(
+        timer_id=row["id"],
+        app=row["app"],
+        version=row["version"],
+        status=TimerStatus(row["status"]),
+        schedule=_schedule(row),
+        notify=_notify(row["notify"]),
+        edited_at=row["edited_at"],
+        misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
+    )
+
+
+def timer_of(row: Any) -> Timer:
+    """Return a row's timer."""
+    return Timer(
+        definition=definition_of(row),
+        name=row["name"],
+        planned_until=row["planned_until"],
+        next_fire_at=row["next_fire_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        limits=_limits(row),
+        tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
+    )
