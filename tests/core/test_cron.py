@@ -104,6 +104,23 @@ def test_day_and_weekday_together_mean_either_of_them() -> None:
     assert "2026-10-13 00:00+00:00" in fires("0 0 13 * 5", "UTC", "2026-10-12T00:00Z", "2026-10-14T00:00Z")
 
 
+@pytest.mark.parametrize(
+    ("days", "fired"),
+    [
+        ("13 * 5#2", [11, 13]),
+        ("13 * L5", [13, 25]),
+        ("15W * 1", [7, 14, 15, 21, 28]),
+        ("15W * 1#2", [14, 15]),
+        ("1-31 * */2", [*range(1, 32)]),
+        ("*/2 * 0-6", [*range(1, 32)]),
+    ],
+)
+def test_day_and_weekday_mean_either_of_them_however_they_are_written(days: str, fired: list[int]) -> None:
+    december = ("2026-11-30T12:00Z", "2026-12-31T12:00Z")
+    assert fires(f"0 0 {days}", "UTC", *december) == [f"2026-12-{day:02} 00:00+00:00" for day in fired]
+    assert fires(f"0 0 0 {days} 2026", "UTC", *december) == [f"2026-12-{day:02} 00:00+00:00" for day in fired]
+
+
 def test_white_space_is_normalised_so_that_equal_schedules_are_equal() -> None:
     assert Cron.parse("  */5\t*  * * *\n") == Cron.parse("*/5 * * * *")
     assert Cron.parse("*/5　* * * *").expression == "*/5 * * * *"
@@ -142,6 +159,9 @@ def test_every_macro_is_the_expression_it_stands_for() -> None:
         ("0 0 31-L * *", "from a value to itself"),
         ("0 22-4/3 * * *", "backward range"),
         ("0 0 1 oct-apr/2 *", "backward range"),
+        ("0 0 * * 5,5#2", "mixes every week with weeks of the month"),
+        ("0 0 * * *,L5", "mixes every week with weeks of the month"),
+        ("0 0 * * 0-6,5#2", "mixes every week with weeks of the month"),
         ("0 0 30 2 *", "never fires"),
         ("0 0 0 31 4,6,9,11 *", "never fires"),
         ("0," * 64 + "0 * * * *", f"longer than {MAX_LENGTH}"),

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import takewhile
 
-from croniter import CroniterError
+from croniter import CroniterError, croniter
 
 from wangtimer.core.cron_fields import read_fields
 from wangtimer.core.errors import InvalidSchedule
@@ -159,10 +159,14 @@ def _wall_matches(expression: str, from_s: int, until_s: int) -> Iterator[int]:
 @lru_cache(maxsize=16_384)
 def _next_day(expression: str, day: int) -> int | None:
     """Return the first matching day from `day` on, both counted from 1970-01-01, or None."""
+    found = (_next_midnight(days, day) for days in read_fields(expression).midnights)
+    return min((one for one in found if one is not None), default=None)
+
+
+def _next_midnight(days: croniter, day: int) -> int | None:
     # A copy, because croniter keeps its place in itself and threads share the cached one.
-    days = copy.copy(read_fields(expression).days)
     try:
-        return int(days.get_next(float, start_time=float(day * DAY_S - 1))) // DAY_S
+        return int(copy.copy(days).get_next(float, start_time=float(day * DAY_S - 1))) // DAY_S
     except CroniterError:
         return None
 

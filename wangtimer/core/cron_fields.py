@@ -45,12 +45,14 @@ RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A read expression: which days (asked of `days`), hours, and seconds within an hour match.
+    """A read expression: which days, hours, and seconds within an hour match.
 
+    `days` are the day fields as croniter reads them; the days that match are those of any of `midnights`.
     `is_fixed`: neither minute nor hour starts with `*`, so the schedule names times of day.
     """
 
     days: croniter
+    midnights: tuple[croniter, ...]
     hours: tuple[int, ...]
     seconds_of_hour: "array[int]"
     is_fixed: bool
@@ -72,10 +74,27 @@ def read_fields(expression: str) -> Fields:
     by_name = dict(zip(names, texts, strict=True))
     return Fields(
         days=_days_only(by_name),
+        midnights=_midnights(by_name),
         hours=_values(values[HOUR_FIELD], 24),
         seconds_of_hour=array("H", (minute * 60 + second for minute in minutes for second in seconds)),
         is_fixed=not by_name["minute"].startswith("*") and not by_name["hour"].startswith("*"),
     )
+
+
+def _midnights(by_name: dict[str, str]) -> tuple[croniter, ...]:
+    """Return croniters that fire at midnight of each matching day, together.
+
+    Day and weekday both given are two: croniter itself wants both, or overlooks one, in `13 * 5#2`, `15W * 1` and
+    `1-31 * */2`.
+    """
+    if _says_something(by_name["day"]) and _says_something(by_name["weekday"]):
+        return _days_only(by_name | {"weekday": "*"}), _days_only(by_name | {"day": "*"})
+    return (_days_only(by_name),)
+
+
+def _says_something(text: str) -> bool:
+    """Tell whether a day field leaves any day out by its writing: neither `*`, alone or in a list, nor `?`."""
+    return not {"*", "?"} & set(text.split(","))
 
 
 def _days_only(by_name: dict[str, str]) -> croniter:
@@ -115,9 +134,20 @@ def _refuse_misread(name: str, text: str) -> None:
         raise InvalidSchedule(
             "cron", f"{name} {text!r} is random or hashed", f"write the {name} itself ({FIELD_RANGES[name]})"
         )
-    for part in text.split(","):
+    parts = text.split(",")
+    if name == "weekday" and len({_is_of_month(part) for part in parts}) == 2:
+        # croniter refuses it too, but not `5,5#2` or `*,5#2`, in which it overlooks the first.
+        raise InvalidSchedule(
+            "cron", f"weekday {text!r} mixes every week with weeks of the month", "make it two timers"
+        )
+    for part in parts:
         if found := RANGE.fullmatch(part):
             _refuse_misread_range(name, found)
+
+
+def _is_of_month(part: str) -> bool:
+    """Tell whether a part of the weekday field is `5#2` or `L5`."""
+    return "#" in part or part.startswith("l")
 
 
 def _refuse_misread_range(name: str, found: re.Match[str]) -> None:

@@ -1,0 +1,199 @@
+"""What may surprise the author of a schedule within the coming 13 months."""
+
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+
+from wangtimer.core import words_en, words_zh
+from wangtimer.core.clock_changes import ClockChange, clock_changes
+from wangtimer.core.cron import Cron
+from wangtimer.core.cron_meaning import Meaning, field_count, field_texts, meaning_of
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.words import Language
+from wangtimer.core.zones import read_zone
+
+# 400 days: a year, and a month to see what is new in the next.
+HORIZON_MS = 400 * 86_400_000
+# Moments whose distances are looked at to tell whether a spread has room.
+DISTANCES = 50
+FEBRUARY = 2
+# A year that is not a leap year.
+COMMON_YEAR = 2027
+ALL_MONTHS = tuple(range(1, 13))
+
+
+class WarningCode(StrEnum):
+    """What a warning is about."""
+
+    FIELD_ORDER = "fieldOrder"
+    EITHER_DAY = "eitherDay"
+    SHORT_MONTH = "shortMonth"
+    LEAP_DAY = "leapDay"
+    FIFTH_WEEKDAY = "fifthWeekday"
+    CLOCK_FORWARD = "clockForward"
+    CLOCK_BACK = "clockBack"
+    CALENDAR_ENDS = "calendarEnds"
+    WIDE_SPREAD = "wideSpread"
+    NEVER_FIRES = "neverFires"
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """One thing that may surprise, as a line without a full stop: `text` in English, `text_zh` in Chinese."""
+
+    code: WarningCode
+    text: str
+    text_zh: str
+
+    def describe(self, language: Language) -> str:
+        """Return the line in a language."""
+        return self.text if language is Language.EN else self.text_zh
+
+
+def warnings_of(schedule: Schedule, now_ms: int) -> tuple[Warning, ...]:
+    """Return what may surprise about a schedule from `now_ms` (ms since epoch) on, 13 months ahead.
+
+    A few ms of CPU, save for a schedule that never fires, where the search in vain takes 0.2 s. InvalidSchedule
+    if a cron expression cannot be read.
+    """
+    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    found: list[Warning] = []
+    if isinstance(rule, Cron):
+        found += _of_expression(rule.expression)
+    until_ms = now_ms + HORIZON_MS
+    first = schedule.first_after(now_ms)
+    if first is None:
+        return (*found, _never(schedule))
+    if isinstance(schedule, Cron | Bounded) and first <= until_ms:
+        found += [_of_change(change) for change in clock_changes(schedule, now_ms, until_ms)]
+    if isinstance(schedule, Bounded):
+        found += _of_bounds(schedule, now_ms)
+    return tuple(found)
+
+
+def _never(schedule: Schedule) -> Warning:
+    if isinstance(schedule, Once):
+        return Warning(WarningCode.NEVER_FIRES, "never fires: its moment has passed", "不会触发：时刻已过")
+    return Warning(WarningCode.NEVER_FIRES, "never fires: no moment is left", "不会触发：已没有触发时刻")
+
+
+def _of_expression(expression: str) -> Iterator[Warning]:
+    meaning = meaning_of(expression)
+    count = field_count(expression)
+    if count == 6:
+        yield Warning(
+            WarningCode.FIELD_ORDER, "6 fields are read as seconds first", "6 个字段：第一个字段是秒"
+        )
+    if count == 7:
+        yield Warning(
+            WarningCode.FIELD_ORDER,
+            "7 fields are read as seconds first and the year last",
+            "7 个字段：第一个字段是秒，最后一个字段是年",
+        )
+    if meaning.days.is_either:
+        yield Warning(
+            WarningCode.EITHER_DAY,
+            "day of month and day of week are both given: either is enough",
+            "同时指定了日期和星期：满足其一即触发",
+        )
+    # `*/2` is not meant to reach the 31st of each month.
+    if not field_texts(expression)["day"].startswith("*"):
+        yield from _of_short_months(meaning)
+    for weekday, place in meaning.days.nth_weekdays:
+        if place == 5:
+            yield Warning(
+                WarningCode.FIFTH_WEEKDAY,
+                f"not every month has a fifth {words_en.WEEKDAY_NAMES[weekday - 1]}",
+                f"并非每个月都有第五个{words_zh.WEEKDAY_NAMES[weekday - 1]}",
+            )
+
+
+def _of_short_months(meaning: Meaning) -> Iterator[Warning]:
+    for day in meaning.days.month_days:
+        lacking = [month for month in meaning.months or ALL_MONTHS if monthrange(COMMON_YEAR, month)[1] < day]
+        if day == 29 and lacking:
+            yield Warning(WarningCode.LEAP_DAY, "29 February is in leap years only", "2 月 29 日只在闰年才有")
+        elif lacking and not meaning.months:
+            yield Warning(WarningCode.SHORT_MONTH, f"{day} is not in every month", f"并非每个月都有 {day} 日")
+        elif lacking:
+            yield Warning(
+                WarningCode.SHORT_MONTH,
+                f"{day} is not in {words_en.month_list(lacking)}",
+                f"{words_zh.number_list(lacking)} 月没有 {day} 日",
+            )
+
+
+def _of_change(change: ClockChange) -> Warning:
+    day = f"{change.first:%Y-%m-%d}"
+    is_one = change.first == change.last
+    first, last = _clock(change.first), _clock(change.last)
+    times, times_zh = (first, first) if is_one else (f"{first} to {last}", f"{first} 至 {last}")
+    if change.is_gap:
+        effect, effect_zh = _effect_of_gap(change)
+        return Warning(
+            WarningCode.CLOCK_FORWARD,
+            f"{times} {'does' if is_one else 'do'} not exist on {day} (the clocks go forward), {effect}",
+            f"{day} 时钟拨快，{times_zh} 不存在，{effect_zh}",
+        )
+    if change.is_fixed:
+        effect, effect_zh = ("fires once", "只触发一次") if is_one else ("each fires once", "各只触发一次")
+    else:
+        effect, effect_zh = "fires both times", "两次都触发"
+    return Warning(
+        WarningCode.CLOCK_BACK,
+        f"{times} {'comes' if is_one else 'come'} twice on {day} (the clocks go back), {effect}",
+        f"{day} 时钟拨慢，{times_zh} 出现两次，{effect_zh}",
+    )
+
+
+def _effect_of_gap(change: ClockChange) -> tuple[str, str]:
+    if not change.is_fixed:
+        return "nothing fires instead", "不补触发"
+    after = _clock(change.clock_after)
+    if change.clock_after.date() != change.first.date():
+        after = f"{change.clock_after:%Y-%m-%d} {after}"
+    if change.first == change.last:
+        return f"fires at {after}", f"改在 {after} 触发"
+    return f"fires once, at {after}", f"只在 {after} 触发一次"
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%H:%M:%S}" if at.second else f"{at:%H:%M}"
+
+
+def _of_bounds(schedule: Bounded, now_ms: int) -> Iterator[Warning]:
+    plain = replace(schedule, spread=None)
+    calendar = schedule.excluded
+    if calendar is not None and calendar.last_year is not None:
+        unknown_from = datetime(calendar.last_year + 1, 1, 1, tzinfo=read_zone(schedule.timezone))
+        after_ms = max(int(unknown_from.timestamp()) * 1_000 - 1, now_ms)
+        if plain.moments(after_ms, now_ms + HORIZON_MS, 1):
+            left, left_zh = (
+                ("only its weekdays count", "只按星期排除")
+                if calendar.weekdays
+                else ("it excludes no day", "不再排除任何日子")
+            )
+            yield Warning(
+                WarningCode.CALENDAR_ENDS,
+                f"{calendar.name} is known up to {calendar.last_year}; from {calendar.last_year + 1} on {left}",
+                f"日历“{calendar.name}”只有截至 {calendar.last_year} 年的数据，"
+                f"从 {calendar.last_year + 1} 年起{left_zh}",
+            )
+    if schedule.spread is not None:
+        yield from _of_spread(schedule.spread, plain, now_ms)
+
+
+def _of_spread(spread: Spread, plain: Bounded, now_ms: int) -> Iterator[Warning]:
+    moments = plain.moments(now_ms, now_ms + HORIZON_MS, DISTANCES)
+    distance_ms = min((later - earlier for earlier, later in pairwise(moments)), default=spread.most_ms)
+    if distance_ms < spread.most_ms:
+        yield Warning(
+            WarningCode.WIDE_SPREAD,
+            f"put off by up to {words_en.duration(spread.most_ms)}, but moments are "
+            f"{words_en.duration(distance_ms)} apart: each stays before the next",
+            f"最多推迟 {words_zh.duration(spread.most_ms)}，而触发时刻最近只隔 {words_zh.duration(distance_ms)}："
+            "每次都不会晚于下一个时刻",
+        )
