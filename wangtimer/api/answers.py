@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.warnings import WarningCode
 
 
 class Sent(BaseModel):
@@ -45,10 +46,34 @@ def _is_none(value: Any) -> bool:
 
 
 class Moment(Sent):
-    """A moment of a schedule: as text in the timer's zone, and in ms since 1970."""
+    """A moment of a schedule: as text in the timer's zone and in UTC, and in ms since 1970."""
 
     at: _Text
     at_ms: int
+    utc: _Text
+
+
+class Words(Sent):
+    """A schedule in words."""
+
+    en: str
+    zh: str
+
+
+class WarningData(Sent):
+    """What may surprise about a schedule within 13 months."""
+
+    code: WarningCode
+    text: str
+    text_zh: str
+
+
+class Preview(Sent):
+    """What a schedule comes to."""
+
+    next_moments: list[Moment]
+    words: Words
+    warnings: list[WarningData]
 
 
 class NotifyData(Sent):
@@ -92,10 +117,14 @@ class TimerData(Sent):
     updated_at: _Text
 
 
-class PlannedTimerData(TimerData):
+class PlannedTimerData(TimerData, Preview):
     """A timer just created or edited, with the next five moments it will fire at once enabled."""
 
-    next_moments: list[Moment]
+
+class PreviewAnswer(Answer):
+    """What the schedule comes to; nothing is stored."""
+
+    data: Preview
 
 
 class CreateAnswer(Answer):

@@ -41,17 +41,19 @@ class AskedSchedule:
     limits: Limits = UNLIMITED
 
 
-def schedule_of(asked: ScheduleFields, now: int, find_calendar: FindCalendar) -> AskedSchedule:
+def schedule_of(
+    asked: ScheduleFields, now: int, find_calendar: FindCalendar, must_fire: bool = True
+) -> AskedSchedule:
     """Return the schedule of a new timer; `now` (ms UTC) is when it is created.
 
-    Raises `InvalidInput` where not exactly one rule is given, or it cannot be read or never fires.
+    Raises `InvalidInput` where not exactly one rule is given, or it cannot be read, or never fires and `must_fire`.
     """
     given = [name for name in RULES if getattr(asked, name) is not None]
     if len(given) != 1:
         raise _bad(
             "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give exactly one of them"
         )
-    return _read(asked, None, now, find_calendar)
+    return _read(asked, None, now, find_calendar, must_fire)
 
 
 def edited_schedule(
@@ -68,11 +70,13 @@ def edited_schedule(
         raise _bad(
             "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give one of them at most"
         )
-    return _read(asked, timer, now, find_calendar)
+    return _read(asked, timer, now, find_calendar, must_fire=True)
 
 
-def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar) -> AskedSchedule:
-    rule = _rule(asked, timer, now)
+def _read(
+    asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar, must_fire: bool
+) -> AskedSchedule:
+    rule = _rule(asked, timer, now, must_fire)
     if isinstance(rule, Once):
         _refuse_bounds(asked)
         return AskedSchedule(rule)
@@ -95,11 +99,12 @@ def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: F
         spread=old.spread if "jitter_ms" in stays else _spread(asked.jitter_ms, timer),
     )
     ending = limits.applied_to(schedule)
-    _refuse_never(ending, asked, now)
+    if must_fire:
+        _refuse_never(ending, asked, now)
     return AskedSchedule(ending, limits)
 
 
-def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every | Once:
+def _rule(asked: ScheduleFields, timer: Timer | None, now: int, must_fire: bool) -> Cron | Every | Once:
     was = None if timer is None else timer.definition.schedule
     old = was.rule if isinstance(was, Bounded) else was
     old_zone = "UTC" if old is None or isinstance(old, Once) else old.timezone
@@ -116,7 +121,7 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every 
     if asked.anchor_at is not None:
         raise _bad("anchorAt", "it belongs to everyMs", "leave it out")
     if asked.cron is not None:
-        return Cron.parse(asked.cron, timezone, now)
+        return Cron.parse(asked.cron, timezone, now) if must_fire else Cron.read(asked.cron, timezone)
     if asked.delay_ms is not None:
         return Once(_delayed(asked.delay_ms, now))
     if asked.at is not None:

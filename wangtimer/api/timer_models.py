@@ -115,6 +115,13 @@ class ScheduleFields(Given):
     ] = None
 
 
+class PreviewSchedule(ScheduleFields):
+    """A schedule to look at; exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+
+    app: Annotated[App | None, Field(description="whose calendars excludeCalendar may name")] = None
+    count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
+
+
 class TermFields(ScheduleFields):
     """What else can be said of a timer, and changed."""
 

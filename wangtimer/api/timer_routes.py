@@ -12,9 +12,10 @@ from wangtimer.api.answers import (
     Answer,
     CreateAnswer,
     EditAnswer,
-    Moment,
     NotifyData,
     PlannedTimerData,
+    Preview,
+    PreviewAnswer,
     TimerAnswer,
     TimerData,
     TimersAnswer,
@@ -22,24 +23,25 @@ from wangtimer.api.answers import (
 from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
+from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
     NotifyParam,
+    PreviewSchedule,
     TermFields,
     TimerKey,
     TimerQuery,
     TimersQuery,
 )
-from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.limits import Limits
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
-from wangtimer.core.zones import read_zone
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
@@ -89,6 +91,16 @@ class TimerViews:
             body.app, body.id, lambda was: _edited(body, was, now, find), body.version
         )
         return EditAnswer(data=_with_moments(timer, now))
+
+    def preview(self, body: PreviewSchedule) -> PreviewAnswer:
+        """Preview a schedule.
+
+        Its next moments in its zone and in UTC, in words, and what may surprise about it. Nothing is stored.
+        """
+        now = int(self.wiring().clock.now_ms())
+        asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
+        limits = replace(asked.limits, counted_from=now)
+        return PreviewAnswer(data=Preview(**preview(limits.applied_to(asked.schedule), now, body.count)))
 
     def enable(self, body: TimerKey) -> TimerAnswer:
         """Enable a timer.
@@ -142,6 +154,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
     routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
@@ -189,8 +202,7 @@ def _tags(asked: list[str] | None) -> tuple[str, ...]:
 
 
 def _with_moments(timer: Timer, now: int) -> PlannedTimerData:
-    schedule = timer.definition.schedule
-    return PlannedTimerData(**_fields(timer, now), next_moments=_next_moments(schedule, now))
+    return PlannedTimerData(**_fields(timer, now), **preview(timer.definition.schedule, now, MOMENTS_SHOWN))
 
 
 def _fields(timer: Timer, now: int) -> dict[str, Any]:
@@ -247,11 +259,3 @@ def _notify_data(notify: Notify) -> NotifyData:
     for name, value in notify.headers:
         header.setdefault(name, []).append(value)
     return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)
-
-
-def _next_moments(schedule: Schedule, now: int) -> list[Moment]:
-    if isinstance(schedule, Once):
-        return [Moment(at=show_moment(schedule.at_ms), at_ms=schedule.at_ms)]
-    zone = read_zone(schedule.timezone)
-    moments = schedule.moments(now, END_MS, MOMENTS_SHOWN)
-    return [Moment(at=show_moment(moment, zone), at_ms=moment) for moment in moments]

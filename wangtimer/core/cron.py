@@ -49,18 +49,24 @@ class Cron:
         InvalidSchedule (field "cron" or "timezone") if either cannot be read, or if the schedule has no
         moment after `after_ms` (ms since epoch).
         """
-        try:
-            read_zone(timezone)
-        except KeyError:
-            raise _unknown_zone(timezone) from None
-        cron = cls(" ".join(expression.split()), timezone)
-        read_fields(cron.expression)
+        cron = cls.read(expression, timezone)
         if cron.first_after(after_ms) is None:
             raise InvalidSchedule(
                 "cron",
                 f"{cron.expression!r} never fires",
                 "name a day that its months have, and a year still to come",
             )
+        return cron
+
+    @classmethod
+    def read(cls, expression: str, timezone: str = "UTC") -> "Cron":
+        """Return the schedule as `parse` does, even if it never fires."""
+        try:
+            read_zone(timezone)
+        except KeyError:
+            raise _unknown_zone(timezone) from None
+        cron = cls(" ".join(expression.split()), timezone)
+        read_fields(cron.expression)
         return cron
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:

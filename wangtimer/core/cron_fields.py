@@ -47,11 +47,10 @@ RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
 class Fields:
     """A read expression: which days, hours, and seconds within an hour match.
 
-    `days` are the day fields as croniter reads them; the days that match are those of any of `midnights`.
+    The days that match are those of any of `midnights`.
     `is_fixed`: neither minute nor hour starts with `*`, so the schedule names times of day.
     """
 
-    days: croniter
     midnights: tuple[croniter, ...]
     hours: tuple[int, ...]
     seconds_of_hour: "array[int]"
@@ -73,7 +72,6 @@ def read_fields(expression: str) -> Fields:
     seconds = _values(values[SECOND_FIELD], 60) if len(texts) > 5 else (0,)
     by_name = dict(zip(names, texts, strict=True))
     return Fields(
-        days=_days_only(by_name),
         midnights=_midnights(by_name),
         hours=_values(values[HOUR_FIELD], 24),
         seconds_of_hour=array("H", (minute * 60 + second for minute in minutes for second in seconds)),

@@ -28,7 +28,10 @@ class Limits:
             return schedule
         whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
         ending = replace(whole, last_ms=self.end_ms)
-        counted_from = ending.start_ms if ending.start_ms is not None else self.counted_from
+        counted_from = ending.start_ms
+        if counted_from is None and self.counted_from is not None:
+            # A moment at the very enabling is past.
+            counted_from = self.counted_from + 1
         if self.most is not None and counted_from is not None:
             last = replace(ending, start_ms=counted_from, spread=None).nth(self.most)
             ending = replace(ending, last_ms=counted_from - 1 if last is None else last)
