@@ -6,7 +6,7 @@ from math import ceil
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.backlog import BACKLOG_SHARE, LATE_MS
+from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
 from wangtimer.store.redis.keys import expiry_of
@@ -200,7 +200,12 @@ class MemorySlices:
         free = credit - len(sets.armed) - len(sets.running)
         for_backlog = min(room, max(free, ceil(credit / 100)))
         share = min(len(backlog), ceil(room / BACKLOG_SHARE), for_backlog)
-        ready = _first_until(coming, now + self._leases.lead_ms, room - share)
+        ready = _with_those_after_a_crowd(
+            _first_until(coming, now + self._leases.lead_ms, len(coming)),
+            coming,
+            room - share,
+            credit - len(sets.armed) - credit // CROWD_SHARE,
+        )
         ready += _first_until(backlog, now, min(room - len(ready), for_backlog))
         armed = tuple(DueMember(member, sets.due.pop(member)) for member in ready)
         sets.armed |= {due.member: now + self._leases.armed_ms for due in armed}
@@ -237,6 +242,18 @@ def _first_until(scores: dict[Member, int], moment: int, limit: int) -> list[Mem
     """Return the members up to a score in Redis' order: by score, then by their text."""
     ready = [member for member, score in scores.items() if score <= moment]
     return sorted(ready, key=lambda member: (scores[member], str(member)))[:limit]
+
+
+def _with_those_after_a_crowd(
+    ready: list[Member], scores: dict[Member, int], most: int, most_of_crowd: int
+) -> list[Member]:
+    """Return so many of the ready at most; where that is not all, some that come due after the crowd among them."""
+    if len(ready) <= most:
+        return ready
+    crowd = ready[: max(0, min(most, most_of_crowd))]
+    crowd_at = scores[crowd[-1] if crowd else ready[0]]
+    after = [member for member in ready if scores[member] > crowd_at]
+    return crowd + after[: max(0, most - len(crowd))]
 
 
 def _of(claim_id: str, sets: Sets, members: Sequence[Member]) -> list[Member]:

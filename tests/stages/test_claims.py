@@ -62,3 +62,11 @@ def test_a_chunk_is_claimed_whole_though_it_is_more_than_there_is_room_for() -> 
     claims = Claims(most=3)
     claim_of(claims, 2)
     assert len(claim_of(claims, 250).open_members()) == 250
+
+
+def test_a_crowd_leaves_room_to_few_that_come_due_after_it() -> None:
+    claims = Claims(most=1_000)
+    assert claims.take_room(1_700, lambda: False, timeout_s=0.01)
+    claim_of(claims, 100, is_late=False)
+    assert not claims.take_room(100, lambda: False, timeout_s=0.01)
+    assert claims.take_room(20, lambda: False, timeout_s=0.01)

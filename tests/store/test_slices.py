@@ -413,6 +413,28 @@ def test_what_runs_takes_credit_from_a_backlog_so_that_executors_have_room_for_w
     assert desk.turn(credit=9).now_armed == (backlog[0],)
 
 
+def test_a_crowd_leaves_places_to_what_comes_due_after_it(desk: Desk) -> None:
+    crowd = [due_at(desk.now + 100, number) for number in range(1, 21)]
+    later = [due_at(desk.now + 200 + number, number) for number in range(30, 33)]
+    desk.add(*crowd, *later)
+    assert {due.due_at for due in desk.turn(credit=16).now_armed} == {
+        desk.now + 100,
+        *(due.due_at for due in later[:2]),
+    }
+    assert desk.turn(credit=16).now_armed == ()
+    assert len(desk.turn(credit=24).now_armed) == 7
+
+
+def test_a_crowd_alone_leaves_its_places_empty(desk: Desk) -> None:
+    crowd = [due_at(desk.now + 100, number) for number in range(1, 21)]
+    desk.add(*crowd)
+    assert len(desk.turn(credit=16).now_armed) == 14
+    assert desk.turn(credit=16).now_armed == ()
+    later = due_at(desk.now + 150, 40)
+    desk.add(later)
+    assert desk.turn(credit=16).now_armed == (later,)
+
+
 def test_slow_targets_do_not_hold_up_the_backlog_of_their_slice(desk: Desk) -> None:
     backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 4)]
     desk.add(*backlog)

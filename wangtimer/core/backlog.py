@@ -6,6 +6,8 @@
 LATE_MS = 250
 # A queue serves its backlog once in so many times even where on-time work never ends, so that nothing waits for ever.
 BACKLOG_SHARE = 4
+# Where more comes due together than may stand armed, one in so many places is kept for what comes due later.
+CROWD_SHARE = 8
 
 
 def is_backlog(due_at: float, now: float) -> bool:

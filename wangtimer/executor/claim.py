@@ -5,11 +5,14 @@ from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
+from wangtimer.core.backlog import CROWD_SHARE
 from wangtimer.core.firing import Member
 from wangtimer.core.slicing import Slice
 
 # No send with less of the lease left than this, by this process's own stop-watch.
 SAFETY_S = 1.0
+# At most so small a part of what a process may hold are few.
+FEW_SHARE = 50
 
 
 class Claim:
@@ -86,11 +89,15 @@ class Claims:
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until fewer than `most` firings are held, then hold so many more; False where that took too long.
 
-        What is not late yet need not wait behind a backlog: there is as much room again for it.
+        What is not late yet need not wait behind a backlog: there is as much room again for it. The last of that is
+        for few at a time, so that a crowd does not hold up what comes due after it.
         """
+        on_time = 2 * self._most
+        if number * FEW_SHARE > self._most:
+            on_time -= on_time // CROWD_SHARE
         with self._room:
             has_room = self._room.wait_for(
-                lambda: self._held < (self._most if is_late() else 2 * self._most), timeout_s
+                lambda: self._held < (self._most if is_late() else on_time), timeout_s
             )
             if has_room:
                 self._held += number

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from wangtimer.core.backlog import BACKLOG_SHARE, LATE_MS
+from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.clock import Clock
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
@@ -110,12 +110,13 @@ class SliceStore:
         """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
 
         At most `credit` members stand armed and unclaimed, of a backlog armed and running together; what is yet to
-        come goes before a backlog. None when another trigger owns the slice.
+        come goes before a backlog, and a crowd leaves places to what comes after it. None when another trigger owns the
+        slice.
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
         arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
-        arguments += [int(keep_leases), expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE]
+        arguments += [int(keep_leases), expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE, CROWD_SHARE]
         answer = self._connection.run("turn", keys, arguments)
         if answer is None:
             return None

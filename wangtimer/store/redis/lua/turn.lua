@@ -7,7 +7,7 @@
 -- KEYS[6] deaths   hash member -> how often its lease ran out while it ran; 3 once it was then tried alone
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
---         how late is backlog ms, one in how many armed is backlog
+--         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's
 -- Returns nothing when another trigger owns the slice, else
 -- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
 local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
@@ -49,9 +49,22 @@ end
 local late = now - tonumber(ARGV[9])
 local for_backlog = math.min(room, math.max(free - redis.call('ZCARD', running), math.ceil(credit / 100)))
 local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])), for_backlog)
-local taken = first_between(late, now + lead, room - math.max(share, 0))
-local rest = math.min(room - #taken / 2, for_backlog)
-for _, text in ipairs(first_between('-inf', '(' .. late, rest)) do taken[#taken + 1] = text end
+local on_time = room - math.max(share, 0)
+local taken
+local function take_more(lowest, highest, most)
+  for _, text in ipairs(first_between(lowest, highest, most)) do taken[#taken + 1] = text end
+end
+if on_time <= 0 then
+  taken = {}
+elseif redis.call("ZCOUNT", due, late, now + lead) <= on_time then
+  taken = first_between(late, now + lead, on_time)
+else
+  -- A crowd. A part of the credit is kept for what comes due after it, so that a burst does not hold that up.
+  taken = first_between(late, now + lead, math.min(on_time, free - math.floor(credit / tonumber(ARGV[11]))))
+  local crowd_at = taken[#taken] or first_between(late, now + lead, 1)[2]
+  take_more('(' .. crowd_at, now + lead, on_time - #taken / 2)
+end
+take_more('-inf', '(' .. late, math.min(room - #taken / 2, for_backlog))
 
 if #taken > 0 then
   local lease_end, members, batch = now + tonumber(ARGV[6]), {}, {}
