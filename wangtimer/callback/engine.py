@@ -107,6 +107,11 @@ class DeliveryEngine:
         waiting = len(self._inbox) + len(self._agenda) + self._lanes.waiting
         return Counts(waiting=waiting, in_flight=self._lanes.running)
 
+    @property
+    def has_calls_waiting(self) -> bool:
+        """Whether calls have come due and wait for a connection."""
+        return self._lanes.waiting > 0
+
     def _run(self) -> None:
         while not self._is_over():
             try:

@@ -1,6 +1,7 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
 from random import Random
+from threading import Lock
 
 import structlog
 
@@ -64,6 +65,8 @@ class Executor:
         self._claims = claims
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
+        # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
+        self._making_ready = Lock()
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -79,7 +82,8 @@ class Executor:
             return
         try:
             ready = self._judge(claim, chunk, taken)
-            self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
+            with self._making_ready:
+                self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
             self._give_back(claim, 0)
             return
@@ -110,7 +114,8 @@ class Executor:
         if not self._claims.take_room(len(chunk.members), is_late, ROOM_PATIENCE_S):
             return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
         try:
-            sent_at, taken = self._claim_as(claim_id, chunk)
+            with self._making_ready:
+                sent_at, taken = self._claim_as(claim_id, chunk)
         finally:
             self._claims.give_room(len(chunk.members) - len(taken))
         mine, until = (one.member for one in taken), sent_at + self._until_s(chunk)
@@ -142,23 +147,28 @@ class Executor:
         dues = {due.member: due for due in chunk.members}
         suspects = {one.member for one in taken if one.is_suspect}
         mine = [dues[one.member] for one in taken]
-        definitions = self._wanted.definitions(due.member.timer_id for due in mine)
-        unwanted = [due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)]
-        missed = [due for due in mine if self._is_missed(due, definitions.get(due.member.timer_id))]
-        doubtful = [due for due in mine if self._is_doubtful(due, suspects)]
-        asked = list({due.member: due for due in [*unwanted, *missed, *doubtful]}.values())
+        with self._making_ready:
+            definitions = self._wanted.definitions(due.member.timer_id for due in mine)
+            unwanted = [
+                due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)
+            ]
+            missed = [due for due in mine if self._is_missed(due, definitions.get(due.member.timer_id))]
+            doubtful = [due for due in mine if self._is_doubtful(due, suspects)]
+            asked = list({due.member: due for due in [*unwanted, *missed, *doubtful]}.values())
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
         self._skip(claim, chunk, refused)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
-        return [
-            Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
-            for due in mine
-            if claim.holds(due.member)
-            and due.member not in refused
-            and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id)) is not None
-        ]
+        with self._making_ready:
+            return [
+                Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
+                for due in mine
+                if claim.holds(due.member)
+                and due.member not in refused
+                and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id))
+                is not None
+            ]
 
     def _misfires(
         self, verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
