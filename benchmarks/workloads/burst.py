@@ -8,11 +8,9 @@ from benchmarks.lateness import drain_rate
 from benchmarks.load import Shot, dues_at
 from benchmarks.peers import PEERS, Peer
 from benchmarks.peers.measurement import measure, running
-from benchmarks.stand import Stand
+from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement
 
-# As the README advises for two cores; `scale` shows the others.
-A_PROCESS_A_CORE = {"callback": 2}
 RIVAL = "BullMQ"
 # What it takes in a second, at least, before the moment.
 RIVAL_TAKES_IN, RIVAL_LEAD_MS, RIVAL_PATIENCE_S = 10_000, 3_000, 60.0

@@ -79,8 +79,8 @@ class Create:
     def _run(self, stand: Stand, pairs: int) -> Measurement:
         client = Client(stand.deployment.api_url)
         prefix = uuid4().hex
-        begins_at = time.monotonic() + 0.5
         cpu = stand.read_cpu()
+        begins_at = time.monotonic() + 0.5
 
         def make(number: int) -> float:
             due_at = begins_at + number / PAIRS_A_SECOND

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.load import Shot, dues_at, each_second, spread
-from benchmarks.stand import Stand
+from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement, on_one_stand
 
 # From a start (ms UTC), for so many seconds, so many firings a second.
@@ -33,9 +33,9 @@ class Timely:
         return (*lateness, cpu, *PROMISES)
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Run on one deployment."""
+        """Run on one deployment with two callback processes."""
         seconds = bench.scaled(self.seconds, SHORTEST_S)
-        return on_one_stand(bench.stand(), runs, lambda stand: self._run(stand, seconds))
+        return on_one_stand(bench.stand(A_PROCESS_A_CORE), runs, lambda stand: self._run(stand, seconds))
 
     def _run(self, stand: Stand, seconds: int) -> Measurement:
         start = stand.start_for(seconds * self.rate)

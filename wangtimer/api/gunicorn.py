@@ -3,8 +3,10 @@
 Wrong settings stop the start here, before anything listens.
 """
 
+from threading import Thread
 from typing import Any
 
+from wangtimer.api import WIRING
 from wangtimer.core.errors import BadSetting
 from wangtimer.logs import log_as_lines
 from wangtimer.settings import Settings, read_settings
@@ -45,6 +47,7 @@ def post_fork(server: Any, _worker: object) -> None:
     dying_with(server.pid)()
 
 
-def post_worker_init(_worker: object) -> None:
-    """Log as every other process does."""
+def post_worker_init(worker: Any) -> None:
+    """Log as every other process does, and be ready for the first request."""
     log_as_lines()
+    Thread(target=worker.wsgi.extensions[WIRING].warm_up, name="warm-up", daemon=True).start()

@@ -1,10 +1,12 @@
 """The parts of a web process, built by the first request that wants them: after gunicorn's fork."""
 
+from contextlib import suppress
 from threading import Lock
 
 from wangtimer.celery import app as celery_app
+from wangtimer.core.errors import StoreAway
 from wangtimer.settings import read_settings
-from wangtimer.wiring import Wiring, build
+from wangtimer.wiring import Wiring, build, spare_long_collections
 
 
 class LateWiring:
@@ -14,6 +16,13 @@ class LateWiring:
         self._wiring = wiring
         self._building = Lock()
 
+    def warm_up(self) -> None:
+        """Build the parts and open connections before the first request waits for them; what is away is let be."""
+        wiring = self()
+        for check in (wiring.check_sql, wiring.check_store, wiring.check_broker):
+            with suppress(StoreAway):
+                check()
+
     def __call__(self) -> Wiring:
         """Return the parts."""
         if self._wiring is not None:
@@ -21,4 +30,5 @@ class LateWiring:
         with self._building:
             if self._wiring is None:
                 self._wiring = build(read_settings(), celery_app)
+                spare_long_collections()
             return self._wiring
