@@ -40,7 +40,9 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
 from wangtimer.trigger import ArmRule, Trigger
@@ -140,6 +142,16 @@ class Wiring:
         return Outbox(self.redis, self.keys)
 
     @once
+    def timer_lists(self) -> TimerLists:
+        """Lists of timers."""
+        return TimerLists(self.database)
+
+    @once
+    def firing_lists(self) -> FiringLists:
+        """Lists of firings."""
+        return FiringLists(self.database)
+
+    @once
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
@@ -217,10 +229,16 @@ class Wiring:
         s = self.settings
         claims = Claims(f"{gethostname()}:{os.getpid()}", s.callback_most_held)
         keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
-        settler = Settler(
-            self.firings, self.outbox, self.hot, self.slices, self.clock, s.settle_every_ms / 1_000
-        )
         engine = DeliveryEngine(self.clock, self._limits())
+        settler = Settler(
+            self.firings,
+            self.outbox,
+            self.hot,
+            self.slices,
+            self.clock,
+            s.settle_every_ms / 1_000,
+            lambda: engine.has_calls_waiting,
+        )
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
         executor = Executor(
             self.slices,
@@ -298,12 +316,17 @@ class Wiring:
         return BucketRule(self.settings.firings_per_bucket, self.settings.most_buckets)
 
 
-def _favour_punctuality() -> None:
-    """Let the engine's thread in at once, spare it long garbage collections, let it open every file allowed."""
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
+def spare_long_collections() -> None:
+    """Take what is loaded by now out of garbage collection: a full one stops a process for 90 ms."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+
+
+def _favour_punctuality() -> None:
+    """Let the engine's thread in at once, spare it long garbage collections, let it open every file allowed."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    spare_long_collections()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

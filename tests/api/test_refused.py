@@ -305,7 +305,7 @@ BAD_QUERIES: list[tuple[str, str, int, str]] = [
     (DEFS, "app=shop&cursor=MTIz", 40010, "cursor"),
     (DEFS, "app=shop&cursor=%C3%A4", 40010, "cursor"),
     (DEFS, "app=shop&cursor=a", 40010, "cursor"),
-    (DEFS, "app=shop&cursor=" + "x" * 65, 40007, "cursor"),
+    (DEFS, "app=shop&cursor=" + "x" * 1_025, 40007, "cursor"),
     (RECORDS, "app=shop", 40005, "id"),
     (RECORDS, "app=shop&id=1&timerID=1", 40003, "id"),
     (RECORDS, "app=shop&timerID=x", 40006, "timerID"),

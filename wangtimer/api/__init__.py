@@ -9,15 +9,20 @@ from wangtimer.api.answers import ErrorAnswer
 from wangtimer.api.calendar_routes import calendar_routes
 from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
+from wangtimer.api.firing_routes import firing_routes
 from wangtimer.api.health import health_routes
 from wangtimer.api.late_wiring import LateWiring
 from wangtimer.api.metrics import add_metrics
 from wangtimer.api.reading import MOST_BODY_BYTES
 from wangtimer.api.record_routes import record_routes
+from wangtimer.api.timer_list_routes import timer_list_routes
 from wangtimer.api.timer_routes import timer_routes
 from wangtimer.wiring import Wiring
 
-__all__ = ["create_app"]
+__all__ = ["WIRING", "create_app"]
+
+# The app's extension that builds its parts.
+WIRING = "wangtimer.wiring"
 
 
 def create_app(wiring: Wiring | None = None) -> OpenAPI:
@@ -39,7 +44,15 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES + 1
     late = LateWiring(wiring)
-    for routes in (timer_routes(late), calendar_routes(late), record_routes(late), health_routes(late)):
+    app.extensions[WIRING] = late
+    for routes in (
+        timer_routes(late),
+        timer_list_routes(late),
+        calendar_routes(late),
+        record_routes(late),
+        firing_routes(late),
+        health_routes(late),
+    ):
         app.register_api(routes)
     add_docs(app)
     add_metrics(app, late)

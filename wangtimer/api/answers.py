@@ -171,11 +171,30 @@ class TimerAnswer(Answer):
     data: TimerData
 
 
-class TimersAnswer(Answer):
-    """A page of timers, by id."""
+class LastOutcome(Sent):
+    """What became of a timer's latest firing that has an outcome."""
 
-    data: list[TimerData]
+    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    status_name: str
+    lateness_ms: int | None
+    http_status: int | None
+    error: str
+
+
+class ListedTimerData(TimerData):
+    """A timer in a list."""
+
+    last_outcome: Annotated[LastOutcome | None, Field(description="null: nothing has fired yet")]
+
+
+class TimersAnswer(Answer):
+    """A page of timers."""
+
+    data: list[ListedTimerData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+    total: Annotated[
+        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many timers there are")
+    ] = None
 
 
 class RecordData(Sent):
@@ -203,6 +222,13 @@ class RecordData(Sent):
 
 class RecordsAnswer(Answer):
     """A page of a timer's firings, latest first."""
+
+    data: list[RecordData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+
+
+class FiringsAnswer(Answer):
+    """A page of an app's firings, latest first."""
 
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]

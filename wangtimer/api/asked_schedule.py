@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wangtimer.api.codes import ErrorCode
+from wangtimer.api.moments import read_moment_field
 from wangtimer.api.refusals import Refused, shown
-from wangtimer.api.rfc3339 import read_moment
 from wangtimer.api.timer_models import ScheduleFields
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import END_MS, Cron
@@ -17,8 +17,6 @@ from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Timer
 from wangtimer.core.zones import zone_names
 
-# Whole numbers below this are moments of before 1973 in ms, and of up to the year 5138 in seconds.
-LOOKS_LIKE_SECONDS = 10**11
 # Their names in a request, which says exactly one; those of what bounds it.
 RULES = {"cron": "cron", "every_ms": "everyMs", "at": "at", "delay_ms": "delayMs"}
 BOUNDS = {
@@ -125,7 +123,7 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int, must_fire: bool)
     if asked.delay_ms is not None:
         return Once(_delayed(asked.delay_ms, now))
     if asked.at is not None:
-        return Once(_moment(asked.at, "at"))
+        return Once(read_moment_field(asked.at, "at"))
     assert isinstance(old, Cron | Once)
     return Cron.parse(old.expression, timezone, now) if isinstance(old, Cron) else old
 
@@ -133,11 +131,11 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int, must_fire: bool)
 def _every(asked: ScheduleFields, old: Schedule | None, timezone: str, now: int) -> Every:
     was = old if isinstance(old, Every) else None
     if asked.anchor_at is not None:
-        anchor = _moment(asked.anchor_at, "anchorAt")
+        anchor = read_moment_field(asked.anchor_at, "anchorAt")
     elif was is not None:
         anchor = was.anchor_ms
     else:
-        anchor = now if asked.start_at is None else _moment(asked.start_at, "startAt")
+        anchor = now if asked.start_at is None else read_moment_field(asked.start_at, "startAt")
     interval = asked.every_ms if asked.every_ms is not None else was.interval_ms if was is not None else 0
     return Every.parse(interval, anchor, timezone)
 
@@ -176,38 +174,7 @@ def _delayed(delay_ms: int, now: int) -> int:
 
 
 def _moment_or_none(given: Any, field: str) -> int | None:
-    return None if given is None else _moment(given, field)
-
-
-def _moment(given: Any, field: str) -> int:
-    if isinstance(given, str):
-        return _within_range(_read_text(given, field), field)
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise Refused(
-            ErrorCode.WRONG_TYPE, field, "wrong type", "write text in RFC 3339, or a whole number of ms"
-        )
-    if 0 <= given < LOOKS_LIKE_SECONDS:
-        raise _bad(
-            field, f"{given} ms is a moment of before 1973", "write milliseconds since 1970, not seconds"
-        )
-    return _within_range(given, field)
-
-
-def _read_text(text: str, field: str) -> int:
-    try:
-        return read_moment(text)
-    except ValueError:
-        raise _bad(
-            field,
-            f"{shown(text)} is not a moment in RFC 3339 with its offset",
-            "write it as in 2026-11-20T18:16:51.123Z",
-        ) from None
-
-
-def _within_range(moment: int, field: str) -> int:
-    if not 0 <= moment < END_MS:
-        raise _bad(field, "it lies outside the years 1970 to 2199", "write a moment to come")
-    return moment
+    return None if given is None else read_moment_field(given, field)
 
 
 def _bad(field: str, reason: str, mend: str) -> Refused:

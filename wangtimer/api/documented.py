@@ -7,8 +7,12 @@ from typing import Any, get_type_hints
 from wangtimer.api.answers import ErrorAnswer
 
 
-def documented(view: Callable[..., Any], operation_id: str, *errors: int) -> dict[str, Any]:
+def documented(
+    view: Callable[..., Any], operation_id: str, *errors: int, texts: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return a route's options: a stable operation id, text, answer, and errors as HTTP statuses.
+
+    `texts` are the content types of an answer that is no JSON object.
 
     What any operation can answer (bad input, a fault, a store away) need not be named.
     """
@@ -20,5 +24,12 @@ def documented(view: Callable[..., Any], operation_id: str, *errors: int) -> dic
         "operation_id": operation_id,
         "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
-        "responses": {200: hints["return"]} | dict.fromkeys(statuses, ErrorAnswer),
+        "responses": {200: _text(texts) if texts else hints["return"]} | dict.fromkeys(statuses, ErrorAnswer),
+    }
+
+
+def _text(content_types: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "description": "OK",
+        "content": {one: {"schema": {"type": "string"}} for one in content_types},
     }

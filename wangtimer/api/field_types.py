@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from wangtimer.api.codes import ErrorCode
+from wangtimer.api.cursors import MOST_CHARACTERS
 from wangtimer.api.notify_rules import MOST_HEADERS, read_headers, read_method
 from wangtimer.api.refusals import Refused
 
@@ -72,7 +73,7 @@ Name = Annotated[
     AfterValidator(plain),
 ]
 Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
-Cursor = Annotated[str, Field(max_length=64, description="nextCursor of the page before")]
+Cursor = Annotated[str, Field(max_length=MOST_CHARACTERS, description="nextCursor of the page before")]
 Limit = Annotated[
     int, Field(ge=1, le=MOST_A_PAGE, description="entries of a page, at most"), BeforeValidator(number)
 ]

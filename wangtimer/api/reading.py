@@ -18,12 +18,12 @@ MOST_BODY_BYTES = 65_536
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def taking_body(view: Callable[[Model], Answer]) -> Callable[[], Response]:
+def taking_body(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
     """Return a Flask view that gives `view` the JSON body, and sends what it answers."""
     return _taking(view, "body", _read_body)
 
 
-def taking_query(view: Callable[[Model], Answer]) -> Callable[[], Response]:
+def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
     """Return a Flask view that gives `view` the query string, and sends what it answers."""
     return _taking(view, "query", _read_query)
 
@@ -39,7 +39,7 @@ def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
 
 
 def _taking(
-    view: Callable[[Model], Answer], argument: str, read: Callable[[], dict[str, Any]]
+    view: Callable[[Model], Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
 ) -> Callable[[], Response]:
     model: type[Model] = get_type_hints(view)[argument]
 
@@ -49,7 +49,8 @@ def _taking(
             given = model.model_validate(read())
         except ValidationError as error:
             raise refusal_of(error, model) from None
-        return send(view(given))
+        answer = view(given)
+        return answer if isinstance(answer, Response) else send(answer)
 
     # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
     # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.

@@ -44,7 +44,7 @@ class RecordViews:
         upto = None if query.pending else int(wiring.clock.now_ms())
         found = wiring.firings.records(timer_id, query.limit + 1, before, upto)
         shown, is_last = found[: query.limit], len(found) <= query.limit
-        data = [_data(record, query.app) for record in shown]
+        data = [record_data(record, query.app) for record in shown]
         return RecordsAnswer(
             data=data, next_cursor=None if is_last else cursors.RECORDS.write(data[-1].fire_at_ms)
         )
@@ -58,7 +58,8 @@ def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     return routes
 
 
-def _data(record: FiringRecord, app: str) -> RecordData:
+def record_data(record: FiringRecord, app: str) -> RecordData:
+    """Return a firing as the API shows it."""
     firing = record.firing
     return RecordData(
         timer_id=firing.timer_id,

@@ -6,13 +6,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.field_types import (
     MOST_MS,
-    PAGE,
     App,
-    Cursor,
     Given,
     Headers,
     Id,
-    Limit,
     Method,
     Name,
     moment,
@@ -185,11 +182,3 @@ class TimerQuery(Given):
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]
-
-
-class TimersQuery(Given):
-    """Which page of an app's timers."""
-
-    app: App
-    limit: Limit = PAGE
-    cursor: Cursor | None = None

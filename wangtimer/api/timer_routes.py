@@ -3,29 +3,24 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api import cursors
 from wangtimer.api.answers import (
     Answer,
     CreateAnswer,
     EditAnswer,
-    NotifyData,
-    PlannedTimerData,
     Preview,
     PreviewAnswer,
     TimerAnswer,
     TimerData,
-    TimersAnswer,
 )
 from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
-from wangtimer.api.rfc3339 import show_moment
+from wangtimer.api.timer_data import planned_timer, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
@@ -34,22 +29,11 @@ from wangtimer.api.timer_models import (
     TermFields,
     TimerKey,
     TimerQuery,
-    TimersQuery,
 )
-from wangtimer.core.cron import Cron
-from wangtimer.core.every import Every
-from wangtimer.core.limits import Limits
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.timer import Notify, Timer, TimerStatus
+from wangtimer.core.timer import Notify, Timer
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
-
-MOMENTS_SHOWN = 5
-
-# xTimer's numbers; the last is ours.
-_STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
-FINISHED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +60,7 @@ class TimerViews:
             _tags(body.tags),
         )
         timer = wiring.registrar.create(new)
-        return CreateAnswer(id=timer.id, data=_with_moments(timer, now))
+        return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
 
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
@@ -90,7 +74,7 @@ class TimerViews:
         timer = wiring.registrar.edit(
             body.app, body.id, lambda was: _edited(body, was, now, find), body.version
         )
-        return EditAnswer(data=_with_moments(timer, now))
+        return EditAnswer(data=planned_timer(timer, now))
 
     def preview(self, body: PreviewSchedule) -> PreviewAnswer:
         """Preview a schedule.
@@ -128,24 +112,11 @@ class TimerViews:
         """Read a timer."""
         return self._answer(self.wiring().timers.get(query.app, query.id))
 
-    def page(self, query: TimersQuery) -> TimersAnswer:
-        """List an app's timers.
-
-        By id; a timer created while one pages through the list comes at its end.
-        """
-        after_id = 0 if query.cursor is None else cursors.TIMERS.read(query.cursor)
-        wiring = self.wiring()
-        found = wiring.timers.page(query.app, after_id, query.limit + 1)
-        shown, is_last = found[: query.limit], len(found) <= query.limit
-        now = int(wiring.clock.now_ms())
-        data = [TimerData(**_fields(timer, now)) for timer in shown]
-        return TimersAnswer(data=data, next_cursor=None if is_last else cursors.TIMERS.write(shown[-1].id))
-
     def _calendars_of(self, app: str) -> FindCalendar:
         return partial(find_calendar, self.wiring().calendars, app)
 
     def _answer(self, timer: Timer) -> TimerAnswer:
-        return TimerAnswer(data=TimerData(**_fields(timer, int(self.wiring().clock.now_ms()))))
+        return TimerAnswer(data=TimerData(**timer_fields(timer, int(self.wiring().clock.now_ms()))))
 
 
 def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
@@ -158,7 +129,6 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
     routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
-    routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(taking_body(enable))
     routes.post("/disable", **documented(disable, "disableTimer", 404))(taking_body(disable))
     # xTimer's word for it.
@@ -199,63 +169,3 @@ def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
 
 def _tags(asked: list[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked or ()))
-
-
-def _with_moments(timer: Timer, now: int) -> PlannedTimerData:
-    return PlannedTimerData(**_fields(timer, now), **preview(timer.definition.schedule, now, MOMENTS_SHOWN))
-
-
-def _fields(timer: Timer, now: int) -> dict[str, Any]:
-    definition = timer.definition
-    next_at = definition.schedule.first_after(now) if definition.is_enabled else None
-    is_finished = definition.is_enabled and next_at is None
-    return (
-        _schedule_fields(definition.schedule)
-        | _limit_fields(timer.limits)
-        | {
-            "id": timer.id,
-            "app": definition.app,
-            "name": timer.name,
-            "status": FINISHED if is_finished else _STATUS[definition.status],
-            "status_name": "finished" if is_finished else definition.status.value,
-            "tags": list(timer.tags) or None,
-            "notify": _notify_data(definition.notify),
-            "misfire": definition.misfire.policy,
-            "misfire_grace_ms": definition.misfire.grace_ms,
-            "catchup_window_ms": definition.misfire.window_ms,
-            "next_fire_at": None if next_at is None else show_moment(next_at),
-            "version": definition.version,
-            "created_at": show_moment(timer.created_at),
-            "updated_at": show_moment(timer.updated_at),
-        }
-    )
-
-
-def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
-    if isinstance(schedule, Once):
-        return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
-    if isinstance(schedule, Cron):
-        return {"cron": schedule.expression, "timezone": schedule.timezone}
-    if isinstance(schedule, Every):
-        anchor = show_moment(schedule.anchor_ms)
-        return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
-    return _schedule_fields(schedule.rule) | {
-        "start_at": _shown_or_none(schedule.start_ms),
-        "jitter_ms": None if schedule.spread is None else schedule.spread.most_ms,
-        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
-    }
-
-
-def _limit_fields(limits: Limits) -> dict[str, Any]:
-    return {"end_at": _shown_or_none(limits.end_ms), "max_firings": limits.most}
-
-
-def _shown_or_none(moment_ms: int | None) -> str | None:
-    return None if moment_ms is None else show_moment(moment_ms)
-
-
-def _notify_data(notify: Notify) -> NotifyData:
-    header: dict[str, list[str]] = {}
-    for name, value in notify.headers:
-        header.setdefault(name, []).append(value)
-    return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)

@@ -125,7 +125,7 @@ class FiringStore:
         if upto is not None:
             wanted = and_(wanted, firings.c.fire_at <= upto)
         query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(limit)
-        return self._database.read(lambda sql: [_record(row) for row in sql.execute(query).mappings()])
+        return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
 
 
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
@@ -191,7 +191,8 @@ def _firings_where(sql: Connection, wanted: ColumnElement[bool], limit: int | No
     ]
 
 
-def _record(row: Any) -> FiringRecord:
+def record_of(row: Any) -> FiringRecord:
+    """Return a row's firing as its owner reads it."""
     firing = Firing(
         row["timer_id"],
         row["fire_at"],

@@ -1,0 +1,117 @@
+"""Firings searched over an app, and exported."""
+
+import csv
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, URL, World
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+
+FIRINGS, EXPORT = "/api/task/v1/firings", "/api/task/v1/export"
+MINUTE = 60_000
+
+
+def settle(world: World, timer_id: int, status: FiringStatus, moment: int, late_ms: int = 1) -> None:
+    member = Member(timer_id, moment, 1)
+    world.wiring.firings.settle(
+        [Outcome(member, 0, status, moment, lateness_ms=late_ms, http_status=204, output='a "b",\n中')]
+    )
+
+
+@pytest.fixture
+def some(world: World) -> World:
+    """Two timers of one app and one of another, four minutes on; `ids` are theirs."""
+    a = world.enabled(name="a", cron="* * * * *")
+    b = world.enabled(name="b", cron="*/2 * * * *")
+    other = world.enabled(app="bank", name="a", cron="* * * * *")
+    first = world.get("/api/task/v1/records", app="shop", id=a, pending="true").data[-1]["fireAtMs"]
+    vars(world)["ids"] = (a, b, other)
+    vars(world)["first"] = first
+    settle(world, a, FiringStatus.SUCCEEDED, first)
+    settle(world, a, FiringStatus.FAILED, first + MINUTE, late_ms=5_000)
+    settle(world, b, FiringStatus.SUCCEEDED, first + 10 * MINUTE, late_ms=90)
+    settle(world, other, FiringStatus.FAILED, first)
+    world.clock.now = first + 11 * MINUTE
+    return world
+
+
+def keys(answer: Any) -> list[tuple[int, int]]:
+    assert answer.status == 200, answer.json
+    return [(row["timerID"], row["fireAtMs"]) for row in answer.data]
+
+
+def searched(world: World, **query: Any) -> list[tuple[int, int]]:
+    return keys(world.get(FIRINGS, app="shop", **query))
+
+
+def test_they_are_the_apps_own_latest_first(some: World) -> None:
+    a, b, _ = vars(some)["ids"]
+    first = vars(some)["first"]
+    found = list(searched(some, status="succeeded"))
+    assert found == [(b, first + 10 * MINUTE), (a, first)]
+    whole = searched(some)
+    assert whole == sorted(whole, key=lambda key: (key[1], key[0]), reverse=True)
+
+
+def test_filters_leave_those_wanted(some: World) -> None:
+    a, b, _ = vars(some)["ids"]
+    first = vars(some)["first"]
+    assert searched(some, status="failed") == [(a, first + MINUTE)]
+    assert searched(some, id=b, status="succeeded") == [(b, first + 10 * MINUTE)]
+    assert searched(some, laterThanMs=89) == [(b, first + 10 * MINUTE), (a, first + MINUTE)]
+    assert searched(some, since=first + 1, until=first + MINUTE, status="failed") == [(a, first + MINUTE)]
+    assert searched(some, until=first - 1) == []
+
+
+def test_another_apps_timer_has_none_here(some: World) -> None:
+    _, _, other = vars(some)["ids"]
+    assert searched(some, id=other) == []
+
+
+def test_pages_go_on_where_they_stopped(some: World) -> None:
+    whole, found, cursor = searched(some), [], {}
+    while True:
+        answer = some.get(FIRINGS, app="shop", limit=1, **cursor)
+        found += keys(answer)
+        if answer.json["nextCursor"] is None:
+            break
+        cursor = {"cursor": answer.json["nextCursor"]}
+    assert found == whole
+
+
+def test_a_deleted_timers_firings_stay(some: World) -> None:
+    a, _, _ = vars(some)["ids"]
+    before = searched(some, id=a)
+    some.call("DELETE", DEF, json={"app": "shop", "id": a})
+    assert set(before) <= set(searched(some, id=a))
+
+
+@pytest.mark.parametrize(
+    "query", [{"since": "yesterday"}, {"status": "late"}, {"laterThanMs": -1}, {"cursor": "x"}]
+)
+def test_what_cannot_be_asked_is_refused(some: World, query: dict[str, Any]) -> None:
+    assert some.get(FIRINGS, app="shop", **query).status == 400
+
+
+def test_an_export_has_every_row_in_either_form(some: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["wangtimer.api.firing_routes"], "EXPORT_PAGE", 1)
+    rows = some.get(FIRINGS, app="shop").data
+    lines = some.client.get(EXPORT, query_string={"app": "shop"})
+    assert lines.mimetype == "application/x-ndjson"
+    assert [json.loads(line) for line in lines.data.splitlines()] == rows
+    table = some.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
+    assert table.mimetype == "text/csv"
+    read = list(csv.DictReader(io.StringIO(table.data.decode(), newline="")))
+    assert [(int(row["timerID"]), int(row["fireAtMs"])) for row in read] == searched(some)
+    assert {row["output"] for row in read} == {row["output"] for row in rows}
+
+
+def test_an_export_of_nothing_has_its_header(world: World) -> None:
+    table = world.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
+    assert table.data.decode().startswith("timerID,app,runTimer,")
+    assert URL not in table.data.decode()

@@ -1,0 +1,149 @@
+"""Lists of timers: filters, order, pages, last outcomes."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, DEFS, DISABLE, World
+from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.outcome import Outcome
+
+BY_NAME = "/api/timer/v1/defsByName"
+MINUTE, HOUR = 60_000, 3_600_000
+
+
+def names(answer: Any) -> list[str]:
+    assert answer.status == 200, answer.json
+    return [timer["name"] for timer in answer.data]
+
+
+def listed(world: World, **query: Any) -> list[str]:
+    return names(world.get(DEFS, app="shop", **query))
+
+
+def paged(world: World, **query: Any) -> list[str]:
+    """Return every page's names, one timer a page."""
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        answer = world.get(DEFS, app="shop", limit=1, **query, **cursor)
+        found += names(answer)
+        if answer.json["nextCursor"] is None:
+            return found
+        cursor = {"cursor": answer.json["nextCursor"]}
+
+
+@pytest.fixture
+def some(world: World) -> World:
+    """Timers in several states."""
+    world.made(name="bill", cron="* * * * *", tags=["money", "daily"])
+    world.enabled(name="Billing-run", cron="0 0 1 1 *", tags=["money"])
+    world.enabled(name="expire_100%", cron="* * * * *")
+    world.enabled(name="once", cron=None, delayMs=5 * MINUTE)
+    world.enabled(name="over", cron="* * * * *", maxFirings=1)
+    world.made(app="bank", name="bill", cron="* * * * *")
+    world.clock.now += 2 * MINUTE
+    return world
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ({}, ["bill", "Billing-run", "expire_100%", "once", "over"]),
+        ({"name": "bill"}, ["bill"]),
+        ({"namePrefix": "b"}, ["bill"]),
+        ({"namePrefix": "expire_"}, ["expire_100%"]),
+        ({"nameContains": "BILL"}, ["bill", "Billing-run"]),
+        ({"nameContains": "0%"}, ["expire_100%"]),
+        ({"nameContains": "%"}, ["expire_100%"]),
+        ({"status": "disabled"}, ["bill"]),
+        ({"status": "enabled"}, ["Billing-run", "expire_100%", "once"]),
+        ({"status": "finished"}, ["over"]),
+        ({"tag": "money"}, ["bill", "Billing-run"]),
+        ({"tag": "money", "status": "enabled"}, ["Billing-run"]),
+        ({"tag": "none"}, []),
+    ],
+)
+def test_filters_leave_those_wanted(some: World, query: dict[str, Any], wanted: list[str]) -> None:
+    assert listed(some, **query) == wanted
+
+
+def test_the_next_moment_can_be_asked_for(some: World) -> None:
+    now = some.clock.now
+    assert listed(some, nextBefore=now + MINUTE) == ["expire_100%"]
+    assert listed(some, nextBefore=now + 4 * MINUTE) == ["expire_100%", "once"]
+
+
+@pytest.mark.parametrize(
+    "sort", ["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
+)
+def test_each_order_pages_to_its_end(some: World, sort: str) -> None:
+    whole = listed(some, sort=sort)
+    assert len(whole) == 5
+    assert paged(some, sort=sort) == whole
+    if sort.endswith("name"):
+        assert whole == sorted(whole, reverse=sort.startswith("-"))
+
+
+def test_pages_neither_hide_nor_repeat_where_rows_change(some: World) -> None:
+    first = some.get(DEFS, app="shop", limit=2, sort="name")
+    some.delete(app="shop", id=first.data[0]["id"])
+    some.made(name="AAA")
+    some.made(name="zzz")
+    rest = some.get(DEFS, app="shop", limit=50, sort="name", cursor=first.json["nextCursor"])
+    assert names(first) + names(rest) == ["Billing-run", "bill", "expire_100%", "once", "over", "zzz"]
+
+
+@pytest.mark.parametrize("query", [{"sort": "-id"}, {"sort": "name"}])
+def test_another_orders_cursor_is_refused(some: World, query: dict[str, str]) -> None:
+    cursor = some.get(DEFS, app="shop", limit=1).json["nextCursor"]
+    assert some.get(DEFS, app="shop", limit=1, cursor=cursor, **query).code == 40010
+
+
+@pytest.mark.parametrize(
+    "query", [{"sort": "size"}, {"status": "deleted"}, {"nextBefore": "soon"}, {"name": ""}]
+)
+def test_what_cannot_be_asked_is_refused(some: World, query: dict[str, str]) -> None:
+    assert some.get(DEFS, app="shop", **query).status == 400
+
+
+def test_each_row_has_its_next_moment_and_last_outcome(some: World) -> None:
+    timer = some.get(DEFS, app="shop", name="expire_100%").data[0]
+    assert timer["lastOutcome"] is None
+    fired = some.wiring.firings.records(timer["id"], 100, upto=some.clock.now)
+    moment = fired[0].firing.fire_at
+    some.wiring.firings.settle(
+        [
+            Outcome(
+                Member(timer["id"], moment, 1), 0, FiringStatus.FAILED, moment, lateness_ms=3, http_status=500
+            )
+        ]
+    )
+    after = some.get(DEFS, app="shop", name="expire_100%").data[0]
+    assert after["lastOutcome"]["statusName"] == "failed"
+    assert after["lastOutcome"]["latenessMs"] == 3
+    assert after["nextFireAt"]
+
+
+def test_xtimers_pages_are_numbered_and_have_a_total(some: World) -> None:
+    page = some.get(DEFS, app="shop", pageIndex=2, pageSize=2)
+    assert names(page) == ["expire_100%", "once"]
+    assert page.json["total"] == 5
+    assert "total" not in some.get(DEFS, app="shop").json
+
+
+def test_defs_by_name_are_those_that_contain_it_latest_first(some: World) -> None:
+    found = some.get(BY_NAME, app="shop", name="bill")
+    assert names(found) == ["Billing-run", "bill"]
+    assert found.json["total"] == 2
+    assert names(some.get(BY_NAME, app="shop", name="bill", pageIndex=2, pageSize=1)) == ["bill"]
+
+
+def test_a_tag_goes_with_its_timer(some: World) -> None:
+    [timer] = some.get(DEFS, app="shop", name="bill").data
+    some.patch(app="shop", id=timer["id"], tags=["other"])
+    assert listed(some, tag="daily") == []
+    assert listed(some, tag="other") == ["bill"]
+    some.post(DISABLE, app="shop", id=timer["id"])
+    some.call("DELETE", DEF, json={"app": "shop", "id": timer["id"]})
+    assert listed(some, tag="other") == []

@@ -1,0 +1,82 @@
+"""A timer as the API shows it."""
+
+from typing import Any
+
+from wangtimer.api.answers import NotifyData, PlannedTimerData
+from wangtimer.api.previews import preview
+from wangtimer.api.rfc3339 import show_moment
+from wangtimer.core.cron import Cron
+from wangtimer.core.every import Every
+from wangtimer.core.limits import Limits
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.timer import Notify, Timer, TimerStatus
+
+MOMENTS_SHOWN = 5
+
+# xTimer's numbers; the last is ours.
+_STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
+FINISHED = 3
+
+
+def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
+    """Return a timer with what its schedule comes to from `now` (ms UTC) on."""
+    return PlannedTimerData(
+        **timer_fields(timer, now), **preview(timer.definition.schedule, now, MOMENTS_SHOWN)
+    )
+
+
+def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
+    """Return the fields of a `TimerData` as they are at `now` (ms UTC)."""
+    definition = timer.definition
+    next_at = definition.schedule.first_after(now) if definition.is_enabled else None
+    is_finished = definition.is_enabled and next_at is None
+    return (
+        _schedule_fields(definition.schedule)
+        | _limit_fields(timer.limits)
+        | {
+            "id": timer.id,
+            "app": definition.app,
+            "name": timer.name,
+            "status": FINISHED if is_finished else _STATUS[definition.status],
+            "status_name": "finished" if is_finished else definition.status.value,
+            "tags": list(timer.tags) or None,
+            "notify": _notify_data(definition.notify),
+            "misfire": definition.misfire.policy,
+            "misfire_grace_ms": definition.misfire.grace_ms,
+            "catchup_window_ms": definition.misfire.window_ms,
+            "next_fire_at": None if next_at is None else show_moment(next_at),
+            "version": definition.version,
+            "created_at": show_moment(timer.created_at),
+            "updated_at": show_moment(timer.updated_at),
+        }
+    )
+
+
+def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
+    if isinstance(schedule, Once):
+        return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
+    if isinstance(schedule, Cron):
+        return {"cron": schedule.expression, "timezone": schedule.timezone}
+    if isinstance(schedule, Every):
+        anchor = show_moment(schedule.anchor_ms)
+        return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
+    return _schedule_fields(schedule.rule) | {
+        "start_at": _shown_or_none(schedule.start_ms),
+        "jitter_ms": None if schedule.spread is None else schedule.spread.most_ms,
+        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+    }
+
+
+def _limit_fields(limits: Limits) -> dict[str, Any]:
+    return {"end_at": _shown_or_none(limits.end_ms), "max_firings": limits.most}
+
+
+def _shown_or_none(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else show_moment(moment_ms)
+
+
+def _notify_data(notify: Notify) -> NotifyData:
+    header: dict[str, list[str]] = {}
+    for name, value in notify.headers:
+        header.setdefault(name, []).append(value)
+    return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)

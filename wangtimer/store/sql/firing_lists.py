@@ -1,0 +1,92 @@
+"""Lists of firings: an app's or a timer's, by outcome, time and lateness."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, select, tuple_, union_all
+
+from wangtimer.core.firing import FiringStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
+from wangtimer.store.sql.tables import firings, timers
+
+# Each is a part of one statement, of which SQLite takes 500.
+TIMERS_A_QUERY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FiringFilter:
+    """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
+
+    `later_than_ms`: those whose first send was later than so much.
+    """
+
+    app: str
+    timer_id: int | None = None
+    statuses: tuple[FiringStatus, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    later_than_ms: int | None = None
+
+
+class FiringLists:
+    """Latest first, pages by key; a deleted timer's firings are its app's still."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def page(
+        self, wanted: FiringFilter, limit: int, behind: tuple[int, int] | None = None
+    ) -> list[FiringRecord]:
+        """Return so many firings, those behind this moment and timer."""
+        query = select(firings).where(_wanted(wanted))
+        if behind is not None:
+            query = query.where(tuple_(firings.c.fire_at, firings.c.timer_id) < tuple_(*behind))
+        query = query.order_by(firings.c.fire_at.desc(), firings.c.timer_id.desc()).limit(limit)
+        return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+
+    def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
+        """Return the timer's firing of this moment (ms UTC); None where there is none."""
+        query = select(firings).where(firings.c.timer_id == timer_id, firings.c.fire_at == fire_at)
+        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        return None if row is None else record_of(row)
+
+    def last_outcomes(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
+        """Return the latest firing with an outcome of each of these timers, among those due by `now` (ms UTC)."""
+        found: dict[int, FiringRecord] = {}
+        for start in range(0, len(timer_ids), TIMERS_A_QUERY):
+            page = timer_ids[start : start + TIMERS_A_QUERY]
+            found |= {record.firing.timer_id: record for record in self._last_outcomes(page, now)}
+        return found
+
+    def _last_outcomes(self, timer_ids: Sequence[int], now: int) -> list[FiringRecord]:
+        if not timer_ids:
+            return []
+        latest = [
+            select(
+                select(firings)
+                .where(firings.c.timer_id == timer_id, firings.c.fire_at <= now, firings.c.status != PENDING)
+                .order_by(firings.c.fire_at.desc())
+                .limit(1)
+                .subquery()
+            )
+            for timer_id in timer_ids
+        ]
+        query = union_all(*latest)
+        return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+
+
+def _wanted(wanted: FiringFilter) -> ColumnElement[bool]:
+    of_app = select(timers.c.id).where(timers.c.app == wanted.app)
+    if wanted.timer_id is not None:
+        of_app = of_app.where(timers.c.id == wanted.timer_id)
+    conditions: list[ColumnElement[bool]] = [firings.c.timer_id.in_(of_app)]
+    if wanted.statuses:
+        conditions.append(firings.c.status.in_([status.value for status in wanted.statuses]))
+    if wanted.first is not None:
+        conditions.append(firings.c.fire_at >= wanted.first)
+    if wanted.last is not None:
+        conditions.append(firings.c.fire_at <= wanted.last)
+    if wanted.later_than_ms is not None:
+        conditions.append(firings.c.lateness_ms > wanted.later_than_ms)
+    return and_(*conditions)

@@ -1,0 +1,153 @@
+"""Lists of timers: which, in what order, and where a page goes on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, or_, select, tuple_
+
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import firings, timer_tags, timers
+from wangtimer.store.sql.timer_rows import timer_of
+
+
+class ListedStatus(StrEnum):
+    """A timer's status as its owner sees it: an enabled one without a moment left is finished."""
+
+    DISABLED = "disabled"
+    ENABLED = "enabled"
+    FINISHED = "finished"
+
+
+class SortKey(StrEnum):
+    """What a list is sorted by; the id decides among equals."""
+
+    ID = "id"
+    NAME = "name"
+    CREATED_AT = "createdAt"
+    UPDATED_AT = "updatedAt"
+
+
+_COLUMNS = {
+    SortKey.ID: timers.c.id,
+    SortKey.NAME: timers.c.name,
+    SortKey.CREATED_AT: timers.c.created_at,
+    SortKey.UPDATED_AT: timers.c.updated_at,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFilter:
+    """Which of an app's living timers; None: any. `contains` is looked for in either case.
+
+    `next_before` (ms UTC): those with a moment to come up to it.
+    """
+
+    app: str
+    name: str | None = None
+    prefix: str | None = None
+    contains: str | None = None
+    status: ListedStatus | None = None
+    tag: str | None = None
+    next_before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By what, and whether the largest comes first."""
+
+    key: SortKey = SortKey.ID
+    descending: bool = False
+
+    def value_of(self, timer: Timer) -> int | str:
+        """Return what the timer is sorted by."""
+        match self.key:
+            case SortKey.ID:
+                return timer.id
+            case SortKey.NAME:
+                return timer.name
+            case SortKey.CREATED_AT:
+                return timer.created_at
+            case SortKey.UPDATED_AT:
+                return timer.updated_at
+
+
+class TimerLists:
+    """Pages stay right while rows come and go: each goes on behind a key, not after a number of rows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def page(
+        self,
+        wanted: TimerFilter,
+        order: Order,
+        limit: int,
+        now: int,
+        behind: tuple[int | str, int] | None = None,
+        skipped: int = 0,
+    ) -> list[Timer]:
+        """Return so many timers in order, those behind the value and id given, or after so many `skipped`."""
+        column = _COLUMNS[order.key]
+        query = select(timers).where(_wanted(wanted, now))
+        if behind is not None:
+            here, there = tuple_(column, timers.c.id), tuple_(*behind)
+            query = query.where(here < there if order.descending else here > there)
+        keys = (column, timers.c.id)
+        query = query.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
+        return self._read(query.limit(limit).offset(skipped))
+
+    def count(self, wanted: TimerFilter, now: int) -> int:
+        """Return how many timers there are of these."""
+        query = select(func.count()).select_from(timers).where(_wanted(wanted, now))
+        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
+
+    def ids(self, wanted: TimerFilter, now: int, after_id: int, limit: int) -> list[int]:
+        """Return the ids over `after_id` of these, ascending."""
+        query = select(timers.c.id).where(_wanted(wanted, now), timers.c.id > after_id)
+        query = query.order_by(timers.c.id).limit(limit)
+        return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+    def _read(self, query: Select[Any]) -> list[Timer]:
+        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+
+
+def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
+    conditions = [timers.c.app == wanted.app, timers.c.tombstone == 0]
+    if wanted.name is not None:
+        conditions.append(timers.c.name == wanted.name)
+    if wanted.prefix is not None:
+        # Not LIKE, which in SQLite overlooks case.
+        conditions.append(func.substr(timers.c.name, 1, len(wanted.prefix)) == wanted.prefix)
+    if wanted.contains is not None:
+        conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
+    if wanted.status is not None:
+        conditions.append(_has_status(wanted.status, now))
+    if wanted.tag is not None:
+        tagged = (timer_tags.c.app == wanted.app, timer_tags.c.tag == wanted.tag)
+        conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))
+    if wanted.next_before is not None:
+        conditions.append(_fires_before(wanted.next_before, now))
+    return and_(*conditions)
+
+
+def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
+    if status is ListedStatus.DISABLED:
+        return timers.c.status == TimerStatus.DISABLED.value
+    last = func.coalesce(timers.c.last_at, timers.c.planned_until)
+    is_finished = and_(timers.c.next_fire_at.is_(None), last <= now)
+    is_enabled = timers.c.status == TimerStatus.ENABLED.value
+    return and_(is_enabled, is_finished if status is ListedStatus.FINISHED else not_(is_finished))
+
+
+def _fires_before(moment: int, now: int) -> ColumnElement[bool]:
+    planned = and_(
+        firings.c.timer_id == timers.c.id,
+        firings.c.fire_at > now,
+        firings.c.fire_at <= moment,
+        firings.c.status == FiringStatus.PENDING.value,
+    )
+    is_enabled = timers.c.status == TimerStatus.ENABLED.value
+    return and_(is_enabled, or_(timers.c.next_fire_at <= moment, exists().where(planned)))
