@@ -7,7 +7,7 @@ import sys
 from functools import cached_property
 from random import Random
 from socket import gethostname
-from threading import Event, RLock
+from threading import Event, Lock, RLock
 from typing import Any, TypeVar
 
 from celery import Celery
@@ -252,6 +252,7 @@ class Wiring:
             self.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(),
+            one_at_a_time=Lock(),
         )
         _favour_punctuality()
         for part in (engine, keeper, settler):

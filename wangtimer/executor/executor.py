@@ -1,7 +1,8 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
-from threading import Lock
+from typing import Any
 
 import structlog
 
@@ -54,6 +55,7 @@ class Executor:
         clock: Clock,
         rule: FireRule,
         random: Random,
+        one_at_a_time: AbstractContextManager[Any] | None = None,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -66,7 +68,7 @@ class Executor:
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
-        self._making_ready = Lock()
+        self._one_at_a_time = one_at_a_time or nullcontext()
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -82,7 +84,7 @@ class Executor:
             return
         try:
             ready = self._judge(claim, chunk, taken)
-            with self._making_ready:
+            with self._one_at_a_time:
                 self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
             self._give_back(claim, 0)
@@ -114,7 +116,7 @@ class Executor:
         if not self._claims.take_room(len(chunk.members), is_late, ROOM_PATIENCE_S):
             return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
         try:
-            with self._making_ready:
+            with self._one_at_a_time:
                 sent_at, taken = self._claim_as(claim_id, chunk)
         finally:
             self._claims.give_room(len(chunk.members) - len(taken))
@@ -147,7 +149,7 @@ class Executor:
         dues = {due.member: due for due in chunk.members}
         suspects = {one.member for one in taken if one.is_suspect}
         mine = [dues[one.member] for one in taken]
-        with self._making_ready:
+        with self._one_at_a_time:
             definitions = self._wanted.definitions(due.member.timer_id for due in mine)
             unwanted = [
                 due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)
@@ -160,7 +162,7 @@ class Executor:
         refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
         self._skip(claim, chunk, refused)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
-        with self._making_ready:
+        with self._one_at_a_time:
             return [
                 Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
                 for due in mine
