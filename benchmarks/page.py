@@ -20,7 +20,7 @@ when each call came. Moments are those of the load, not those of WangTimer's tab
 planned by the product's migrator; only `create` goes over HTTP. A workload that loses a firing or fires one early
 has failed, however fast.
 
-    make bench                                      # everything, about {minutes} minutes
+    make bench                                      # everything; what is below took {minutes} minutes
     python -m benchmarks steady burst --runs 1      # these rows only
     python -m benchmarks --scale 0.1                # a tenth of the timers and seconds: a smoke test
 
