@@ -11,7 +11,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
-from wangtimer.core.schedule import Bounded, Once
+from wangtimer.core.schedule import Bounded, Once, Schedule
 from wangtimer.core.slicing import BucketRule
 from wangtimer.core.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
@@ -58,9 +58,7 @@ class Registrar:
         Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name in use, `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        if isinstance(new.schedule, Once) and new.schedule.at_ms < now - LATE_ONCE_MS:
-            late_s = (now - new.schedule.at_ms) // 1_000
-            raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
+        _refuse_past(new.schedule, now)
         return self.timers.create(new, now)
 
     def enable(self, app: str, timer_id: int) -> Timer:
@@ -69,7 +67,7 @@ class Registrar:
         Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        timer, firings = self.timers.enable(app, timer_id, now, lambda read: self._plan_near(read, now))
+        timer, firings = self.timers.enable(app, timer_id, now, lambda read: self._plan_first(read, now))
         self._tell_redis(timer.definition, firings, now)
         return timer
 
@@ -125,27 +123,29 @@ class Registrar:
         edited = change(timer)
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
+        _refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
-        limits = replace(edited.limits, counted_from=None)
-        if edited.definition.is_enabled and limits.must_be_counted:
-            limits = replace(limits, counted_from=now)
-        schedule = limits.applied_to(edited.definition.schedule)
+        schedule = edited.limits.applied_to(edited.definition.schedule)
         definition = replace(edited.definition, schedule=schedule, edited_at=now)
         timer = replace(
-            edited,
-            definition=definition,
-            limits=limits,
-            planned_until=now,
-            next_fire_at=schedule.first_after(now),
+            edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
         near, firings = self._plan_near(timer, now)
-        timer = replace(timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
+        timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
+
+    def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        schedule = timer.definition.schedule
+        if not isinstance(schedule, Once) and schedule.first_after(now) is None:
+            raise Conflict(
+                "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
+            )
+        return self._plan_near(timer, now)
 
     def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
         timer = _counted(timer, now)
@@ -154,10 +154,6 @@ class Registrar:
         if isinstance(schedule, Once) and schedule.at_ms <= now:
             _refuse_if_long_past(schedule, now)
             start = schedule.at_ms - 1
-        elif schedule.first_after(now) is None:
-            raise Conflict(
-                "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
-            )
         near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
         return near, firings_of([near], self._planned_before(near), self.buckets)
 
@@ -191,6 +187,12 @@ class Registrar:
                 self.send_chunk(chunk)
         except StoreAway as error:
             log.warning("change_not_in_redis_yet", timer_id=definition.timer_id, error=str(error))
+
+
+def _refuse_past(schedule: Schedule, now: int) -> None:
+    if isinstance(schedule, Once) and schedule.at_ms < now - LATE_ONCE_MS:
+        late_s = (now - schedule.at_ms) // 1_000
+        raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
 
 
 def _following(timer: Timer, calendar: Calendar) -> Timer:

@@ -22,9 +22,6 @@ log = structlog.get_logger()
 IDLE_AHEAD_MS = 3_000
 # Running members hold a slice open this long after the last arming, then only the agenda watches their leases.
 RUNNING_PATIENCE_S = 2.0
-# Closing puts a slice off by this much, as long as its lock lasts; a trigger that dies in it leaves an entry that
-# comes due.
-PUT_OFF_MS = 5_000
 # After Redis was away its living claims renew first, before anything is taken back.
 GRACE_S = 3.0
 # A minute that ended this long ago is past: what stands there is the backlog of an outage.
@@ -154,8 +151,11 @@ class Trigger:
         return turn.next_due_at - self.rule.lead_ms - self.clock.now_ms() > IDLE_AHEAD_MS
 
     def _close(self, watch: Watch) -> None:
-        """Put the slice off, look, note its next need; a crash or an add at any step leaves an entry."""
-        put_off = int(self.clock.now_ms()) + PUT_OFF_MS
+        """Put the slice off, look, note its next need; a crash or an add at any step leaves an entry.
+
+        It is put off for as long as the lock lasts that a dead trigger leaves behind.
+        """
+        put_off = int(self.clock.now_ms()) + self.rule.lock_ms
 
         def close() -> None:
             self.agenda.begin_closing(watch.slice, watch.token, put_off)

@@ -9,7 +9,7 @@ import pytest
 from tests.stages.world import APP, World
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import Cron
-from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
 from wangtimer.core.every import Every
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.limits import Limits
@@ -200,3 +200,24 @@ def test_a_single_moment_can_become_a_schedule_and_back(world: World) -> None:
     world.registrar.edit(APP, timer.id, to(Once(world.now + 15_000)))
     world.run_for(60)
     assert len(world.target.moments(timer.id)) == 4
+
+
+def test_a_calendar_does_not_begin_the_count_anew_nor_stumble_over_a_finished_timer(world: World) -> None:
+    bounded = Bounded(Cron("*/10 * * * * *", "UTC"), excluded=Calendar("plant"))
+    timers = [
+        world.registrar.create(replace(new(bounded, Limits(most=most)), name=str(most))) for most in (1, 4)
+    ]
+    for timer in timers:
+        world.registrar.enable(APP, timer.id)
+    world.run_for(21)
+    far_day = Calendar("plant", days=frozenset({datetime(2001, 1, 1, tzinfo=UTC).date()}))
+    assert world.registrar.follow_calendar(APP, far_day, [timer.id for timer in timers]) == 2
+    world.run_for(120)
+    assert [len(world.target.moments(timer.id)) for timer in timers] == [1, 4]
+
+
+def test_a_single_moment_long_past_is_refused(idle: World) -> None:
+    timer = idle.timer("* * * * *")
+    with pytest.raises(InvalidInput) as caught:
+        idle.registrar.edit(APP, timer.id, to(Once(idle.now - 61_000)))
+    assert caught.value.field == "at"

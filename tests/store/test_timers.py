@@ -1,6 +1,7 @@
 """Timers in SQL: names, apps, versions, and the two transactions that plan them."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -16,7 +17,7 @@ from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.timers import NewTimer, PlanPart, TimerStore
+from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision, TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 FIRST = 1_800_000_000_000
@@ -361,3 +362,33 @@ def test_definitions_that_changed_lately_come_oldest_change_first(timers: TimerS
     assert [one.status for one in timers.changed_since(NOW + 11, 9)] == [TimerStatus.DELETED]
     assert [one.timer_id for one in timers.changed_since(NOW + 1, 1)] == [ids[2]]
     assert timers.definitions(set()) == {}
+
+
+# an edit
+
+
+@pytest.fixture
+def forgetful(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+    """A database that applies each write, loses the answer and so repeats it."""
+    write = mariadb.write
+
+    def write_twice(*arguments: Any) -> Any:
+        write(*arguments)
+        return write(*arguments)
+
+    monkeypatch.setattr(mariadb, "write", write_twice)
+    return mariadb
+
+
+def test_an_edit_whose_answer_was_lost_is_not_refused_for_its_own_version(forgetful: Database) -> None:
+    timers = TimerStore(forgetful)
+    timer = timers.create(new(), NOW)
+
+    def rename(read: Timer) -> Revision:
+        if read.definition.version != timer.definition.version:
+            raise Conflict("version", "somebody changed it", "read it again")
+        return Revision(replace(read, name="new"), [], [Firing.planned(read.id, FIRST, 0)])
+
+    edited, pending = timers.edit("shop", timer.id, NOW, rename)
+    assert (edited.name, edited.definition.version) == ("new", timer.definition.version + 1)
+    assert moments(pending) == [FIRST]

@@ -85,7 +85,6 @@ def _read(
     limits = Limits(
         old_limits.end_ms if "end_at" in stays else _moment_or_none(asked.end_at, "endAt"),
         old_limits.most if "max_firings" in stays else asked.max_firings,
-        old_limits.counted_from,
     )
     start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked.start_at, "startAt")
     if start_ms is not None and limits.end_ms is not None and limits.end_ms < start_ms:

@@ -143,9 +143,15 @@ class TimerStore:
         timer of the new name, and as `enable` does.
         """
 
+        made: Revision | None = None
+
         def work(sql: Connection) -> tuple[Timer, list[Firing]]:
+            nonlocal made
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
-            revision = revise(timer)
+            if made is not None and _stands_so(timer, made.timer):
+                # The first try was applied although the connection was lost.
+                return timer, insert_missing(sql, made.near)
+            made = revision = revise(timer)
             insert_missing(sql, revision.past)
             edited = _change(sql, revision.timer, now, timer.definition.status, was=timer)
             return edited, insert_missing(sql, revision.near)
@@ -312,6 +318,12 @@ def _move_marks(sql: Connection, plans: list[Plan]) -> None:
     for (planned_until, next_fire_at), ids in by_marks.items():
         marks = update(timers).where(timers.c.id.in_(sorted(ids)))
         sql.execute(marks.values(planned_until=planned_until, next_fire_at=next_fire_at))
+
+
+def _stands_so(timer: Timer, edited: Timer) -> bool:
+    """Tell whether a timer stands as an edit was to leave it."""
+    is_next = timer.definition.version == edited.definition.version + 1
+    return is_next and _essence(timer) == _essence(edited)
 
 
 def _essence(timer: Timer) -> tuple[object, ...]:

@@ -56,7 +56,7 @@ local function take_more(lowest, highest, most)
 end
 if on_time <= 0 then
   taken = {}
-elseif redis.call("ZCOUNT", due, late, now + lead) <= on_time then
+elseif redis.call('ZCOUNT', due, late, now + lead) <= on_time then
   taken = first_between(late, now + lead, on_time)
 else
   -- A crowd. A part of the credit is kept for what comes due after it, so that a burst does not hold that up.
