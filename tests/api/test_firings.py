@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -23,21 +24,32 @@ def settle(world: World, timer_id: int, status: FiringStatus, moment: int, late_
     )
 
 
+@dataclass(frozen=True)
+class Some:
+    """Two timers of one app and one of another, eleven minutes on from the moment of the first of their firings."""
+
+    world: World
+    a: int
+    b: int
+    others: int
+    first: int
+
+    def search(self, **query: Any) -> list[tuple[int, int]]:
+        return keys(self.world.get(FIRINGS, app="shop", **query))
+
+
 @pytest.fixture
-def some(world: World) -> World:
-    """Two timers of one app and one of another, four minutes on; `ids` are theirs."""
+def some(world: World) -> Some:
     a = world.enabled(name="a", cron="* * * * *")
     b = world.enabled(name="b", cron="*/2 * * * *")
     other = world.enabled(app="bank", name="a", cron="* * * * *")
     first = world.get("/api/task/v1/records", app="shop", id=a, pending="true").data[-1]["fireAtMs"]
-    vars(world)["ids"] = (a, b, other)
-    vars(world)["first"] = first
     settle(world, a, FiringStatus.SUCCEEDED, first)
     settle(world, a, FiringStatus.FAILED, first + MINUTE, late_ms=5_000)
     settle(world, b, FiringStatus.SUCCEEDED, first + 10 * MINUTE, late_ms=90)
     settle(world, other, FiringStatus.FAILED, first)
     world.clock.now = first + 11 * MINUTE
-    return world
+    return Some(world, a, b, other, first)
 
 
 def keys(answer: Any) -> list[tuple[int, int]]:
@@ -45,38 +57,31 @@ def keys(answer: Any) -> list[tuple[int, int]]:
     return [(row["timerID"], row["fireAtMs"]) for row in answer.data]
 
 
-def searched(world: World, **query: Any) -> list[tuple[int, int]]:
-    return keys(world.get(FIRINGS, app="shop", **query))
-
-
-def test_they_are_the_apps_own_latest_first(some: World) -> None:
-    a, b, _ = vars(some)["ids"]
-    first = vars(some)["first"]
-    found = list(searched(some, status="succeeded"))
+def test_they_are_the_apps_own_latest_first(some: Some) -> None:
+    a, b, first = some.a, some.b, some.first
+    found = list(some.search(status="succeeded"))
     assert found == [(b, first + 10 * MINUTE), (a, first)]
-    whole = searched(some)
+    whole = some.search()
     assert whole == sorted(whole, key=lambda key: (key[1], key[0]), reverse=True)
 
 
-def test_filters_leave_those_wanted(some: World) -> None:
-    a, b, _ = vars(some)["ids"]
-    first = vars(some)["first"]
-    assert searched(some, status="failed") == [(a, first + MINUTE)]
-    assert searched(some, id=b, status="succeeded") == [(b, first + 10 * MINUTE)]
-    assert searched(some, laterThanMs=89) == [(b, first + 10 * MINUTE), (a, first + MINUTE)]
-    assert searched(some, since=first + 1, until=first + MINUTE, status="failed") == [(a, first + MINUTE)]
-    assert searched(some, until=first - 1) == []
+def test_filters_leave_those_wanted(some: Some) -> None:
+    a, b, first = some.a, some.b, some.first
+    assert some.search(status="failed") == [(a, first + MINUTE)]
+    assert some.search(id=b, status="succeeded") == [(b, first + 10 * MINUTE)]
+    assert some.search(laterThanMs=89) == [(b, first + 10 * MINUTE), (a, first + MINUTE)]
+    assert some.search(since=first + 1, until=first + MINUTE, status="failed") == [(a, first + MINUTE)]
+    assert some.search(until=first - 1) == []
 
 
-def test_another_apps_timer_has_none_here(some: World) -> None:
-    _, _, other = vars(some)["ids"]
-    assert searched(some, id=other) == []
+def test_another_apps_timer_has_none_here(some: Some) -> None:
+    assert some.search(id=some.others) == []
 
 
-def test_pages_go_on_where_they_stopped(some: World) -> None:
-    whole, found, cursor = searched(some), [], {}
+def test_pages_go_on_where_they_stopped(some: Some) -> None:
+    whole, found, cursor = some.search(), [], {}
     while True:
-        answer = some.get(FIRINGS, app="shop", limit=1, **cursor)
+        answer = some.world.get(FIRINGS, app="shop", limit=1, **cursor)
         found += keys(answer)
         if answer.json["nextCursor"] is None:
             break
@@ -84,30 +89,29 @@ def test_pages_go_on_where_they_stopped(some: World) -> None:
     assert found == whole
 
 
-def test_a_deleted_timers_firings_stay(some: World) -> None:
-    a, _, _ = vars(some)["ids"]
-    before = searched(some, id=a)
-    some.call("DELETE", DEF, json={"app": "shop", "id": a})
-    assert set(before) <= set(searched(some, id=a))
+def test_a_deleted_timers_firings_stay(some: Some) -> None:
+    before = some.search(id=some.a)
+    some.world.call("DELETE", DEF, json={"app": "shop", "id": some.a})
+    assert set(before) <= set(some.search(id=some.a))
 
 
 @pytest.mark.parametrize(
     "query", [{"since": "yesterday"}, {"status": "late"}, {"laterThanMs": -1}, {"cursor": "x"}]
 )
 def test_what_cannot_be_asked_is_refused(some: World, query: dict[str, Any]) -> None:
-    assert some.get(FIRINGS, app="shop", **query).status == 400
+    assert some.world.get(FIRINGS, app="shop", **query).status == 400
 
 
 def test_an_export_has_every_row_in_either_form(some: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["wangtimer.api.firing_routes"], "EXPORT_PAGE", 1)
-    rows = some.get(FIRINGS, app="shop").data
-    lines = some.client.get(EXPORT, query_string={"app": "shop"})
+    rows = some.world.get(FIRINGS, app="shop").data
+    lines = some.world.client.get(EXPORT, query_string={"app": "shop"})
     assert lines.mimetype == "application/x-ndjson"
     assert [json.loads(line) for line in lines.data.splitlines()] == rows
-    table = some.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
+    table = some.world.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
     assert table.mimetype == "text/csv"
     read = list(csv.DictReader(io.StringIO(table.data.decode(), newline="")))
-    assert [(int(row["timerID"]), int(row["fireAtMs"])) for row in read] == searched(some)
+    assert [(int(row["timerID"]), int(row["fireAtMs"])) for row in read] == some.search()
     assert {row["output"] for row in read} == {row["output"] for row in rows}
 
 

@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEFS, RECORDS, World
+from wangtimer.api import cursors
+from wangtimer.api.record_routes import ORDER
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
@@ -171,4 +173,11 @@ def test_a_cursor_of_another_list_is_refused(world: World) -> None:
         world.made(name=f"t{i}")
     cursor = world.get(DEFS, app="shop", limit=1).json["nextCursor"]
     refused = world.get(RECORDS, app="shop", id=1, cursor=cursor)
+    assert (refused.status, refused.code, refused.json["field"]) == (400, 40010, "cursor")
+
+
+@pytest.mark.parametrize("number", [-1, 2**63])
+def test_a_cursor_with_a_number_sql_cannot_hold_is_refused(world: World, number: int) -> None:
+    world.made()
+    refused = world.get(RECORDS, app="shop", id=1, cursor=cursors.write(ORDER, number, 1))
     assert (refused.status, refused.code, refused.json["field"]) == (400, 40010, "cursor")

@@ -90,7 +90,7 @@ class FiringViews:
         wiring = self.wiring()
         behind = None
         if query.cursor is not None:
-            fire_at, timer_id = cursors.read_sorted(ORDER, query.cursor, int)
+            fire_at, timer_id = cursors.read(ORDER, query.cursor, int)
             behind = (int(fire_at), timer_id)
         wanted = query.read(int(wiring.clock.now_ms()))
         found = wiring.firing_lists.page(wanted, query.limit + 1, behind)
@@ -98,7 +98,7 @@ class FiringViews:
         cursor = None
         if not is_last:
             last = shown[-1].firing
-            cursor = cursors.write_sorted(ORDER, last.fire_at, last.timer_id)
+            cursor = cursors.write(ORDER, last.fire_at, last.timer_id)
         return FiringsAnswer(data=[record_data(one, query.app) for one in shown], next_cursor=cursor)
 
     def export(self, query: ExportQuery) -> Response:

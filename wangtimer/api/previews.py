@@ -1,5 +1,6 @@
 """What a schedule comes to: its next moments, in words, and what may surprise about it."""
 
+from datetime import UTC, tzinfo
 from functools import lru_cache
 from typing import Any
 
@@ -17,31 +18,33 @@ DAY_MS = DAY_S * 1_000
 def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
     """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings."""
     if isinstance(schedule, Once):
-        moments = [
-            Moment(at=show_moment(schedule.at_ms), at_ms=schedule.at_ms, utc=show_moment(schedule.at_ms))
-        ]
-        return {"next_moments": moments, "words": _words.__wrapped__(schedule), "warnings": []}
+        # Hardly two are alike.
+        return {"next_moments": [_moment(schedule.at_ms, UTC)], "words": _describe(schedule), "warnings": []}
     zone = read_zone(schedule.timezone)
-    moments = [
-        Moment(at=show_moment(moment, zone), at_ms=moment, utc=show_moment(moment))
-        for moment in schedule.moments(now, END_MS, count)
-    ]
-    # What may surprise changes with the days, and takes ms to find out.
-    return {
-        "next_moments": moments,
-        "words": _words(schedule),
-        "warnings": _warnings(schedule, now // DAY_MS)
-        if moments
-        else _warnings.__wrapped__(schedule, now / DAY_MS),
-    }
+    moments = [_moment(moment, zone) for moment in schedule.moments(now, END_MS, count)]
+    # What may surprise takes ms to find out, and changes from day to day; that nothing is left, at any moment.
+    warnings = _warnings_of_day(schedule, now // DAY_MS) if moments else _warnings(schedule, now)
+    return {"next_moments": moments, "words": _words(schedule), "warnings": warnings}
+
+
+def _moment(moment_ms: int, zone: tzinfo) -> Moment:
+    return Moment(at=show_moment(moment_ms, zone), at_ms=moment_ms, utc=show_moment(moment_ms))
+
+
+def _describe(schedule: Schedule) -> Words:
+    return Words(en=describe(schedule, Language.EN), zh=describe(schedule, Language.ZH))
+
+
+def _warnings(schedule: Schedule, now: int) -> list[WarningData]:
+    found = warnings_of(schedule, now)
+    return [WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found]
 
 
 @lru_cache(maxsize=4_096)
 def _words(schedule: Schedule) -> Words:
-    return Words(en=describe(schedule, Language.EN), zh=describe(schedule, Language.ZH))
+    return _describe(schedule)
 
 
 @lru_cache(maxsize=4_096)
-def _warnings(schedule: Schedule, day: float) -> list[WarningData]:
-    found = warnings_of(schedule, int(day * DAY_MS))
-    return [WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found]
+def _warnings_of_day(schedule: Schedule, day: int) -> list[WarningData]:
+    return _warnings(schedule, day * DAY_MS)

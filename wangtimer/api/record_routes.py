@@ -16,6 +16,9 @@ from wangtimer.core.firing import FiringStatus
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 
+# In the order of their moments, latest first.
+ORDER = "records"
+
 # 0, 2 and 3 are xTimer's numbers.
 _STATUS = {
     FiringStatus.PENDING: 0,
@@ -37,7 +40,7 @@ class RecordViews:
         Latest first; those still to come only with pending=true. A deleted timer's records stay readable.
         """
         wiring, timer_id = self.wiring(), query.timer
-        before = None if query.cursor is None else cursors.RECORDS.read(query.cursor)
+        before = None if query.cursor is None else int(cursors.read(ORDER, query.cursor, int)[0])
         definition = wiring.timers.definitions({timer_id}).get(timer_id)
         if definition is None or definition.app != query.app:
             raise UnknownTimer(query.app, timer_id)
@@ -46,7 +49,7 @@ class RecordViews:
         shown, is_last = found[: query.limit], len(found) <= query.limit
         data = [record_data(record, query.app) for record in shown]
         return RecordsAnswer(
-            data=data, next_cursor=None if is_last else cursors.RECORDS.write(data[-1].fire_at_ms)
+            data=data, next_cursor=None if is_last else cursors.write(ORDER, data[-1].fire_at_ms, timer_id)
         )
 
 

@@ -105,12 +105,12 @@ class TimerListViews:
         now = int(wiring.clock.now_ms())
         order = query.order
         kind = str if order.key is SortKey.NAME else int
-        behind = None if query.cursor is None else cursors.read_sorted(query.sort, query.cursor, kind)
+        behind = None if query.cursor is None else cursors.read(query.sort, query.cursor, kind)
         found = wiring.timer_lists.page(query.wanted, order, query.limit + 1, now, behind)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         cursor = None
         if not is_last:
-            cursor = cursors.write_sorted(query.sort, order.value_of(shown[-1]), shown[-1].id)
+            cursor = cursors.write(query.sort, order.value_of(shown[-1]), shown[-1].id)
         return TimersAnswer(data=self._rows(shown, now), next_cursor=cursor)
 
     def by_name(self, query: NameQuery) -> TimersAnswer:

@@ -158,7 +158,7 @@ class CreateTimer(TermFields):
 
 
 class EditTimer(TermFields):
-    """What is to change of a timer: what is not given stays; null takes a bound, tags or a default's other away."""
+    """What is to change of a timer: what is not given stays; null takes a bound or the tags away."""
 
     app: App
     id: Id
