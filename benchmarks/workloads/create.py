@@ -74,7 +74,7 @@ class Create:
 
     seconds: int = 20
     name: str = "create"
-    measures: str = "create + enable over HTTP, 200 pairs/s for 20 s on two API processes; one timer in 20 fires every second"
+    measures: str = "create + enable over HTTP, 200 pairs/s for 20 s on two API processes; one timer in 20 fires each second"
 
     @property
     def figures(self) -> Sequence[Figure]:
