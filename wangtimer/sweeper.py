@@ -14,6 +14,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.refresher import Refresher
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
 
@@ -27,8 +28,6 @@ FLUSH_PAGE = 500
 MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
 PAGES_A_SWEEP = 10
-# Definitions changed this lately are written to Redis again: the API may have died before it did.
-REFRESH_MS = 60_000
 # For this long after Redis was away a sweep adds the present and the coming minute too: what was planned meanwhile
 # is not in Redis, and reconcile comes once a minute.
 AFTER_RECONNECT_S = 15.0
@@ -46,7 +45,12 @@ class Sweeper:
     outbox: Outbox
     clock: Clock
     horizon_ms: int
+    _refresher: Refresher = field(init=False)
     _swept_to: Firing | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing told."""
+        self._refresher = Refresher(self.timers, self.definitions)
 
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return the overdue.
@@ -60,7 +64,7 @@ class Sweeper:
         now = int(self.clock.now_ms())
         if self.hot.seconds_since_reconnect < AFTER_RECONNECT_S:
             self._add_until(now, _end_of_coming_minute(now))
-        self.definitions.put(self.timers.changed_since(now - REFRESH_MS, PAGE))
+        self._refresher.refresh(now)
         added = 0
         for _ in range(PAGES_A_SWEEP):
             page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to)

@@ -74,7 +74,10 @@ class Create:
 
     seconds: int = 20
     name: str = "create"
-    measures: str = "create + enable over HTTP, 200 pairs/s for 20 s on two API processes; one timer in 20 fires each second"
+    measures: str = (
+        "create + enable over HTTP, 200 pairs/s for 20 s on two API processes; one timer in 20 fires "
+        "every second"
+    )
 
     @property
     def figures(self) -> Sequence[Figure]:

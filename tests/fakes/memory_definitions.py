@@ -14,6 +14,7 @@ class MemoryDefinitions:
         self._server = server
         self._clock = clock
         self._seconds_to_live = seconds_to_live
+        self._found_current_at = float("-inf")
 
     def put(self, definitions: Iterable[Definition]) -> None:
         def work() -> None:
@@ -31,6 +32,26 @@ class MemoryDefinitions:
             return {timer_id: one for timer_id, one in found.items() if one is not None}
 
         return self._server.call(work) if timer_ids else {}
+
+    def told_until(self) -> int | None:
+        return self._server.call(lambda: self._server.table("told").get("until"))
+
+    def note_told(self, until: int) -> None:
+        self._server.call(lambda: self._server.table("told").update(until=until))
+
+    @property
+    def reconnects(self) -> int:
+        return self._server.reconnects
+
+    def are_current(self, now: float) -> bool:
+        reconnected_at = now - self._server.seconds_since_reconnect * 1_000
+        if reconnected_at < self._found_current_at:
+            return True
+        told_until = self.told_until()
+        if told_until is None or told_until <= reconnected_at:
+            return False
+        self._found_current_at = now
+        return True
 
     def _living(self, timer_id: int) -> Definition | None:
         held, expires_at = self._server.table("definitions").get(timer_id, (None, 0.0))

@@ -20,6 +20,7 @@ class MemoryServer:
     def __init__(self, name: str, clock: HandClock) -> None:
         self.name = name
         self.loses_answers = False
+        self.reconnects = 1
         self._clock = clock
         self._tables: dict[str, dict[Any, Any]] = {}
         self._is_away = False
@@ -35,6 +36,7 @@ class MemoryServer:
     def away(self, is_away: bool) -> None:
         if self._is_away and not is_away:
             self._connected_at = self._clock.monotonic()
+            self.reconnects += 1
         self._is_away = is_away
 
     @property

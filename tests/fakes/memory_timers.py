@@ -9,7 +9,7 @@ from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision
+from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision
 
 
 class MemoryTimers:
@@ -132,10 +132,12 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def changed_since(self, since: int, limit: int) -> list[Definition]:
-        def work() -> list[Definition]:
-            changed = [timer for timer in self._timers.values() if timer.updated_at >= since]
-            return [timer.definition for timer in sorted(changed, key=lambda one: one.updated_at)[:limit]]
+    def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
+        def work() -> list[Change]:
+            changes = (
+                Change(one.updated_at, one.id, one.definition.version) for one in self._timers.values()
+            )
+            return sorted(change for change in changes if change.key > key)[:limit]
 
         return self._server.call(work)
 

@@ -94,7 +94,7 @@ TYPICAL = {
     "slices.turn": 80,
     "slices.unlock": 5,
     "target.send": 6,
-    "timers.changed_since": 50,
+    "timers.changed_behind": 50,
     "timers.commit_plans": 4,
     "timers.create": 1,
     "timers.delete": 1,

@@ -23,7 +23,7 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
-from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.firing import Chunk
 from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
@@ -145,7 +145,7 @@ class Fleet:
                 getattr(registrar, wish.verb)(APP, timer_id)
         except StoreAway:
             return False
-        except (Conflict, UnknownTimer) as refusal:
+        except (Conflict, InvalidInput, UnknownTimer) as refusal:
             self.sim.log("api", f"{wish.verb} refused", refusal)
         return True
 

@@ -34,6 +34,7 @@ from wangtimer.core.firing import FiringStatus
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
+from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
@@ -522,7 +523,7 @@ _REPAIRS = (
     ),
     Rule(
         "the sweep tells Redis of changes",
-        attribute(sweeper, "REFRESH_MS", -1_000_000),
+        attribute(refresher.Refresher, "_tell", lambda self, versions: None),
         _strikes([*CRASHES, Kind.ERROR], "definitions.put", "timers.disable", "timers.delete"),
     ),
     Rule(

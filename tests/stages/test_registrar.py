@@ -233,3 +233,17 @@ def test_what_came_due_while_nobody_planned_fires_if_the_timer_is_enabled_again(
     idle.beat.start(idle)
     idle.run_for(30)
     assert len(idle.target.of(timer.id)) == 3
+
+
+def test_a_timer_disabled_early_in_a_long_absence_of_redis_does_not_fire_after_it(world: World) -> None:
+    timer = world.timer("*/5 * * * * *")
+    world.run_for(30)
+    world.redis.away = True
+    world.run_for(10)
+    world.registrar.disable(APP, timer.id)
+    disabled_at = world.now
+    world.run_for(180)
+    world.redis.away = False
+    world.run_for(60)
+    # Those that were due before are still to be made; that the timer is disabled by now skips them too.
+    assert [moment for moment in world.target.moments(timer.id) if moment > disabled_at] == []

@@ -116,6 +116,22 @@ def test_what_is_over_or_waits_anyway_is_not_asked_about(lone: World) -> None:
 
 def test_a_redis_that_is_away_knows_no_definition(lone: World) -> None:
     timer = lone.timer("*/10 * * * * *")
+    lone.run_for(1)
+    lone.beat.sweeper.sweep()
     assert wanted_of(lone).definitions([timer.id, timer.id]) == {timer.id: timer.definition}
     lone.redis.away = True
     assert wanted_of(lone).definitions([timer.id]) == {}
+
+
+def test_a_redis_that_was_away_is_not_believed_until_it_knows_what_changed_meanwhile(lone: World) -> None:
+    timer = lone.timer("*/10 * * * * *")
+    lone.run_for(1)
+    lone.beat.sweeper.sweep()
+    lone.redis.away = True
+    lone.registrar.disable(APP, timer.id)
+    lone.redis.away = False
+    wanted = wanted_of(lone)
+    assert wanted.definitions([timer.id]) == {}
+    lone.run_for(1)
+    lone.beat.sweeper.sweep()
+    assert not wanted.definitions([timer.id])[timer.id].is_enabled

@@ -82,3 +82,15 @@ def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
         assert hot.definition_lives_s(1) > DEFINITIONS_LIVE_S - 60
     hot.age_definitions(DEFINITIONS_LIVE_S)
     assert hot.definitions.get([1]) == {}
+
+
+def test_redis_is_current_once_it_knows_of_what_changed_before_the_connection(hot: HotWorld) -> None:
+    now = 1_800_000_000_000
+    hot.definitions.get([1])
+    assert hot.definitions.told_until() is None
+    assert not hot.definitions.are_current(now)
+    hot.definitions.note_told(now - 3_600_000)
+    assert not hot.definitions.are_current(now)
+    hot.definitions.note_told(now + 1)
+    assert hot.definitions.are_current(now)
+    assert hot.definitions_elsewhere.told_until() == now + 1

@@ -354,13 +354,18 @@ def test_xtimer_fault_a_multi_row_insert_fails_whole_on_one_duplicate(sql: SqlWo
 # what changed
 
 
-def test_definitions_that_changed_lately_come_oldest_change_first(timers: TimerStore) -> None:
+def test_changes_come_oldest_first_each_timer_once(timers: TimerStore) -> None:
     ids = [timers.create(new(name), NOW).id for name in "abc"]
     timers.enable("shop", ids[2], NOW + 10, near(0))
     timers.delete("shop", ids[0], NOW + 20)
-    assert [one.timer_id for one in timers.changed_since(NOW + 10, 9)] == [ids[2], ids[0]]
-    assert [one.status for one in timers.changed_since(NOW + 11, 9)] == [TimerStatus.DELETED]
-    assert [one.timer_id for one in timers.changed_since(NOW + 1, 1)] == [ids[2]]
+    assert timers.changed_behind((NOW, 0), 9) == [
+        (NOW, ids[1], 1),
+        (NOW + 10, ids[2], 2),
+        (NOW + 20, ids[0], 2),
+    ]
+    assert timers.changed_behind((NOW, ids[1]), 1) == [(NOW + 10, ids[2], 2)]
+    assert timers.changed_behind((NOW + 20, ids[0]), 9) == []
+    assert [one.status for one in timers.definitions({ids[0]}).values()] == [TimerStatus.DELETED]
     assert timers.definitions(set()) == {}
 
 

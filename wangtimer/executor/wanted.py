@@ -20,8 +20,13 @@ class Wanted:
     verifier: Verifier
 
     def definitions(self, timer_ids: Iterable[int]) -> dict[int, Definition]:
-        """Return what Redis holds of these timers; nothing where it is away, so that SQL is asked."""
+        """Return what Redis holds of these timers.
+
+        Nothing, so that SQL is asked, where it is away or was, and does not know yet what changed meanwhile.
+        """
         try:
+            if not self.hot.are_current(self.verifier.clock.now_ms()):
+                return {}
             return self.hot.get(sorted(set(timer_ids)))
         except StoreAway:
             return {}

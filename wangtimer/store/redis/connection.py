@@ -65,10 +65,14 @@ class ScriptCall:
 
 
 class Reconnects:
-    """When this process last (re)connected to a Redis that had been away: what it remembers may be gone."""
+    """When this process last (re)connected to a Redis that had been away: what it remembers may be gone.
+
+    `number` is how often it did.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
+        self.number = 0
         self._at: float | None = None
         # Not in `_at`: a connection opened before a demotion must still note the outage after it.
         self._demoted_at = float("-inf")
@@ -85,12 +89,14 @@ class Reconnects:
         is_another = bool(server) and server != self._server
         if self._at is None or is_another or (previous is not None and previous >= self._at):
             self._at = now
+            self.number += 1
         self._server = server or self._server
         return now
 
     def note_demotion(self) -> None:
         """Note that the server is a replica now: once it takes writes again, it may lack what it had."""
         self._demoted_at = self._monotonic()
+        self.number += 1
 
     @property
     def seconds_since(self) -> float:

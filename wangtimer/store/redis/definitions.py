@@ -27,6 +27,7 @@ class DefinitionStore:
         self._keys = keys
         self._seconds_to_live = seconds_to_live
         self._memory: dict[int, tuple[str, Definition]] = {}
+        self._found_current_at = float("-inf")
 
     def put(self, definitions: Iterable[Definition]) -> None:
         """Write definitions where they are newer than what is there, and let all live on."""
@@ -52,6 +53,34 @@ class DefinitionStore:
             for timer_id, text in zip(timer_ids, texts, strict=True)
             if text is not None
         }
+
+    def told_until(self) -> int | None:
+        """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""
+        told = self._connection.command(lambda client: client.get(self._keys.told))
+        return None if told is None else int(told)
+
+    def note_told(self, until: int) -> None:
+        """Note that Redis knows of every change up to `until`, ms UTC."""
+        self._connection.command(lambda client: client.set(self._keys.told, until))
+
+    @property
+    def reconnects(self) -> int:
+        """How often this process has (re)connected to a Redis that had been away."""
+        return self._connection.reconnects.number
+
+    def are_current(self, now: float) -> bool:
+        """Tell whether what changed before this process last (re)connected is known to Redis; raises `StoreAway`.
+
+        It may have missed changes while it was away, or gone back in time to before them.
+        """
+        reconnected_at = now - self._connection.reconnects.seconds_since * 1_000
+        if reconnected_at < self._found_current_at:
+            return True
+        told_until = self.told_until()
+        if told_until is None or told_until <= reconnected_at:
+            return False
+        self._found_current_at = now
+        return True
 
     def _recall(self, timer_id: int, text: str) -> Definition:
         held = self._memory.get(timer_id)

@@ -20,6 +20,7 @@ class Keys:
         self.epoch = f"{agenda}:epoch"
         self.loading = f"{agenda}:loading"
         self.outbox = f"{prefix}:outbox"
+        self.told = f"{prefix}:told"
 
     def of_slice(self, slice_: Slice, *names: str) -> list[str]:
         """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, UnknownTimer
@@ -53,6 +53,19 @@ class Revision:
     timer: Timer
     past: list[Firing]
     near: list[Firing]
+
+
+class Change(NamedTuple):
+    """When a timer was last changed (ms UTC), and what version that made."""
+
+    changed_at: int
+    timer_id: int
+    version: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Its place among all changes."""
+        return self.changed_at, self.timer_id
 
 
 class TimerStore:
@@ -213,10 +226,12 @@ class TimerStore:
             lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
         )
 
-    def changed_since(self, since: int, limit: int) -> list[Definition]:
-        """Return the definitions changed at or after `since`, oldest change first."""
-        query = select(timers).where(timers.c.updated_at >= since).order_by(timers.c.updated_at).limit(limit)
-        return self._database.read(lambda sql: [definition_of(row) for row in sql.execute(query).mappings()])
+    def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
+        """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
+        columns = (timers.c.updated_at, timers.c.id, timers.c.version)
+        order = (timers.c.updated_at, timers.c.id)
+        query = select(*columns).where(_changed_behind(*key)).order_by(*order).limit(limit)
+        return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
@@ -324,6 +339,12 @@ def _stands_so(timer: Timer, edited: Timer) -> bool:
     """Tell whether a timer stands as an edit was to leave it."""
     is_next = timer.definition.version == edited.definition.version + 1
     return is_next and _essence(timer) == _essence(edited)
+
+
+def _changed_behind(changed_at: int, timer_id: int) -> ColumnElement[bool]:
+    # Both halves, or the index is not used for the first.
+    at_once = and_(timers.c.updated_at == changed_at, timers.c.id > timer_id)
+    return and_(timers.c.updated_at >= changed_at, or_(timers.c.updated_at > changed_at, at_once))
 
 
 def _essence(timer: Timer) -> tuple[object, ...]:

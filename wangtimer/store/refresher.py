@@ -1,0 +1,60 @@
+"""What changed of timers in SQL, told to Redis: whoever changed it may have died, or Redis been away, before it was."""
+
+from dataclasses import dataclass, field
+
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.sql.timers import TimerStore
+
+# A change is dated before its transaction, and committed this much later at most.
+OVERLAP_MS = 60_000
+PAGE = 2_000
+# Bounds one call; the next goes on where it stopped.
+PAGES_A_CALL = 10
+
+
+@dataclass(slots=True)
+class Refresher:
+    """Up to when Redis has been told stands in Redis itself, so that no absence of either is too long.
+
+    What this process told lately it does not tell again, unless Redis was away since: it may have gone back in time.
+    """
+
+    timers: TimerStore
+    definitions: DefinitionStore
+    _reconnects: int = field(default=0, init=False)
+    _began_at: int = field(default=0, init=False)
+    _goes_on_behind: tuple[int, int] | None = field(default=None, init=False)
+    _told: dict[int, int] = field(default_factory=dict, init=False)
+
+    def refresh(self, now: int) -> None:
+        """Write what changed to Redis, oldest change first; `now` in ms UTC. Raises `StoreAway`."""
+        if self.definitions.reconnects != self._reconnects:
+            self._reconnects = self.definitions.reconnects
+            self._goes_on_behind = None
+            self._told.clear()
+        behind = self._goes_on_behind or self._begin(now)
+        for _ in range(PAGES_A_CALL):
+            changes = self.timers.changed_behind(behind, PAGE)
+            self._tell({change.timer_id: change.version for change in changes})
+            if len(changes) < PAGE:
+                self._end()
+                return
+            behind = self._goes_on_behind = changes[-1].key
+
+    def _begin(self, now: int) -> tuple[int, int]:
+        self._began_at = now
+        told_until = self.definitions.told_until()
+        return min(now, now if told_until is None else told_until) - OVERLAP_MS, 0
+
+    def _end(self) -> None:
+        self._goes_on_behind = None
+        if self.definitions.reconnects == self._reconnects:
+            self.definitions.note_told(self._began_at)
+
+    def _tell(self, versions: dict[int, int]) -> None:
+        news = {one for one, version in versions.items() if self._told.get(one) != version}
+        if news:
+            self.definitions.put(self.timers.definitions(news).values())
+        if len(self._told) > PAGE * PAGES_A_CALL:
+            self._told.clear()
+        self._told |= versions
