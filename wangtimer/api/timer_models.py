@@ -148,13 +148,20 @@ class TermFields(ScheduleFields):
     ] = None
 
 
-class CreateTimer(TermFields):
-    """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+class TimerTerms(TermFields):
+    """All of a timer but its app: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
 
-    app: App
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
+
+
+class _OfAnApp(Given):
+    app: App
+
+
+class CreateTimer(TimerTerms, _OfAnApp):
+    """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
 
 
 class EditTimer(TermFields):

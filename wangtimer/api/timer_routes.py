@@ -15,7 +15,8 @@ from wangtimer.api.answers import (
     TimerAnswer,
     TimerData,
 )
-from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
+from wangtimer.api.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked_timer import edited_timer, new_timer
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
 from wangtimer.api.previews import preview
@@ -24,15 +25,11 @@ from wangtimer.api.timer_data import planned_timer, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
-    NotifyParam,
     PreviewSchedule,
-    TermFields,
     TimerKey,
     TimerQuery,
 )
-from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify, Timer
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timer import Timer
 from wangtimer.wiring import Wiring
 
 
@@ -49,16 +46,7 @@ class TimerViews:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        asked = schedule_of(body, now, self._calendars_of(body.app))
-        new = NewTimer(
-            body.app,
-            body.name,
-            asked.schedule,
-            _notify(body.notify),
-            _misfire(body, USUAL),
-            asked.limits,
-            _tags(body.tags),
-        )
+        new = new_timer(body.app, body, now, self._calendars_of(body.app))
         timer = wiring.registrar.create(new)
         return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
 
@@ -72,7 +60,7 @@ class TimerViews:
         now = int(wiring.clock.now_ms())
         find = self._calendars_of(body.app)
         timer = wiring.registrar.edit(
-            body.app, body.id, lambda was: _edited(body, was, now, find), body.version
+            body.app, body.id, lambda was: edited_timer(body, was, now, find), body.version
         )
         return EditAnswer(data=planned_timer(timer, now))
 
@@ -135,37 +123,3 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     unable = documented(disable, "unableTimer", 404)
     routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
     return routes
-
-
-def _edited(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the timer as an edit asks for it."""
-    schedule = edited_schedule(asked, timer, now, find)
-    definition = replace(
-        timer.definition,
-        schedule=schedule.schedule,
-        notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
-        misfire=_misfire(asked, timer.definition.misfire),
-    )
-    return replace(
-        timer,
-        definition=definition,
-        name=timer.name if asked.name is None else asked.name,
-        limits=schedule.limits,
-        tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
-    )
-
-
-def _notify(asked: NotifyParam) -> Notify:
-    return Notify(asked.url, asked.method, asked.header, asked.body or "")
-
-
-def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
-    return MisfireRule(
-        usual.policy if asked.misfire is None else MisfirePolicy(asked.misfire),
-        usual.grace_ms if asked.misfire_grace_ms is None else asked.misfire_grace_ms,
-        usual.window_ms if asked.catchup_window_ms is None else asked.catchup_window_ms,
-    )
-
-
-def _tags(asked: list[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(asked or ()))
