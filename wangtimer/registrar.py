@@ -1,6 +1,7 @@
 """What business services ask for: create, edit, enable, disable, delete a timer."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,6 +27,8 @@ Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
 LATE_ONCE_MS = 60_000
+# A timer that is put is looked up so often, each time somebody else created, deleted or renamed it in between.
+PUT_TRIES = 5
 # Moments planned at most when a timer is switched off after planning was away: about a second's work for SQL.
 MOST_PAST = 100_000
 
@@ -83,6 +86,29 @@ class Registrar:
         )
         self._tell_redis(timer.definition, firings, now)
         return timer
+
+    def put(
+        self, app: str, name: str, new: Callable[[], NewTimer], change: Change, version: int | None = None
+    ) -> tuple[Timer, bool]:
+        """Edit the app's timer of this name, or create `new()` where there is none; tell whether it was created.
+
+        Others may create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`;
+        `Conflict` for any `version` where there is no such timer.
+        """
+        for _ in range(PUT_TRIES):
+            timer_id = self.timers.id_of(app, name)
+            if timer_id is None and version is not None:
+                raise Conflict("version", f"app {app!r} has no timer named {name!r}", "leave the version out")
+            with suppress(UnknownTimer, _Renamed):
+                if timer_id is not None:
+                    return self.edit(app, timer_id, _if_named(name, change), version), False
+                try:
+                    return self.create(new()), True
+                except Conflict:
+                    log.info("created_by_somebody_else", app=app, name=name)
+        raise Conflict(
+            "name", "it is created and deleted again and again", "repeat it where it is still wanted"
+        )
 
     def follow_calendar(self, app: str, calendar: Calendar, timer_ids: Iterable[int]) -> int:
         """Edit timers that name this calendar to leave out its days as they are now; return how many did so."""
@@ -187,6 +213,21 @@ class Registrar:
                 self.send_chunk(chunk)
         except StoreAway as error:
             log.warning("change_not_in_redis_yet", timer_id=definition.timer_id, error=str(error))
+
+
+class _Renamed(Exception):
+    """The timer has another name by now."""
+
+
+def _if_named(name: str, change: Change) -> Change:
+    """Return the change, for a timer of this name alone."""
+
+    def changed(timer: Timer) -> Timer:
+        if timer.name != name:
+            raise _Renamed
+        return change(timer)
+
+    return changed
 
 
 def _refuse_past(schedule: Schedule, now: int) -> None:

@@ -35,6 +35,13 @@ class MemoryTimers:
     def get(self, app: str, timer_id: int) -> Timer:
         return self._server.call(lambda: self._find(app, timer_id))
 
+    def id_of(self, app: str, name: str) -> int | None:
+        def work() -> int | None:
+            found = [one.id for one in self._living() if (one.definition.app, one.name) == (app, name)]
+            return found[0] if found else None
+
+        return self._server.call(work)
+
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         def work() -> list[Timer]:
             found = [one for one in self._living() if one.definition.app == app and one.id > after_id]
@@ -62,6 +69,8 @@ class MemoryTimers:
         def work() -> tuple[Timer, list[Firing]]:
             timer = self._find(app, timer_id)
             revision = revise(timer)
+            if revision.timer.terms == timer.terms:
+                return timer, []
             if any(
                 (one.definition.app, one.name) == (app, revision.timer.name)
                 for one in self._living()

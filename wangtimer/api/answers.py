@@ -134,6 +134,12 @@ class CreateAnswer(Answer):
     data: PlannedTimerData
 
 
+class PutAnswer(CreateAnswer):
+    """The timer as it is now."""
+
+    created: Annotated[bool, Field(description="false: it was there")]
+
+
 class EditAnswer(Answer):
     """The timer as it is now."""
 

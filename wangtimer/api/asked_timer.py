@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
+from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, replaced_schedule, schedule_of
 from wangtimer.api.timer_models import EditTimer, NotifyParam, TermFields, TimerTerms
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timer import Notify, Timer
@@ -39,6 +39,18 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         limits=schedule.limits,
         tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
     )
+
+
+def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
+    """Return the timer as it is to be whatever it was; raises `InvalidInput`."""
+    schedule = replaced_schedule(asked, timer, now, find)
+    definition = replace(
+        timer.definition,
+        schedule=schedule.schedule,
+        notify=_notify(asked.notify),
+        misfire=_misfire(asked, USUAL),
+    )
+    return replace(timer, definition=definition, limits=schedule.limits, tags=_tags(asked.tags))
 
 
 def _notify(asked: NotifyParam) -> Notify:

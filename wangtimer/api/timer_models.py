@@ -164,6 +164,15 @@ class CreateTimer(TimerTerms, _OfAnApp):
     """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
 
 
+class PutTimer(CreateTimer):
+    """A timer as it is to be, whatever it was: what is not given gets its default."""
+
+    version: Annotated[
+        int | None,
+        Field(ge=1, description="refuse (409) where there is no timer at this version"),
+    ] = None
+
+
 class EditTimer(TermFields):
     """What is to change of a timer: what is not given stays; null takes a bound or the tags away."""
 

@@ -12,11 +12,12 @@ from wangtimer.api.answers import (
     EditAnswer,
     Preview,
     PreviewAnswer,
+    PutAnswer,
     TimerAnswer,
     TimerData,
 )
 from wangtimer.api.asked_schedule import FindCalendar, schedule_of
-from wangtimer.api.asked_timer import edited_timer, new_timer
+from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
 from wangtimer.api.previews import preview
@@ -26,6 +27,7 @@ from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
     PreviewSchedule,
+    PutTimer,
     TimerKey,
     TimerQuery,
 )
@@ -49,6 +51,24 @@ class TimerViews:
         new = new_timer(body.app, body, now, self._calendars_of(body.app))
         timer = wiring.registrar.create(new)
         return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+
+    def put(self, body: PutTimer) -> PutAnswer:
+        """Create a timer, or replace it.
+
+        The app's timer of this name becomes what the body says, enabled or not as it was; where there is none it is
+        created, disabled. The same body again changes nothing, save that delayMs counts from each request.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = self._calendars_of(body.app)
+        timer, created = wiring.registrar.put(
+            body.app,
+            body.name,
+            lambda: new_timer(body.app, body, now, find),
+            lambda was: replaced_timer(body, was, now, find),
+            body.version,
+        )
+        return PutAnswer(id=timer.id, data=planned_timer(timer, now), created=created)
 
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
@@ -113,6 +133,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.put("/def", **documented(views.put, "putTimer", 409))(taking_body(views.put))
     routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))

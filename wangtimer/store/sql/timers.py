@@ -30,6 +30,9 @@ _LIVING = select(timers).where(
     timers.c.id == bindparam("timer_id"), timers.c.app == bindparam("app"), timers.c.tombstone == 0
 )
 _LIVING_TO_CHANGE = _LIVING.with_for_update()
+_ID_OF = select(timers.c.id).where(
+    timers.c.app == bindparam("app"), timers.c.name == bindparam("name"), timers.c.tombstone == 0
+)
 _UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
 
 
@@ -104,6 +107,12 @@ class TimerStore:
 
         return self._database.read(work)
 
+    def id_of(self, app: str, name: str) -> int | None:
+        """Return the id of the app's living timer of this name; None where it has none."""
+        return self._database.read(
+            lambda sql: sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
+        )
+
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
@@ -139,8 +148,8 @@ class TimerStore:
     ) -> tuple[Timer, list[Firing]]:
         """Let a timer stand as `revise` says, in one transaction; return what waits to be added to slices.
 
-        `revise` gets the timer as it stands and may raise to refuse. Raises `Conflict` when the app has another living
-        timer of the new name, and as `enable` does.
+        `revise` gets the timer as it stands and may raise to refuse. Where it leaves the terms as they are, nothing
+        changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
 
         made: Revision | None = None
@@ -152,6 +161,8 @@ class TimerStore:
                 # The first try was applied although the connection was lost.
                 return timer, insert_missing(sql, made.near)
             made = revision = revise(timer)
+            if revision.timer.terms == timer.terms:
+                return timer, []
             insert_missing(sql, revision.past)
             edited = _change(sql, revision.timer, now, timer.definition.status, was=timer)
             return edited, insert_missing(sql, revision.near)
@@ -273,7 +284,7 @@ def _change(
         "next_fire_at": timer.next_fire_at,
         "updated_at": now,
     }
-    if was is not None and _essence(was) != _essence(timer):
+    if was is not None and was.terms != timer.terms:
         one = timer.definition
         columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
@@ -323,13 +334,7 @@ def _move_marks(sql: Connection, plans: list[Plan]) -> None:
 def _stands_so(timer: Timer, edited: Timer) -> bool:
     """Tell whether a timer stands as an edit was to leave it."""
     is_next = timer.definition.version == edited.definition.version + 1
-    return is_next and _essence(timer) == _essence(edited)
-
-
-def _essence(timer: Timer) -> tuple[object, ...]:
-    """What its owner says of a timer."""
-    one = timer.definition
-    return timer.name, one.schedule, timer.limits, one.notify, one.misfire, timer.tags, one.edited_at
+    return is_next and timer.terms == edited.terms
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
