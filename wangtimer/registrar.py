@@ -128,12 +128,22 @@ class Registrar:
         self._tell_redis(timer.definition, [], 0)
         return timer
 
-    def delete(self, app: str, timer_id: int) -> Timer:
-        """Delete a timer and free its name; its firings stay on record. Errors as above."""
+    def delete(self, app: str, timer_id: int, name: str | None = None) -> Timer:
+        """Delete a timer, if `name` is given only under that one, and free its name; its firings stay on record.
+
+        Errors as above.
+        """
         now = int(self.clock.now_ms())
-        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now))
+        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name)
         self._tell_redis(timer.definition, [], 0)
         return timer
+
+    def delete_named(self, app: str, name: str) -> Timer:
+        """Delete the app's timer of this name; errors as above."""
+        timer_id = self.timers.id_of(app, name)
+        if timer_id is None:
+            raise UnknownTimer(app, repr(name))
+        return self.delete(app, timer_id, name)
 
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition

@@ -92,9 +92,14 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
+    def delete(
+        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+    ) -> Timer:
         def work() -> Timer:
-            timer = self._with_past(self._find(app, timer_id), plan_past)
+            timer = self._find(app, timer_id)
+            if name not in (None, timer.name):
+                raise UnknownTimer(app, repr(name))
+            timer = self._with_past(timer, plan_past)
             return self._store(_changed(timer, now, TimerStatus.DELETED))
 
         return self._server.call(work)

@@ -43,7 +43,8 @@ def _refused(error: InvalidInput) -> Response:
 
 
 def _unknown(error: UnknownTimer) -> Response:
-    return _error(ErrorCode.UNKNOWN_TIMER, f"id: {error}", "id")
+    field = "name" if isinstance(error.timer_id, str) else "id"
+    return _error(ErrorCode.UNKNOWN_TIMER, f"{field}: {error}", field)
 
 
 def _conflict(error: Conflict) -> Response:

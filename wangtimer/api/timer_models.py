@@ -193,6 +193,14 @@ class TimerKey(Given):
     id: Id
 
 
+class TimerToDelete(Given):
+    """Which timer: by its id, or by its name."""
+
+    app: App
+    id: Id | None = None
+    name: Name | None = None
+
+
 class TimerQuery(Given):
     """Which timer."""
 

@@ -19,9 +19,11 @@ from wangtimer.api.answers import (
 from wangtimer.api.asked_schedule import FindCalendar, schedule_of
 from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
+from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
+from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import planned_timer, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
@@ -30,6 +32,7 @@ from wangtimer.api.timer_models import (
     PutTimer,
     TimerKey,
     TimerQuery,
+    TimerToDelete,
 )
 from wangtimer.core.timer import Timer
 from wangtimer.wiring import Wiring
@@ -108,12 +111,20 @@ class TimerViews:
         """
         return self._answer(self.wiring().registrar.disable(body.app, body.id))
 
-    def delete(self, body: TimerKey) -> Answer:
-        """Delete a timer.
+    def delete(self, body: TimerToDelete) -> Answer:
+        """Delete a timer, by its id or by its name.
 
         It fires no more, its name is free, its records stay.
         """
-        self.wiring().registrar.delete(body.app, body.id)
+        registrar = self.wiring().registrar
+        if body.id is None and body.name is None:
+            raise Refused(ErrorCode.MISSING_FIELD, "id", "neither id nor name is given", "give one of them")
+        if body.id is not None and body.name is not None:
+            raise Refused(ErrorCode.BAD_VALUE, "name", "id and name are both given", "give one of them")
+        if body.id is not None:
+            registrar.delete(body.app, body.id)
+        elif body.name is not None:
+            registrar.delete_named(body.app, body.name)
         return Answer()
 
     def get(self, query: TimerQuery) -> TimerAnswer:

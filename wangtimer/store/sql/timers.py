@@ -183,11 +183,18 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_DISABLE)
 
-    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
-        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`."""
+    def delete(
+        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+    ) -> Timer:
+        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
+
+        With a `name`, one that has another by now is unknown.
+        """
 
         def work(sql: Connection) -> Timer:
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            if name not in (None, timer.name):
+                raise UnknownTimer(app, repr(name))
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
