@@ -18,6 +18,7 @@ from wangtimer.core.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
 
 log = structlog.get_logger()
@@ -55,14 +56,15 @@ class Registrar:
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
 
-    def create(self, new: NewTimer) -> Timer:
-        """Store a disabled timer.
+    def create(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
+        """Store a disabled timer, and the answer to `keep` of it.
 
-        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name in use, `StoreAway`.
+        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name or an answer's key in use,
+        `StoreAway`.
         """
         now = int(self.clock.now_ms())
         _refuse_past(new.schedule, now)
-        return self.timers.create(new, now)
+        return self.timers.create(new, now, keep)
 
     def enable(self, app: str, timer_id: int) -> Timer:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.

@@ -42,6 +42,7 @@ from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
@@ -155,6 +156,11 @@ class Wiring:
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
+
+    @once
+    def kept_answers(self) -> KeptAnswers:
+        """Answers for callers who repeat a request."""
+        return KeptAnswers(self.database)
 
     @once
     def load(self) -> MinuteLoad:
@@ -276,7 +282,8 @@ class Wiring:
     @once
     def purger(self) -> Purger:
         """Deletes what is past retention."""
-        return Purger(self.firings, self.timers, self.clock, self.settings.retention_days * 86_400_000)
+        retention_ms = self.settings.retention_days * 86_400_000
+        return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or one of a bunch."""

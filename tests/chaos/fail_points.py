@@ -133,7 +133,7 @@ REACHED = (
     ),
     Reached(
         "purging",
-        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS)},
+        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS, Step.SQL_PURGE_ANSWERS)},
         faults.purge_asked_for,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},

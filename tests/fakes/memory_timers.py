@@ -9,6 +9,7 @@ from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision
 
 
@@ -18,7 +19,9 @@ class MemoryTimers:
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
-    def create(self, new: NewTimer, now: int) -> Timer:
+    def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
+        assert keep is None, "answers are kept in real SQL only"
+
         def work() -> Timer:
             if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
                 raise Conflict("name", "in use", "choose another")

@@ -263,6 +263,9 @@ class ReadyAnswer(Answer):
 
 def send(answer: Answer, status: int = 200) -> Response:
     """Return the answer as an HTTP response."""
-    return Response(
-        answer.__pydantic_serializer__.to_json(answer, by_alias=True), status, mimetype="application/json"
-    )
+    return Response(serialized(answer), status, mimetype="application/json")
+
+
+def serialized(answer: Answer) -> bytes:
+    """Return the answer as JSON."""
+    return answer.__pydantic_serializer__.to_json(answer, by_alias=True)

@@ -18,8 +18,8 @@ MOST_BODY_BYTES = 65_536
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def taking_body(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
-    """Return a Flask view that gives `view` the JSON body, and sends what it answers."""
+def taking_body(view: Callable[..., Answer | Response]) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
     return _taking(view, "body", _read_body)
 
 
@@ -39,23 +39,37 @@ def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
 
 
 def _taking(
-    view: Callable[[Model], Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
+    view: Callable[..., Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
 ) -> Callable[[], Response]:
-    model: type[Model] = get_type_hints(view)[argument]
+    hints = get_type_hints(view)
+    model: type[BaseModel] = hints[argument]
+    header: type[BaseModel] | None = hints.get("header")
 
     @wraps(view)
     def read_and_answer() -> Response:
-        try:
-            given = model.model_validate(read())
-        except ValidationError as error:
-            raise refusal_of(error, model) from None
-        answer = view(given)
+        given = [read_model(model, read())]
+        if header is not None:
+            given.append(read_model(header, _read_header(header)))
+        answer = view(*given)
         return answer if isinstance(answer, Response) else send(answer)
 
     # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
     # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
+
+
+def read_model(model: type[Model], given: Any) -> Model:
+    """Return what is given as a model; raises `Refused`."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise refusal_of(error, model) from None
+
+
+def _read_header(model: type[BaseModel]) -> dict[str, str]:
+    names = (field.alias or name for name, field in model.model_fields.items())
+    return {name: request.headers[name] for name in names if name in request.headers}
 
 
 def _read_query() -> dict[str, Any]:

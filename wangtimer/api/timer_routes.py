@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.answers import (
@@ -21,6 +22,7 @@ from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
+from wangtimer.api.kept_answer import CreateHeader, answer_once
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.refusals import Refused
@@ -35,6 +37,8 @@ from wangtimer.api.timer_models import (
     TimerToDelete,
 )
 from wangtimer.core.timer import Timer
+from wangtimer.registrar import Registrar
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
 
@@ -44,16 +48,24 @@ class TimerViews:
 
     wiring: Callable[[], Wiring]
 
-    def create(self, body: CreateTimer) -> CreateAnswer:
+    def create(self, body: CreateTimer, header: CreateHeader) -> Answer | Response:
         """Create a timer.
 
         It stays disabled until it is enabled. The answer shows the next five moments.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        new = new_timer(body.app, body, now, self._calendars_of(body.app))
-        timer = wiring.registrar.create(new)
-        return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+
+        def create(keep: ToKeep | None = None) -> Timer:
+            registrar: Registrar = wiring.registrar
+            return registrar.create(new_timer(body.app, body, now, self._calendars_of(body.app)), keep)
+
+        def answer_of(timer: Timer) -> CreateAnswer:
+            return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+
+        if header.idempotency_key is None:
+            return answer_of(create())
+        return answer_once(wiring.kept_answers, header.idempotency_key, body, now, create, answer_of)
 
     def put(self, body: PutTimer) -> PutAnswer:
         """Create a timer, or replace it.
@@ -143,7 +155,9 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     views = TimerViews(wiring)
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
-    routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
+        taking_body(create)
+    )
     routes.put("/def", **documented(views.put, "putTimer", 409))(taking_body(views.put))
     routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))

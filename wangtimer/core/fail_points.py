@@ -46,6 +46,7 @@ class Step(StrEnum):
     SQL_SETTLE = "sql_settle"
     SQL_PURGE = "sql_purge"
     SQL_PURGE_TIMERS = "sql_purge_timers"
+    SQL_PURGE_ANSWERS = "sql_purge_answers"
 
     # Messages, by the names of their tasks.
     PUBLISH_SCHEDULE = "wangtimer.schedule"

@@ -17,6 +17,7 @@ from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 
@@ -64,10 +65,10 @@ class TimerStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, new: NewTimer, now: int) -> Timer:
-        """Store a disabled timer.
+    def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
+        """Store a disabled timer, and the answer to `keep` of it.
 
-        Raises `Conflict` when the app has a living timer of this name, `StoreAway`.
+        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
         row = terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
             "app": new.app,
@@ -88,6 +89,8 @@ class TimerStore:
             (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
             _add_tags(sql, new.app, timer_id, new.tags)
+            if keep is not None:
+                keep_answer(sql, keep.asked, keep.answer(timer_of(row | {"id": timer_id})), now)
             return int(timer_id)
 
         try:
