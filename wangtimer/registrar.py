@@ -63,7 +63,7 @@ class Registrar:
         `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        _refuse_past(new.schedule, now)
+        refuse_past(new.schedule, now)
         return self.timers.create(new, now, keep)
 
     def enable(self, app: str, timer_id: int) -> Timer:
@@ -72,7 +72,9 @@ class Registrar:
         Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        timer, firings = self.timers.enable(app, timer_id, now, lambda read: self._plan_first(read, now))
+        timer, firings = self.timers.enable(
+            app, timer_id, now, lambda read: self._with_firings(self.plan_first(read, now))
+        )
         self._tell_redis(timer.definition, firings, now)
         return timer
 
@@ -161,7 +163,7 @@ class Registrar:
         edited = change(timer)
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
-        _refuse_past(edited.definition.schedule, now)
+        refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
@@ -177,23 +179,29 @@ class Registrar:
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
 
-    def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+    def plan_first(self, timer: Timer, now: int) -> Plan:
+        """Plan the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
         schedule = timer.definition.schedule
         if not isinstance(schedule, Once) and schedule.first_after(now) is None:
             raise Conflict(
                 "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
             )
-        return self._plan_near(timer, now)
+        return self._near_plan(timer, now)
 
     def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        return self._with_firings(self._near_plan(timer, now))
+
+    def _with_firings(self, near: Plan) -> tuple[Plan, list[Firing]]:
+        return near, self.firings_of([near])
+
+    def _near_plan(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
         if isinstance(schedule, Once) and schedule.at_ms <= now:
             _refuse_if_long_past(schedule, now)
             start = schedule.at_ms - 1
-        near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
-        return near, firings_of([near], self._planned_before(near), self.buckets)
+        return plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
         """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not.
@@ -205,26 +213,35 @@ class Registrar:
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
-        return past, firings_of([past], self._planned_before(past), self.buckets)
+        return past, self.firings_of([past])
 
-    def _planned_before(self, planned: Plan) -> dict[int, int]:
-        if not planned.moments:
+    def firings_of(self, plans: list[Plan]) -> list[Firing]:
+        """Return the plans' firings sorted by key, each with its bucket."""
+        return firings_of(plans, self._planned_before(plans), self.buckets)
+
+    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
+        counts = count_by_minute(plans)
+        if not counts:
             return {}
         try:
-            return self.load.reserve(count_by_minute([planned]))
+            return self.load.reserve(counts)
         except StoreAway:
             return {}
 
     def _tell_redis(self, definition: Definition, firings: list[Firing], now: int) -> None:
+        self.tell_redis([definition], firings, now)
+
+    def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> None:
         """Tell Redis what is committed; where it is away the sweep does, seconds later."""
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         try:
-            self.definitions.put([definition])
+            self.definitions.put(definitions)
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
                 self.send_chunk(chunk)
         except StoreAway as error:
-            log.warning("change_not_in_redis_yet", timer_id=definition.timer_id, error=str(error))
+            ids = [one.timer_id for one in definitions[:9]]
+            log.warning("change_not_in_redis_yet", timer_ids=ids, error=str(error))
 
 
 class _Renamed(Exception):
@@ -242,7 +259,8 @@ def _if_named(name: str, change: Change) -> Change:
     return changed
 
 
-def _refuse_past(schedule: Schedule, now: int) -> None:
+def refuse_past(schedule: Schedule, now: int) -> None:
+    """Return unless this is one moment, more than a minute past at `now` (ms UTC): raises `InvalidInput`."""
     if isinstance(schedule, Once) and schedule.at_ms < now - LATE_ONCE_MS:
         late_s = (now - schedule.at_ms) // 1_000
         raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from celery import Celery
 
+from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
@@ -43,6 +44,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
@@ -184,6 +186,11 @@ class Wiring:
             self._buckets,
             self.broker.send_chunk,
         )
+
+    @once
+    def batches(self) -> Batches:
+        """What they ask for of many timers at once."""
+        return Batches(self.registrar, TimerBatches(self.database), self.clock)
 
     @once
     def migrator(self) -> Migrator:

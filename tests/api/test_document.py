@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 OPERATIONS = {
     "createTimer": ("POST", "/api/timer/v1/def"),
     "getTimer": ("GET", "/api/timer/v1/def"),
+    "createTimers": ("POST", "/api/timer/v1/defs"),
     "putTimer": ("PUT", "/api/timer/v1/def"),
     "previewSchedule": ("POST", "/api/timer/v1/preview"),
     "editTimer": ("PATCH", "/api/timer/v1/def"),

@@ -83,7 +83,9 @@ REACHED = (
         {
             "web": (
                 Step.SQL_CREATE,
+                Step.SQL_CREATE_MANY,
                 Step.SQL_ENABLE,
+                Step.SQL_ENABLE_MANY,
                 Step.SQL_EDIT,
                 Step.SQL_PUT_CALENDAR,
                 Step.SQL_REMOVE_CALENDAR,

@@ -39,7 +39,10 @@ class ErrorCode(Enum):
         40903,
         "The timer is no longer at the `version` an edit gives: somebody changed it meanwhile.",
     )
-    BODY_TOO_LARGE = 41301, "The request's body is over 64 KiB."
+    BODY_TOO_LARGE = (
+        41301,
+        "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB.",
+    )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
     KEY_REUSED = 42201, "The `Idempotency-Key` was given with another body within the last 24 hours."
     INTERNAL = 50001, "A fault of the service; it is in its log."

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import orjson
 from flask import Response, request
 from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.answers import Answer, send
 from wangtimer.api.codes import ErrorCode
@@ -18,9 +19,11 @@ MOST_BODY_BYTES = 65_536
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def taking_body(view: Callable[..., Answer | Response]) -> Callable[[], Response]:
+def taking_body(
+    view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
+) -> Callable[[], Response]:
     """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
-    return _taking(view, "body", _read_body)
+    return _taking(view, "body", partial(_read_body, most_bytes))
 
 
 def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
@@ -76,7 +79,7 @@ def _read_query() -> dict[str, Any]:
     return _unique(list(request.args.items(multi=True)))
 
 
-def _read_body() -> dict[str, Any]:
+def _read_body(most_bytes: int) -> dict[str, Any]:
     charset = request.mimetype_params.get("charset", "utf-8")
     if request.mimetype != "application/json" or charset.lower() != "utf-8":
         raise Refused(
@@ -85,10 +88,19 @@ def _read_body() -> dict[str, Any]:
             f"the content type is {shown(request.content_type or '')}",
             "send JSON in UTF-8 with Content-Type: application/json",
         )
-    raw = request.get_data(cache=False)
-    if len(raw) > MOST_BODY_BYTES:
-        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "the body is over 64 KiB", "shorten it")
-    return read_object(raw)
+    return read_object(_read_raw(most_bytes))
+
+
+def _read_raw(most_bytes: int) -> bytes:
+    # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
+    request.max_content_length = most_bytes + 1
+    try:
+        raw = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise _too_large(most_bytes) from None
+    if len(raw) > most_bytes:
+        raise _too_large(most_bytes)
+    return raw
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
@@ -118,6 +130,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
+
+
+def _too_large(most_bytes: int) -> Refused:
+    return Refused(
+        ErrorCode.BODY_TOO_LARGE, "", f"the body is over {most_bytes // 1_024} KiB", "shorten or divide it"
+    )
 
 
 def _broken(reason: str) -> Refused:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api import cursors
 from wangtimer.api.answers import LastOutcome, ListedTimerData, TimersAnswer
+from wangtimer.api.batch_routes import add_batch_routes
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import MOST_A_PAGE, PAGE, App, Cursor, Given, Limit, moment, number
 from wangtimer.api.moments import read_moment_field
@@ -143,6 +144,7 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
+    add_batch_routes(routes, wiring)
     return routes
 
 

@@ -36,7 +36,9 @@ class Step(StrEnum):
 
     # Transactions in SQL.
     SQL_CREATE = "sql_create"
+    SQL_CREATE_MANY = "sql_create_many"
     SQL_ENABLE = "sql_enable"
+    SQL_ENABLE_MANY = "sql_enable_many"
     SQL_EDIT = "sql_edit"
     SQL_DISABLE = "sql_disable"
     SQL_DELETE = "sql_delete"

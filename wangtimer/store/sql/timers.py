@@ -70,17 +70,7 @@ class TimerStore:
 
         Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
-        row = terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
-            "app": new.app,
-            "name": new.name,
-            "status": TimerStatus.DISABLED.value,
-            "version": 1,
-            "edited_at": 0,
-            "planned_until": now,
-            "next_fire_at": new.schedule.first_after(now),
-            "created_at": now,
-            "updated_at": now,
-        }
+        row = new_row(new, now)
         tries = 0
 
         def work(sql: Connection) -> int:
@@ -99,7 +89,7 @@ class TimerStore:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
                 return own
-            raise _name_taken(new.app, repr(new.name)) from None
+            raise name_taken(new.app, repr(new.name)) from None
         return timer_of(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
@@ -134,7 +124,7 @@ class TimerStore:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
-            enabled = _change(sql, _marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
+            enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             if firings and not pending and near.next_fire_at is None:
                 raise Conflict(
@@ -167,13 +157,13 @@ class TimerStore:
             if revision.timer.terms == timer.terms:
                 return timer, []
             insert_missing(sql, revision.past)
-            edited = _change(sql, revision.timer, now, timer.definition.status, was=timer)
+            edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
             return edited, insert_missing(sql, revision.near)
 
         try:
             return self._database.write(work, Step.SQL_EDIT)
         except IntegrityError:
-            raise _name_taken(app, "of the new name") from None
+            raise name_taken(app, "of the new name") from None
 
     def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
@@ -182,7 +172,7 @@ class TimerStore:
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             if not timer.definition.is_enabled:
                 return timer
-            return _change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
+            return change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
 
         return self._database.write(work, Step.SQL_DISABLE)
 
@@ -200,7 +190,7 @@ class TimerStore:
                 raise UnknownTimer(app, repr(name))
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
-            return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
+            return change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
 
         return self._database.write(work, Step.SQL_DELETE)
 
@@ -219,7 +209,8 @@ class TimerStore:
         """
 
         def work(sql: Connection) -> tuple[list[Plan], list[Firing]]:
-            held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
+            same = unchanged(sql, plans, TimerStatus.ENABLED)
+            held = [a_plan for a_plan, is_same in zip(plans, same, strict=True) if is_same]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             _move_marks(sql, held)
@@ -258,7 +249,23 @@ class TimerStore:
         return None if held is None else timer_of(held)
 
 
-def _name_taken(app: str, name: str) -> Conflict:
+def new_row(new: NewTimer, now: int) -> dict[str, Any]:
+    """Return the row of a timer that is made at `now` (ms UTC), without its id."""
+    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
+        "app": new.app,
+        "name": new.name,
+        "status": TimerStatus.DISABLED.value,
+        "version": 1,
+        "edited_at": 0,
+        "planned_until": now,
+        "next_fire_at": new.schedule.first_after(now),
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def name_taken(app: str, name: str) -> Conflict:
+    """Return what says that the app has a timer of this name."""
     return Conflict(
         "name",
         f"app {app!r} already has a timer named {name}",
@@ -273,7 +280,7 @@ def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVI
     return timer_of(row)
 
 
-def _change(
+def change(
     sql: Connection,
     timer: Timer,
     now: int,
@@ -311,22 +318,23 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
     if past.planned_until == timer.planned_until:
         return timer
     insert_missing(sql, firings)
-    return _marked(timer, past)
+    return marked(timer, past)
 
 
-def _marked(timer: Timer, planned: Plan) -> Timer:
+def marked(timer: Timer, planned: Plan) -> Timer:
     """Return the timer with the marks of its plan."""
     return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
 
-def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
+def unchanged(sql: Connection, plans: list[Plan], status: TimerStatus) -> list[bool]:
+    """Tell of each plan whether its timer has this status, and is else as it was read; let none of them change now."""
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
     ids = sorted(a_plan.timer.id for a_plan in plans)
     rows = sql.execute(select(*columns).where(timers.c.id.in_(ids)).order_by(timers.c.id).with_for_update())
     now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
-    enabled = TimerStatus.ENABLED.value
     return [
-        now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
+        now.get(a_plan.timer.id)
+        == (a_plan.timer.definition.version, a_plan.timer.planned_until, status.value)
         for a_plan in plans
     ]
 
