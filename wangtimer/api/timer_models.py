@@ -156,11 +156,13 @@ class TimerTerms(TermFields):
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
 
-class _OfAnApp(Given):
+class OfAnApp(Given):
+    """What says whose it is; as the last of several bases it puts `app` first."""
+
     app: App
 
 
-class CreateTimer(TimerTerms, _OfAnApp):
+class CreateTimer(TimerTerms, OfAnApp):
     """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
 
 
