@@ -104,6 +104,7 @@ def test_another_apps_timer_is_unknown(world: World) -> None:
         ({"at": "2020-01-01T00:00:00Z", "endAt": "2030-01-01T00:00:00Z"}, "endAt"),
         ({"tags": [""]}, "tags.0"),
         ({"tags": "one"}, "tags"),
+        ({"notifyHTTPParam": {"url": URL, "uri": URL}}, "notifyHTTPParam.uri"),
     ],
 )
 def test_a_bad_edit_names_the_field_and_changes_nothing(
