@@ -1,9 +1,7 @@
 """Many timers of one app at once: each has its own outcome, and SQL and Redis a few calls for all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-
-import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway, WangTimerError
@@ -13,7 +11,8 @@ from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timers import NewTimer, name_taken
 
-log = structlog.get_logger()
+# How a timer stands afterwards, or why it was not changed, by its id.
+Outcomes = dict[int, Timer | WangTimerError]
 
 # Rows and timers one transaction enables: locks of a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
@@ -53,9 +52,10 @@ class Batches:
         outcomes = self.enable([one.timer for one in made if one.timer is not None])
         return [one if one.timer is None else _enabled(one.timer, outcomes[one.timer.id]) for one in made]
 
-    def enable(self, timers: Sequence[Timer]) -> dict[int, Timer | WangTimerError]:
-        """Enable disabled timers, as they were read; return by id how each stands, or why it was not enabled."""
-        outcomes: dict[int, Timer | WangTimerError] = {}
+    def enable(self, timers: Sequence[Timer]) -> Outcomes:
+        """Enable timers, as they were read; return by id how each stands, or why it was not enabled."""
+        outcomes: Outcomes = {timer.id: timer for timer in timers if timer.definition.is_enabled}
+        timers = [timer for timer in timers if timer.id not in outcomes]
         now = int(self.clock.now_ms())
         for plans in self._plans(timers, now, outcomes):
             try:
@@ -64,14 +64,42 @@ class Batches:
                 outcomes |= {a_plan.timer.id: error for a_plan in plans}
                 continue
             outcomes |= together
-            for a_plan in plans:
-                if a_plan.timer.id not in together:
-                    outcomes[a_plan.timer.id] = self._enable_alone(a_plan.timer)
+            rest = [a_plan.timer for a_plan in plans if a_plan.timer.id not in together]
+            outcomes |= _one_by_one(rest, self.registrar.enable)
         return outcomes
 
-    def _plans(
-        self, timers: Sequence[Timer], now: int, refused: dict[int, Timer | WangTimerError]
-    ) -> Iterator[list[Plan]]:
+    def disable(self, timers: Sequence[Timer]) -> Outcomes:
+        """Disable timers, as they were read; return by id how each stands, or why it was not disabled."""
+        off: Outcomes = {timer.id: timer for timer in timers if not timer.definition.is_enabled}
+        enabled = [timer for timer in timers if timer.id not in off]
+        return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable)
+
+    def delete(self, timers: Sequence[Timer]) -> Outcomes:
+        """Delete timers; return by id how each was left, or why it was not deleted."""
+        return self._switch_off(timers, self.timers.delete, self.registrar.delete)
+
+    def _switch_off(
+        self,
+        timers: Sequence[Timer],
+        together: Callable[[Sequence[int], int], list[Timer]],
+        alone: Callable[[str, int], Timer],
+    ) -> Outcomes:
+        """Switch timers off `together`; those of which something came due unplanned, or that are gone, `alone`."""
+        now = int(self.clock.now_ms())
+        outcomes: Outcomes = {}
+        for start in range(0, len(timers), TIMERS_A_TRANSACTION):
+            some = timers[start : start + TIMERS_A_TRANSACTION]
+            try:
+                changed = together([timer.id for timer in some], now)
+            except StoreAway as error:
+                outcomes |= {timer.id: error for timer in some}
+                continue
+            self.registrar.tell_redis([timer.definition for timer in changed], [], now)
+            outcomes |= {timer.id: timer for timer in changed}
+            outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone)
+        return outcomes
+
+    def _plans(self, timers: Sequence[Timer], now: int, refused: Outcomes) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, so many as make one transaction."""
         plans: list[Plan] = []
         rows = 0
@@ -88,18 +116,22 @@ class Batches:
         if plans:
             yield plans
 
-    def _enable_together(self, plans: list[Plan], now: int) -> dict[int, Timer | WangTimerError]:
+    def _enable_together(self, plans: list[Plan], now: int) -> Outcomes:
         """Enable timers in one transaction; return those that were not changed meanwhile."""
         enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
         self.registrar.tell_redis([timer.definition for timer in enabled.timers], enabled.pending, now)
         return {timer.id: timer for timer in enabled.timers}
 
-    def _enable_alone(self, timer: Timer) -> Timer | WangTimerError:
-        """Enable a timer that was changed meanwhile, or say why it is refused."""
+
+def _one_by_one(timers: Sequence[Timer], change: Callable[[str, int], Timer]) -> Outcomes:
+    """Change timers that did not go together with the others, or say why each is refused."""
+    outcomes: Outcomes = {}
+    for timer in timers:
         try:
-            return self.registrar.enable(timer.definition.app, timer.id)
+            outcomes[timer.id] = change(timer.definition.app, timer.id)
         except WangTimerError as error:
-            return error
+            outcomes[timer.id] = error
+    return outcomes
 
 
 def _refusal(new: NewTimer, now: int) -> WangTimerError | None:

@@ -91,6 +91,8 @@ REACHED = (
                 Step.SQL_REMOVE_CALENDAR,
                 Step.SQL_DISABLE,
                 Step.SQL_DELETE,
+                Step.SQL_DISABLE_MANY,
+                Step.SQL_DELETE_MANY,
                 Step.DEFINE,
                 Step.ADD,
                 Step.AGENDA_ADD,

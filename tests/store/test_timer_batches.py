@@ -1,6 +1,7 @@
 """Many timers in one transaction, which bears repeating."""
 
 import pytest
+from sqlalchemy import select
 
 from tests.store.definitions import NOTIFY, ONCE
 from tests.store.members import outcome_of
@@ -12,6 +13,7 @@ from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.tables import timer_tags
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timers import NewTimer, TimerStore
 
@@ -109,3 +111,35 @@ def test_enabling_again_after_a_lost_answer_changes_nothing(
     plans, firings = planned(made := created(forgetful, "a", "b"))
     assert forgetful.enable(plans, firings, NOW).timers == []
     assert {timers.get("shop", timer.id).definition.version for timer in made} == {2}
+
+
+def test_disabled_and_deleted_timers_are_returned_as_they_stand(
+    database: Database, batches: TimerBatches, timers: TimerStore
+) -> None:
+    a, b, c = made = created(batches, "a", "b", "c")
+    batches.enable(*planned([a, b]), NOW)
+    disabled = batches.disable([timer.id for timer in made], NOW + 1)
+    assert disabled == [timers.get("shop", timer.id) for timer in (a, b)]
+    deleted = batches.delete([b.id, c.id, 99], NOW + 2)
+    assert [timer.id for timer in timers.page("shop", 0, 9)] == [a.id]
+    assert timers.definitions({b.id, c.id}) == {timer.id: timer.definition for timer in deleted}
+    assert [row.timer_id for row in database.read(lambda sql: sql.execute(select(timer_tags)).all())] == [
+        a.id
+    ]
+
+
+def test_one_of_which_something_came_due_unplanned_is_left_as_it_is(
+    batches: TimerBatches, timers: TimerStore
+) -> None:
+    made = created(batches, "late", "fine")
+    batches.enable(*planned(made[:1]), NOW)
+    batches.enable(*planned(made[1:], minutes=90), NOW)
+    ids, then = [timer.id for timer in made], NOW + 60 * MINUTE_MS
+    assert [timer.name for timer in batches.disable(ids, then)] == ["fine"]
+    assert [timer.name for timer in batches.delete(ids, then)] == ["fine"]
+    assert timers.get("shop", ids[0]).definition.is_enabled
+
+
+def test_a_delete_whose_answer_was_lost_returns_what_it_deleted(forgetful: TimerBatches) -> None:
+    made = created(forgetful, "a", "b")
+    assert [timer.name for timer in forgetful.delete([timer.id for timer in made], NOW)] == ["a", "b"]

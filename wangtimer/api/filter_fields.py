@@ -26,8 +26,11 @@ class FilterFields(Given):
         Field(alias="nextBefore"),
     ] = None
 
-    def wanted_of(self, app: str) -> TimerFilter:
-        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read."""
+    def wanted_of(self, app: str, path: str = "") -> TimerFilter:
+        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
+
+        `path` is what stands before the names of these fields, as "filter." does.
+        """
         return TimerFilter(
             app,
             self.name,
@@ -35,5 +38,5 @@ class FilterFields(Given):
             self.name_contains,
             None if self.status is None else ListedStatus(self.status),
             self.tag,
-            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
+            None if self.next_before is None else read_moment_field(self.next_before, f"{path}nextBefore"),
         )

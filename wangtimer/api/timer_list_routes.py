@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from wangtimer.api import cursors
 from wangtimer.api.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.batch_routes import add_batch_routes
+from wangtimer.api.bulk_routes import add_bulk_routes
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import MOST_A_PAGE, PAGE, App, Cursor, Given, Limit, number
 from wangtimer.api.filter_fields import FilterFields, Text
@@ -125,6 +126,7 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
     add_batch_routes(routes, wiring)
+    add_bulk_routes(routes, wiring)
     return routes
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict
@@ -90,6 +90,31 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_ENABLE_MANY)
 
+    def disable(self, ids: Sequence[int], now: int) -> list[Timer]:
+        """Disable enabled timers, and return them as they then stand.
+
+        One of which something came due unplanned is left as it is: that is to be planned first.
+        """
+
+        def work(sql: Connection) -> list[Timer]:
+            return _switch_off(sql, ids, now, TimerStatus.DISABLED)
+
+        return self._database.write(work, Step.SQL_DISABLE_MANY)
+
+    def delete(self, ids: Sequence[int], now: int) -> list[Timer]:
+        """Delete timers, and return them as they then stand; one of which something came due unplanned as above."""
+        deleted: list[Timer] = []
+
+        def work(sql: Connection) -> list[Timer]:
+            nonlocal deleted
+            gone = _switch_off(sql, ids, now, TimerStatus.DELETED)
+            sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_([timer.id for timer in gone])))
+            # The first try may have been applied although the connection was lost.
+            deleted = gone or deleted
+            return deleted
+
+        return self._database.write(work, Step.SQL_DELETE_MANY)
+
     def _insert_free(self, app: str, rows: dict[str, dict[str, Any]]) -> dict[str, Timer]:
         """Insert the rows whose names are free; return their timers by name."""
         tries = 0
@@ -115,6 +140,22 @@ class TimerBatches:
 
 def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
     return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
+
+
+def _switch_off(sql: Connection, ids: Sequence[int], now: int, status: TimerStatus) -> list[Timer]:
+    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand."""
+    enabled = timers.c.status == TimerStatus.ENABLED.value
+    is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
+    may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
+    wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
+    rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
+    found = [_changed_to(status, timer_of(row), now) for row in rows]
+    columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
+    if status is TimerStatus.DELETED:
+        columns["tombstone"] = timers.c.id
+    if found:
+        sql.execute(update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns))
+    return found
 
 
 def _add_tags_of(sql: Connection, made: list[Timer]) -> None:
@@ -148,8 +189,11 @@ def _mark_enabled(sql: Connection, plans: list[Plan], now: int) -> None:
 
 
 def _enabled(a_plan: Plan, now: int) -> Timer:
-    timer = marked(a_plan.timer, a_plan)
-    definition = replace(timer.definition, version=timer.definition.version + 1, status=TimerStatus.ENABLED)
+    return _changed_to(TimerStatus.ENABLED, marked(a_plan.timer, a_plan), now)
+
+
+def _changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
+    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
     return replace(timer, definition=definition, updated_at=now)
 
 
