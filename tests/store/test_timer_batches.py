@@ -46,7 +46,8 @@ def created(batches: TimerBatches, *names: str, schedule: Schedule = EVERY_MINUT
 
 
 def planned(timers: list[Timer], minutes: int = 2) -> tuple[list[Plan], list[Firing]]:
-    plans = [plan(timer, NOW + minutes * MINUTE_MS, 1_000) for timer in timers]
+    # As they are when they are enabled some time after they were read.
+    plans = [plan(timer.planned_from(NOW + 1), NOW + minutes * MINUTE_MS, 1_000) for timer in timers]
     return plans, firings_of(plans, {}, ONE_BUCKET)
 
 

@@ -18,7 +18,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.many_rows import number
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
-from wangtimer.store.sql.timers import NewTimer, change, marked, new_row, unchanged
+from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
@@ -75,12 +75,16 @@ class TimerBatches:
     def enable(self, plans: list[Plan], firings: list[Firing], now: int) -> Enabled:
         """Enable timers and insert their near firings; `firings` are those of all plans, sorted by key.
 
-        A plan whose timer is no longer disabled as it was read (version, planned_until) is left out whole.
+        A plan whose timer is no longer disabled, at the version it was read, is left out whole.
         """
 
         def work(sql: Connection) -> Enabled:
-            same = unchanged(sql, plans, TimerStatus.DISABLED)
-            held = {a_plan.timer.id: a_plan for a_plan, is_same in zip(plans, same, strict=True) if is_same}
+            versions = _versions_of_disabled(sql, sorted(a_plan.timer.id for a_plan in plans))
+            held = {
+                a_plan.timer.id: a_plan
+                for a_plan in plans
+                if versions.get(a_plan.timer.id) == a_plan.timer.definition.version
+            }
             of_held = [firing for firing in firings if firing.timer_id in held]
             pending = insert_missing(sql, of_held)
             settled = {firing.timer_id for firing in of_held} - {firing.timer_id for firing in pending}
@@ -166,6 +170,18 @@ def _add_tags_of(sql: Connection, made: list[Timer]) -> None:
     ]
     if rows:
         sql.execute(insert(timer_tags), sorted(rows, key=lambda row: (row["tag"], row["timer_id"])))
+
+
+def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
+    """Return the versions of those that are disabled, and let none of them change now.
+
+    Whatever changes a disabled timer, its planning marks too, raises its version.
+    """
+    wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
+    rows = sql.execute(
+        select(timers.c.id, timers.c.version).where(wanted).order_by(timers.c.id).with_for_update()
+    )
+    return {row.id: row.version for row in rows}
 
 
 def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:

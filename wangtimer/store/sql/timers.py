@@ -209,8 +209,7 @@ class TimerStore:
         """
 
         def work(sql: Connection) -> tuple[list[Plan], list[Firing]]:
-            same = unchanged(sql, plans, TimerStatus.ENABLED)
-            held = [a_plan for a_plan, is_same in zip(plans, same, strict=True) if is_same]
+            held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             _move_marks(sql, held)
@@ -326,15 +325,14 @@ def marked(timer: Timer, planned: Plan) -> Timer:
     return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
 
-def unchanged(sql: Connection, plans: list[Plan], status: TimerStatus) -> list[bool]:
-    """Tell of each plan whether its timer has this status, and is else as it was read; let none of them change now."""
+def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
     ids = sorted(a_plan.timer.id for a_plan in plans)
     rows = sql.execute(select(*columns).where(timers.c.id.in_(ids)).order_by(timers.c.id).with_for_update())
     now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
+    enabled = TimerStatus.ENABLED.value
     return [
-        now.get(a_plan.timer.id)
-        == (a_plan.timer.definition.version, a_plan.timer.planned_until, status.value)
+        now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
         for a_plan in plans
     ]
 
