@@ -105,7 +105,7 @@ class Batches:
         rows = 0
         for timer in timers:
             try:
-                plans.append(self.registrar.plan_first(timer, now))
+                plans.append(self.registrar.first_plan(timer, now))
             except WangTimerError as error:
                 refused[timer.id] = error
                 continue

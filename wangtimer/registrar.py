@@ -72,9 +72,7 @@ class Registrar:
         Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        timer, firings = self.timers.enable(
-            app, timer_id, now, lambda read: self._with_firings(self.plan_first(read, now))
-        )
+        timer, firings = self.timers.enable(app, timer_id, now, lambda read: self._plan_first(read, now))
         self._tell_redis(timer.definition, firings, now)
         return timer
 
@@ -179,19 +177,17 @@ class Registrar:
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
 
-    def plan_first(self, timer: Timer, now: int) -> Plan:
-        """Plan the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
-        schedule = timer.definition.schedule
-        if not isinstance(schedule, Once) and schedule.first_after(now) is None:
-            raise Conflict(
-                "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
-            )
+    def first_plan(self, timer: Timer, now: int) -> Plan:
+        """Return the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
+        _refuse_finished(timer.definition.schedule, now)
         return self._near_plan(timer, now)
 
-    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        return self._with_firings(self._near_plan(timer, now))
+    def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        _refuse_finished(timer.definition.schedule, now)
+        return self._plan_near(timer, now)
 
-    def _with_firings(self, near: Plan) -> tuple[Plan, list[Firing]]:
+    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        near = self._near_plan(timer, now)
         return near, self.firings_of([near])
 
     def _near_plan(self, timer: Timer, now: int) -> Plan:
@@ -264,6 +260,11 @@ def refuse_past(schedule: Schedule, now: int) -> None:
     if isinstance(schedule, Once) and schedule.at_ms < now - LATE_ONCE_MS:
         late_s = (now - schedule.at_ms) // 1_000
         raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
+
+
+def _refuse_finished(schedule: Schedule, now: int) -> None:
+    if not isinstance(schedule, Once) and schedule.first_after(now) is None:
+        raise Conflict("id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first")
 
 
 def _following(timer: Timer, calendar: Calendar) -> Timer:
