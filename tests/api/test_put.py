@@ -8,7 +8,6 @@ import pytest
 
 from tests.api.world import DEF, URL, World, definition
 from wangtimer.core.timer import Timer
-from wangtimer.store.sql.timers import NewTimer
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 NEWCOMERS = 4
@@ -156,9 +155,9 @@ def test_one_of_several_at_once_creates_and_the_others_edit(
     together = Barrier(NEWCOMERS, timeout=10)
     create = world.wiring.timers.create
 
-    def create_together(new: NewTimer, now: int) -> Timer:
+    def create_together(*given: Any) -> Timer:
         together.wait()
-        return create(new, now)
+        return create(*given)
 
     monkeypatch.setattr(world.wiring.timers, "create", create_together)
     crons = [f"{minute} * * * *" for minute in range(NEWCOMERS)]
