@@ -128,3 +128,9 @@ def test_a_disabled_timer_stays_disabled(world: World) -> None:
     world.post(DISABLE, app="shop", id=timer_id)
     assert world.patch(app="shop", id=timer_id, cron="* * * * * *").data["statusName"] == "disabled"
     assert world.broker.moments == []
+
+
+def test_an_edit_that_changes_nothing_leaves_the_version(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *", name="mine")
+    assert world.patch(app="shop", id=timer_id, cron="* * * * *", name="mine", version=2).data["version"] == 2
+    assert world.patch(app="shop", id=timer_id, cron="* * * * *", misfire="skip").data["version"] == 3
