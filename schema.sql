@@ -57,6 +57,19 @@ CREATE TABLE calendar (
     PRIMARY KEY (app, name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- answers kept for callers who repeat a request, a day long
+CREATE TABLE idempotency (
+    app VARCHAR(64) NOT NULL,
+    idempotency_key VARCHAR(255) NOT NULL,
+    -- SHA-256, in hexadecimal
+    body_hash VARCHAR(64) NOT NULL,
+    answer MEDIUMTEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (app, idempotency_key),
+    -- what is older than a day goes
+    INDEX idempotency_created (created_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- tags of living timers
 CREATE TABLE timer_tag (
     app VARCHAR(64) NOT NULL,

@@ -1,4 +1,4 @@
-"""The purger: settled firings past retention go, a few at a time."""
+"""The purger: settled firings past retention, and answers kept for a day, go a few at a time."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -24,15 +25,17 @@ class Purger:
 
     firings: FiringStore
     timers: TimerStore
+    answers: KeptAnswers
     clock: Clock
     retention_ms: int
 
     def purge(self) -> int:
         """Delete settled firings with moments past retention, then timers deleted that long ago.
 
-        Returns how many firings went. Raises `StoreAway`.
+        And answers that were kept for a day. Returns how many firings went. Raises `StoreAway`.
         """
-        before = int(self.clock.now_ms()) - self.retention_ms
+        now = int(self.clock.now_ms())
+        before = now - self.retention_ms
         ends_at = self.clock.monotonic() + LONGEST_S
         purged = 0
         while (page := self.firings.purge(before, PAGE)) and self.clock.monotonic() < ends_at:
@@ -40,6 +43,8 @@ class Purger:
             self.clock.sleep(PAUSE_S)
         # A day more, so that no firing of theirs is left.
         self.timers.purge(before - DAY_MS, PAGE)
+        while self.answers.purge(now, PAGE) == PAGE and self.clock.monotonic() < ends_at:
+            self.clock.sleep(PAUSE_S)
         if purged:
             log.info("purged", firings=purged)
         return purged

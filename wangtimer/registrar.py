@@ -1,6 +1,7 @@
 """What business services ask for: create, edit, enable, disable, delete a timer."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from wangtimer.core.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
 
 log = structlog.get_logger()
@@ -26,6 +28,8 @@ Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
 LATE_ONCE_MS = 60_000
+# A timer that is put is looked up so often, each time somebody else created, deleted or renamed it in between.
+PUT_TRIES = 5
 # Moments planned at most when a timer is switched off after planning was away: about a second's work for SQL.
 MOST_PAST = 100_000
 
@@ -52,14 +56,15 @@ class Registrar:
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
 
-    def create(self, new: NewTimer) -> Timer:
-        """Store a disabled timer.
+    def create(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
+        """Store a disabled timer, and the answer to `keep` of it.
 
-        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name in use, `StoreAway`.
+        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name or an answer's key in use,
+        `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        _refuse_past(new.schedule, now)
-        return self.timers.create(new, now)
+        refuse_past(new.schedule, now)
+        return self.timers.create(new, now, keep)
 
     def enable(self, app: str, timer_id: int) -> Timer:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.
@@ -84,6 +89,29 @@ class Registrar:
         self._tell_redis(timer.definition, firings, now)
         return timer
 
+    def put(
+        self, app: str, name: str, new: Callable[[], NewTimer], change: Change, version: int | None = None
+    ) -> tuple[Timer, bool]:
+        """Edit the app's timer of this name, or create `new()` where there is none; tell whether it was created.
+
+        Others may create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`;
+        `Conflict` for any `version` where there is no such timer.
+        """
+        for _ in range(PUT_TRIES):
+            timer_id = self.timers.id_of(app, name)
+            if timer_id is None and version is not None:
+                raise Conflict("version", f"app {app!r} has no timer named {name!r}", "leave the version out")
+            with suppress(UnknownTimer, _Renamed):
+                if timer_id is not None:
+                    return self.edit(app, timer_id, _if_named(name, change), version), False
+                try:
+                    return self.create(new()), True
+                except Conflict:
+                    log.info("created_by_somebody_else", app=app, name=name)
+        raise Conflict(
+            "name", "it is created and deleted again and again", "repeat it where it is still wanted"
+        )
+
     def follow_calendar(self, app: str, calendar: Calendar, timer_ids: Iterable[int]) -> int:
         """Edit timers that name this calendar to leave out its days as they are now; return how many did so."""
         edited = 0
@@ -102,12 +130,22 @@ class Registrar:
         self._tell_redis(timer.definition, [], 0)
         return timer
 
-    def delete(self, app: str, timer_id: int) -> Timer:
-        """Delete a timer and free its name; its firings stay on record. Errors as above."""
+    def delete(self, app: str, timer_id: int, name: str | None = None) -> Timer:
+        """Delete a timer, if `name` is given only under that one, and free its name; its firings stay on record.
+
+        Errors as above.
+        """
         now = int(self.clock.now_ms())
-        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now))
+        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name)
         self._tell_redis(timer.definition, [], 0)
         return timer
+
+    def delete_named(self, app: str, name: str) -> Timer:
+        """Delete the app's timer of this name; errors as above."""
+        timer_id = self.timers.id_of(app, name)
+        if timer_id is None:
+            raise UnknownTimer(app, repr(name))
+        return self.delete(app, timer_id, name)
 
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition
@@ -123,7 +161,7 @@ class Registrar:
         edited = change(timer)
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
-        _refuse_past(edited.definition.schedule, now)
+        refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
@@ -139,23 +177,27 @@ class Registrar:
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
 
+    def first_plan(self, timer: Timer, now: int) -> Plan:
+        """Return the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
+        _refuse_finished(timer.definition.schedule, now)
+        return self._near_plan(timer, now)
+
     def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        schedule = timer.definition.schedule
-        if not isinstance(schedule, Once) and schedule.first_after(now) is None:
-            raise Conflict(
-                "id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first"
-            )
+        _refuse_finished(timer.definition.schedule, now)
         return self._plan_near(timer, now)
 
     def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        near = self._near_plan(timer, now)
+        return near, self.firings_of([near])
+
+    def _near_plan(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
         if isinstance(schedule, Once) and schedule.at_ms <= now:
             _refuse_if_long_past(schedule, now)
             start = schedule.at_ms - 1
-        near = plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
-        return near, firings_of([near], self._planned_before(near), self.buckets)
+        return plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
         """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not.
@@ -167,32 +209,62 @@ class Registrar:
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
-        return past, firings_of([past], self._planned_before(past), self.buckets)
+        return past, self.firings_of([past])
 
-    def _planned_before(self, planned: Plan) -> dict[int, int]:
-        if not planned.moments:
+    def firings_of(self, plans: list[Plan]) -> list[Firing]:
+        """Return the plans' firings sorted by key, each with its bucket."""
+        return firings_of(plans, self._planned_before(plans), self.buckets)
+
+    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
+        counts = count_by_minute(plans)
+        if not counts:
             return {}
         try:
-            return self.load.reserve(count_by_minute([planned]))
+            return self.load.reserve(counts)
         except StoreAway:
             return {}
 
     def _tell_redis(self, definition: Definition, firings: list[Firing], now: int) -> None:
+        self.tell_redis([definition], firings, now)
+
+    def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> None:
         """Tell Redis what is committed; where it is away the sweep does, seconds later."""
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         try:
-            self.definitions.put([definition])
+            self.definitions.put(definitions)
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
                 self.send_chunk(chunk)
         except StoreAway as error:
-            log.warning("change_not_in_redis_yet", timer_id=definition.timer_id, error=str(error))
+            ids = [one.timer_id for one in definitions[:9]]
+            log.warning("change_not_in_redis_yet", timer_ids=ids, error=str(error))
 
 
-def _refuse_past(schedule: Schedule, now: int) -> None:
+class _Renamed(Exception):
+    """The timer has another name by now."""
+
+
+def _if_named(name: str, change: Change) -> Change:
+    """Return the change, for a timer of this name alone."""
+
+    def changed(timer: Timer) -> Timer:
+        if timer.name != name:
+            raise _Renamed
+        return change(timer)
+
+    return changed
+
+
+def refuse_past(schedule: Schedule, now: int) -> None:
+    """Return unless this is one moment, more than a minute past at `now` (ms UTC): raises `InvalidInput`."""
     if isinstance(schedule, Once) and schedule.at_ms < now - LATE_ONCE_MS:
         late_s = (now - schedule.at_ms) // 1_000
         raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
+
+
+def _refuse_finished(schedule: Schedule, now: int) -> None:
+    if not isinstance(schedule, Once) and schedule.first_after(now) is None:
+        raise Conflict("id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first")
 
 
 def _following(timer: Timer, calendar: Calendar) -> Timer:

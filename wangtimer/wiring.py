@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from celery import Celery
 
+from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
@@ -42,6 +43,8 @@ from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
@@ -157,6 +160,11 @@ class Wiring:
         return CalendarStore(self.database)
 
     @once
+    def kept_answers(self) -> KeptAnswers:
+        """Answers for callers who repeat a request."""
+        return KeptAnswers(self.database)
+
+    @once
     def load(self) -> MinuteLoad:
         """Firings planned by minute."""
         return MinuteLoad(self.redis, self.keys)
@@ -178,6 +186,11 @@ class Wiring:
             self._buckets,
             self.broker.send_chunk,
         )
+
+    @once
+    def batches(self) -> Batches:
+        """What they ask for of many timers at once."""
+        return Batches(self.registrar, TimerBatches(self.database), self.clock)
 
     @once
     def migrator(self) -> Migrator:
@@ -276,7 +289,8 @@ class Wiring:
     @once
     def purger(self) -> Purger:
         """Deletes what is past retention."""
-        return Purger(self.firings, self.timers, self.clock, self.settings.retention_days * 86_400_000)
+        retention_ms = self.settings.retention_days * 86_400_000
+        return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or one of a bunch."""

@@ -1,12 +1,49 @@
 import pytest
 
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
+from wangtimer.core.errors import UnknownTimer
 
 MINUTE, HOUR = 60_000, 3_600_000
 
 
 def status_of(world: World, timer_id: int) -> str:
     return str(world.get(DEF, app="shop", id=timer_id).data["statusName"])
+
+
+def test_a_timer_is_deleted_by_its_name(world: World) -> None:
+    timer_id = world.enabled(name="expire")
+    other = world.made(name="Expire")
+    assert world.delete(app="bank", name="expire").code == 40401
+    assert world.delete(app="shop", name="expire").json == {"code": 0, "msg": ""}
+    assert world.get(DEF, app="shop", id=timer_id).status == 404
+    assert world.get(DEF, app="shop", id=other).status == 200
+    again = world.delete(app="shop", name="expire")
+    assert (again.status, again.code, again.json["field"]) == (404, 40401, "name")
+    assert "'expire'" in again.msg
+
+
+def test_a_timer_that_was_renamed_meanwhile_is_not_deleted_by_its_old_name(world: World) -> None:
+    timer_id = world.made(name="new")
+    with pytest.raises(UnknownTimer):
+        world.wiring.registrar.delete("shop", timer_id, "old")
+    assert world.get(DEF, app="shop", id=timer_id).status == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "field"),
+    [
+        ({}, 40005, "id"),
+        ({"id": None, "name": None}, 40005, "id"),
+        ({"id": 1, "name": "expire"}, 40007, "name"),
+        ({"name": ""}, 40007, "name"),
+        ({"name": 7}, 40006, "name"),
+    ],
+)
+def test_a_delete_names_one_timer_in_one_way(
+    world: World, fields: dict[str, object], code: int, field: str
+) -> None:
+    refused = world.delete(app="shop", **fields)
+    assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
 
 
 def test_enabling_plans_the_near_part_and_twice_changes_nothing(world: World) -> None:

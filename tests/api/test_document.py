@@ -16,6 +16,9 @@ ROOT = Path(__file__).parents[2]
 OPERATIONS = {
     "createTimer": ("POST", "/api/timer/v1/def"),
     "getTimer": ("GET", "/api/timer/v1/def"),
+    "createTimers": ("POST", "/api/timer/v1/defs"),
+    "changeTimers": ("POST", "/api/timer/v1/bulk"),
+    "putTimer": ("PUT", "/api/timer/v1/def"),
     "previewSchedule": ("POST", "/api/timer/v1/preview"),
     "editTimer": ("PATCH", "/api/timer/v1/def"),
     "putCalendar": ("PUT", "/api/timer/v1/calendar"),

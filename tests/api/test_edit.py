@@ -104,6 +104,7 @@ def test_another_apps_timer_is_unknown(world: World) -> None:
         ({"at": "2020-01-01T00:00:00Z", "endAt": "2030-01-01T00:00:00Z"}, "endAt"),
         ({"tags": [""]}, "tags.0"),
         ({"tags": "one"}, "tags"),
+        ({"notifyHTTPParam": {"url": URL, "uri": URL}}, "notifyHTTPParam.uri"),
     ],
 )
 def test_a_bad_edit_names_the_field_and_changes_nothing(
@@ -127,3 +128,9 @@ def test_a_disabled_timer_stays_disabled(world: World) -> None:
     world.post(DISABLE, app="shop", id=timer_id)
     assert world.patch(app="shop", id=timer_id, cron="* * * * * *").data["statusName"] == "disabled"
     assert world.broker.moments == []
+
+
+def test_an_edit_that_changes_nothing_leaves_the_version(world: World) -> None:
+    timer_id = world.enabled(cron="* * * * *", name="mine")
+    assert world.patch(app="shop", id=timer_id, cron="* * * * *", name="mine", version=2).data["version"] == 2
+    assert world.patch(app="shop", id=timer_id, cron="* * * * *", misfire="skip").data["version"] == 3

@@ -83,12 +83,16 @@ REACHED = (
         {
             "web": (
                 Step.SQL_CREATE,
+                Step.SQL_CREATE_MANY,
                 Step.SQL_ENABLE,
+                Step.SQL_ENABLE_MANY,
                 Step.SQL_EDIT,
                 Step.SQL_PUT_CALENDAR,
                 Step.SQL_REMOVE_CALENDAR,
                 Step.SQL_DISABLE,
                 Step.SQL_DELETE,
+                Step.SQL_DISABLE_MANY,
+                Step.SQL_DELETE_MANY,
                 Step.DEFINE,
                 Step.ADD,
                 Step.AGENDA_ADD,
@@ -133,7 +137,7 @@ REACHED = (
     ),
     Reached(
         "purging",
-        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS)},
+        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS, Step.SQL_PURGE_ANSWERS)},
         faults.purge_asked_for,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},

@@ -6,6 +6,7 @@ ones another; a server can be switched away, lose its data, or go back in time.
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_agenda import MemoryAgenda
+from tests.fakes.memory_answers import MemoryAnswers
 from tests.fakes.memory_definitions import MemoryDefinitions
 from tests.fakes.memory_firings import MemoryFirings
 from tests.fakes.memory_load import MemoryLoad
@@ -17,6 +18,7 @@ from tests.fakes.memory_timers import MemoryTimers
 __all__ = [
     "HandClock",
     "MemoryAgenda",
+    "MemoryAnswers",
     "MemoryDefinitions",
     "MemoryFirings",
     "MemoryLoad",

@@ -9,6 +9,7 @@ from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision
 
 
@@ -18,7 +19,9 @@ class MemoryTimers:
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
-    def create(self, new: NewTimer, now: int) -> Timer:
+    def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
+        assert keep is None, "answers are kept in real SQL only"
+
         def work() -> Timer:
             if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
                 raise Conflict("name", "in use", "choose another")
@@ -34,6 +37,13 @@ class MemoryTimers:
 
     def get(self, app: str, timer_id: int) -> Timer:
         return self._server.call(lambda: self._find(app, timer_id))
+
+    def id_of(self, app: str, name: str) -> int | None:
+        def work() -> int | None:
+            found = [one.id for one in self._living() if (one.definition.app, one.name) == (app, name)]
+            return found[0] if found else None
+
+        return self._server.call(work)
 
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         def work() -> list[Timer]:
@@ -62,6 +72,8 @@ class MemoryTimers:
         def work() -> tuple[Timer, list[Firing]]:
             timer = self._find(app, timer_id)
             revision = revise(timer)
+            if revision.timer.terms == timer.terms:
+                return timer, []
             if any(
                 (one.definition.app, one.name) == (app, revision.timer.name)
                 for one in self._living()
@@ -83,9 +95,14 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
+    def delete(
+        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+    ) -> Timer:
         def work() -> Timer:
-            timer = self._with_past(self._find(app, timer_id), plan_past)
+            timer = self._find(app, timer_id)
+            if name not in (None, timer.name):
+                raise UnknownTimer(app, repr(name))
+            timer = self._with_past(timer, plan_past)
             return self._store(_changed(timer, now, TimerStatus.DELETED))
 
         return self._server.call(work)

@@ -59,7 +59,7 @@ def test_a_purge_goes_on_page_by_page_until_nothing_is_left(sql: SqlWorld) -> No
     settle(sql, *((AT - 10_000 + i, 1) for i in range(2_500)))
     settle(sql, (AT + 1, 1))
     clock = HandClock(AT + DAY_MS)
-    assert Purger(sql.firings, sql.timers, clock, retention_ms=DAY_MS).purge() == 2_500
+    assert Purger(sql.firings, sql.timers, sql.answers, clock, retention_ms=DAY_MS).purge() == 2_500
     assert left(sql, 1) == [AT + 1]
 
 

@@ -9,6 +9,7 @@ from redis import Redis
 from tests.fakes import (
     HandClock,
     MemoryAgenda,
+    MemoryAnswers,
     MemoryDefinitions,
     MemoryFirings,
     MemoryLoad,
@@ -28,6 +29,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
 
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
@@ -67,6 +69,7 @@ class SqlWorld:
     timers: TimerStore
     firings: FiringStore
     insert: Callable[[Sequence[Firing]], list[Firing]]
+    answers: KeptAnswers
 
 
 def until(is_true: Callable[[], bool]) -> None:
@@ -155,11 +158,11 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
 def memory_sql() -> SqlWorld:
     server = MemoryServer("SQL", HandClock())
     firings = MemoryFirings(server)
-    return SqlWorld(MemoryTimers(server), firings, firings.insert)
+    return SqlWorld(MemoryTimers(server), firings, firings.insert, MemoryAnswers(server))
 
 
 def real_sql(database: Database) -> SqlWorld:
     def insert(planned: Sequence[Firing]) -> list[Firing]:
         return database.write(lambda sql: insert_missing(sql, planned))
 
-    return SqlWorld(TimerStore(database), FiringStore(database), insert)
+    return SqlWorld(TimerStore(database), FiringStore(database), insert, KeptAnswers(database))

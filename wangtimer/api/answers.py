@@ -134,6 +134,12 @@ class CreateAnswer(Answer):
     data: PlannedTimerData
 
 
+class PutAnswer(CreateAnswer):
+    """The timer as it is now."""
+
+    created: Annotated[bool, Field(description="false: it was there")]
+
+
 class EditAnswer(Answer):
     """The timer as it is now."""
 
@@ -257,6 +263,9 @@ class ReadyAnswer(Answer):
 
 def send(answer: Answer, status: int = 200) -> Response:
     """Return the answer as an HTTP response."""
-    return Response(
-        answer.__pydantic_serializer__.to_json(answer, by_alias=True), status, mimetype="application/json"
-    )
+    return Response(serialized(answer), status, mimetype="application/json")
+
+
+def serialized(answer: Answer) -> bytes:
+    """Return the answer as JSON."""
+    return answer.__pydantic_serializer__.to_json(answer, by_alias=True)

@@ -1,7 +1,7 @@
 """From what a request says of when to fire, to a schedule with its limits."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wangtimer.api.codes import ErrorCode
@@ -69,6 +69,39 @@ def edited_schedule(
             "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give one of them at most"
         )
     return _read(asked, timer, now, find_calendar, must_fire=True)
+
+
+def replaced_schedule(
+    asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
+) -> AskedSchedule:
+    """Return the schedule a timer is to have whatever it had; as it stands where that is the same, to count on.
+
+    One that has run out may be repeated. Raises as `schedule_of`.
+    """
+    was = timer.definition.schedule
+    asked = _anchored_like(was, asked)
+    read = schedule_of(asked, now, find_calendar, must_fire=False)
+    schedule = _spread_for(timer.id, read.schedule)
+    if replace(timer.limits, counted_from=None) == read.limits and timer.limits.applied_to(schedule) == was:
+        return AskedSchedule(was, timer.limits)
+    schedule_of(asked, now, find_calendar)
+    return AskedSchedule(schedule, read.limits)
+
+
+def _anchored_like(was: Schedule, asked: ScheduleFields) -> ScheduleFields:
+    """Return an interval without an anchor of its own with that of the same interval before, not with now."""
+    rule = was.rule if isinstance(was, Bounded) else was
+    if not isinstance(rule, Every) or rule.interval_ms != asked.every_ms:
+        return asked
+    if asked.anchor_at is not None or asked.start_at is not None:
+        return asked
+    return asked.model_copy(update={"anchor_at": rule.anchor_ms})
+
+
+def _spread_for(timer_id: int, schedule: Schedule) -> Schedule:
+    if not isinstance(schedule, Bounded) or schedule.spread is None:
+        return schedule
+    return replace(schedule, spread=replace(schedule.spread, seed=timer_id))
 
 
 def _read(

@@ -26,7 +26,7 @@ class ErrorCode(Enum):
     )
     BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
     BAD_CURSOR = 40010, "A cursor that no answer of this operation gave."
-    UNKNOWN_TIMER = 40401, "This app has no timer with this id (another app's timer is unknown too)."
+    UNKNOWN_TIMER = 40401, "This app has no timer with this id or name (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
@@ -39,8 +39,12 @@ class ErrorCode(Enum):
         40903,
         "The timer is no longer at the `version` an edit gives: somebody changed it meanwhile.",
     )
-    BODY_TOO_LARGE = 41301, "The request's body is over 64 KiB."
+    BODY_TOO_LARGE = (
+        41301,
+        "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB.",
+    )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
+    KEY_REUSED = 42201, "The `Idempotency-Key` was given with another body within the last 24 hours."
     INTERNAL = 50001, "A fault of the service; it is in its log."
     STORE_AWAY = (
         50301,

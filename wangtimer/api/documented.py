@@ -4,15 +4,20 @@ from collections.abc import Callable
 from inspect import getdoc
 from typing import Any, get_type_hints
 
-from wangtimer.api.answers import ErrorAnswer
+from wangtimer.api.answers import Answer, ErrorAnswer
 
 
 def documented(
-    view: Callable[..., Any], operation_id: str, *errors: int, texts: tuple[str, ...] = ()
+    view: Callable[..., Any],
+    operation_id: str,
+    *errors: int,
+    texts: tuple[str, ...] = (),
+    answer: type[Answer] | None = None,
 ) -> dict[str, Any]:
     """Return a route's options: a stable operation id, text, answer, and errors as HTTP statuses.
 
-    `texts` are the content types of an answer that is no JSON object.
+    `texts` are the content types of an answer that is no JSON object; `answer` is what a view answers that makes the
+    response itself.
 
     What any operation can answer (bad input, a fault, a store away) need not be named.
     """
@@ -24,7 +29,8 @@ def documented(
         "operation_id": operation_id,
         "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
-        "responses": {200: _text(texts) if texts else hints["return"]} | dict.fromkeys(statuses, ErrorAnswer),
+        "responses": {200: _text(texts) if texts else answer or hints["return"]}
+        | dict.fromkeys(statuses, ErrorAnswer),
     }
 
 

@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 from wangtimer.api.answers import ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import code_of
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer, WangTimerError
 
 log = structlog.get_logger()
 
@@ -26,34 +26,42 @@ _CONFLICTS = {"name": ErrorCode.NAME_TAKEN, "version": ErrorCode.VERSION_CHANGED
 
 def answer_failures(app: Flask) -> None:
     """Let every error of the app end in the envelope."""
-    app.register_error_handler(InvalidInput, _refused)
-    app.register_error_handler(UnknownTimer, _unknown)
-    app.register_error_handler(Conflict, _conflict)
+    app.register_error_handler(WangTimerError, _refused)
     app.register_error_handler(StoreAway, _away)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _fault)
+
+
+def told(error: WangTimerError) -> ErrorAnswer:
+    """Return what a caller reads of an error; raises it where it is none that callers are told of."""
+    match error:
+        case InvalidInput():
+            code, msg, field = code_of(error), str(error), error.field
+        case UnknownTimer():
+            field = "name" if isinstance(error.timer_id, str) else "id"
+            code, msg = ErrorCode.UNKNOWN_TIMER, f"{field}: {error}"
+        case Conflict():
+            code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
+        case StoreAway():
+            msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
+            code, field = ErrorCode.STORE_AWAY, ""
+        case _:
+            raise error
+    return ErrorAnswer(code=code.number, msg=msg, field=field)
 
 
 def _error(code: ErrorCode, msg: str, field: str = "") -> Response:
     return send(ErrorAnswer(code=code.number, msg=msg, field=field), code.status)
 
 
-def _refused(error: InvalidInput) -> Response:
-    return _error(code_of(error), str(error), error.field)
-
-
-def _unknown(error: UnknownTimer) -> Response:
-    return _error(ErrorCode.UNKNOWN_TIMER, f"id: {error}", "id")
-
-
-def _conflict(error: Conflict) -> Response:
-    code = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE)
-    return _error(code, str(error), error.field)
+def _refused(error: WangTimerError) -> Response:
+    answer = told(error)
+    return send(answer, answer.code // 100)
 
 
 def _away(error: StoreAway) -> Response:
     log.warning("store_away", path=request.path, error=str(error))
-    response = _error(ErrorCode.STORE_AWAY, f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s")
+    response = _refused(error)
     response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response
 

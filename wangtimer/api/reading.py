@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import orjson
 from flask import Response, request
 from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.answers import Answer, send
 from wangtimer.api.codes import ErrorCode
@@ -18,9 +19,11 @@ MOST_BODY_BYTES = 65_536
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def taking_body(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
-    """Return a Flask view that gives `view` the JSON body, and sends what it answers."""
-    return _taking(view, "body", _read_body)
+def taking_body(
+    view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
+) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
+    return _taking(view, "body", partial(_read_body, most_bytes))
 
 
 def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
@@ -39,17 +42,18 @@ def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
 
 
 def _taking(
-    view: Callable[[Model], Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
+    view: Callable[..., Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
 ) -> Callable[[], Response]:
-    model: type[Model] = get_type_hints(view)[argument]
+    hints = get_type_hints(view)
+    model: type[BaseModel] = hints[argument]
+    header: type[BaseModel] | None = hints.get("header")
 
     @wraps(view)
     def read_and_answer() -> Response:
-        try:
-            given = model.model_validate(read())
-        except ValidationError as error:
-            raise refusal_of(error, model) from None
-        answer = view(given)
+        given = [read_model(model, read())]
+        if header is not None:
+            given.append(read_model(header, _read_header(header)))
+        answer = view(*given)
         return answer if isinstance(answer, Response) else send(answer)
 
     # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
@@ -58,11 +62,24 @@ def _taking(
     return read_and_answer
 
 
+def read_model(model: type[Model], given: Any) -> Model:
+    """Return what is given as a model; raises `Refused`."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise refusal_of(error, model) from None
+
+
+def _read_header(model: type[BaseModel]) -> dict[str, str]:
+    names = (field.alias or name for name, field in model.model_fields.items())
+    return {name: request.headers[name] for name in names if name in request.headers}
+
+
 def _read_query() -> dict[str, Any]:
     return _unique(list(request.args.items(multi=True)))
 
 
-def _read_body() -> dict[str, Any]:
+def _read_body(most_bytes: int) -> dict[str, Any]:
     charset = request.mimetype_params.get("charset", "utf-8")
     if request.mimetype != "application/json" or charset.lower() != "utf-8":
         raise Refused(
@@ -71,10 +88,19 @@ def _read_body() -> dict[str, Any]:
             f"the content type is {shown(request.content_type or '')}",
             "send JSON in UTF-8 with Content-Type: application/json",
         )
-    raw = request.get_data(cache=False)
-    if len(raw) > MOST_BODY_BYTES:
-        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "the body is over 64 KiB", "shorten it")
-    return read_object(raw)
+    return read_object(_read_raw(most_bytes))
+
+
+def _read_raw(most_bytes: int) -> bytes:
+    # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
+    request.max_content_length = most_bytes + 1
+    try:
+        raw = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise _too_large(most_bytes) from None
+    if len(raw) > most_bytes:
+        raise _too_large(most_bytes)
+    return raw
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
@@ -104,6 +130,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
+
+
+def _too_large(most_bytes: int) -> Refused:
+    return Refused(
+        ErrorCode.BODY_TOO_LARGE, "", f"the body is over {most_bytes // 1_024} KiB", "shorten or divide it"
+    )
 
 
 def _broken(reason: str) -> Refused:

@@ -1,6 +1,7 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
 from collections.abc import Sequence
+from typing import Any, TypeGuard, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -85,7 +86,10 @@ def _dotted(path: Sequence[int | str]) -> str:
 def _known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
     for part in path[:-1]:
         inner = next(field for name, field in model.model_fields.items() if (field.alias or name) == part)
-        assert isinstance(inner.annotation, type)
-        model = inner.annotation
+        model = next(kind for kind in (inner.annotation, *get_args(inner.annotation)) if _is_model(kind))
     names = (field.alias or name for name, field in model.model_fields.items())
     return f"leave it out; there are {', '.join(names)}"
+
+
+def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

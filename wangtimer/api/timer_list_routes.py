@@ -2,27 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api import cursors
 from wangtimer.api.answers import LastOutcome, ListedTimerData, TimersAnswer
+from wangtimer.api.batch_routes import add_batch_routes
+from wangtimer.api.bulk_routes import add_bulk_routes
 from wangtimer.api.documented import documented
-from wangtimer.api.field_types import MOST_A_PAGE, PAGE, App, Cursor, Given, Limit, moment, number
-from wangtimer.api.moments import read_moment_field
+from wangtimer.api.field_types import MOST_A_PAGE, PAGE, App, Cursor, Given, Limit, number
+from wangtimer.api.filter_fields import FilterFields, Text
 from wangtimer.api.reading import taking_query
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_data import timer_fields
+from wangtimer.api.timer_models import OfAnApp
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
+from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
 
 XTIMERS_PAGE = 10
 
-_Text = Annotated[str, Field(min_length=1, max_length=128)]
 _Index = Annotated[
     int | None,
     BeforeValidator(number),
@@ -35,21 +37,9 @@ _Size = Annotated[
 ]
 
 
-class TimersQuery(Given):
+class TimersQuery(FilterFields, OfAnApp):
     """Which of an app's timers, in what order, and which page."""
 
-    app: App
-    name: Annotated[_Text | None, Field(description="this very name")] = None
-    name_prefix: Annotated[_Text | None, Field(alias="namePrefix")] = None
-    name_contains: Annotated[_Text | None, Field(alias="nameContains", description="in either case")] = None
-    status: Literal["disabled", "enabled", "finished"] | None = None
-    tag: Annotated[str | None, Field(min_length=1, max_length=64)] = None
-    next_before: Annotated[
-        Any,
-        BeforeValidator(number),
-        moment("only those with a moment to come up to this one"),
-        Field(alias="nextBefore"),
-    ] = None
     sort: Annotated[
         Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"],
         Field(description="a minus: largest first"),
@@ -67,22 +57,14 @@ class TimersQuery(Given):
     @property
     def wanted(self) -> TimerFilter:
         """What is asked for; raises `Refused` for a moment that cannot be read."""
-        return TimerFilter(
-            self.app,
-            self.name,
-            self.name_prefix,
-            self.name_contains,
-            None if self.status is None else ListedStatus(self.status),
-            self.tag,
-            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
-        )
+        return self.wanted_of(self.app)
 
 
 class NameQuery(Given):
     """Timers whose name contains a text."""
 
     app: App
-    name: _Text
+    name: Text
     page_index: _Index = 1
     page_size: _Size = XTIMERS_PAGE
 
@@ -143,6 +125,8 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
+    add_batch_routes(routes, wiring)
+    add_bulk_routes(routes, wiring)
     return routes
 
 

@@ -148,13 +148,31 @@ class TermFields(ScheduleFields):
     ] = None
 
 
-class CreateTimer(TermFields):
-    """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+class TimerTerms(TermFields):
+    """All of a timer but its app: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
 
-    app: App
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
+
+
+class OfAnApp(Given):
+    """What says whose it is; as the last of several bases it puts `app` first."""
+
+    app: App
+
+
+class CreateTimer(TimerTerms, OfAnApp):
+    """A new timer: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+
+
+class PutTimer(CreateTimer):
+    """A timer as it is to be, whatever it was: what is not given gets its default."""
+
+    version: Annotated[
+        int | None,
+        Field(ge=1, description="refuse (409) where there is no timer at this version"),
+    ] = None
 
 
 class EditTimer(TermFields):
@@ -175,6 +193,14 @@ class TimerKey(Given):
 
     app: App
     id: Id
+
+
+class TimerToDelete(Given):
+    """Which timer: by its id, or by its name."""
+
+    app: App
+    id: Id | None = None
+    name: Name | None = None
 
 
 class TimerQuery(Given):

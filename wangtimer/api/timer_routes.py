@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.answers import (
@@ -12,27 +13,32 @@ from wangtimer.api.answers import (
     EditAnswer,
     Preview,
     PreviewAnswer,
+    PutAnswer,
     TimerAnswer,
     TimerData,
 )
-from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, schedule_of
+from wangtimer.api.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
+from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
+from wangtimer.api.kept_answer import CreateHeader, answer_once
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
+from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import planned_timer, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
-    NotifyParam,
     PreviewSchedule,
-    TermFields,
+    PutTimer,
     TimerKey,
     TimerQuery,
+    TimerToDelete,
 )
-from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify, Timer
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timer import Timer
+from wangtimer.registrar import Registrar
+from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
 
@@ -42,25 +48,42 @@ class TimerViews:
 
     wiring: Callable[[], Wiring]
 
-    def create(self, body: CreateTimer) -> CreateAnswer:
+    def create(self, body: CreateTimer, header: CreateHeader) -> Answer | Response:
         """Create a timer.
 
         It stays disabled until it is enabled. The answer shows the next five moments.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        asked = schedule_of(body, now, self._calendars_of(body.app))
-        new = NewTimer(
+
+        def create(keep: ToKeep | None = None) -> Timer:
+            registrar: Registrar = wiring.registrar
+            return registrar.create(new_timer(body.app, body, now, self._calendars_of(body.app)), keep)
+
+        def answer_of(timer: Timer) -> CreateAnswer:
+            return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+
+        if header.idempotency_key is None:
+            return answer_of(create())
+        return answer_once(wiring.kept_answers, header.idempotency_key, body, now, create, answer_of)
+
+    def put(self, body: PutTimer) -> PutAnswer:
+        """Create a timer, or replace it.
+
+        The app's timer of this name becomes what the body says, enabled or not as it was; where there is none it is
+        created, disabled. The same body again changes nothing, save that delayMs counts from each request.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = self._calendars_of(body.app)
+        timer, created = wiring.registrar.put(
             body.app,
             body.name,
-            asked.schedule,
-            _notify(body.notify),
-            _misfire(body, USUAL),
-            asked.limits,
-            _tags(body.tags),
+            lambda: new_timer(body.app, body, now, find),
+            lambda was: replaced_timer(body, was, now, find),
+            body.version,
         )
-        timer = wiring.registrar.create(new)
-        return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+        return PutAnswer(id=timer.id, data=planned_timer(timer, now), created=created)
 
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
@@ -72,7 +95,7 @@ class TimerViews:
         now = int(wiring.clock.now_ms())
         find = self._calendars_of(body.app)
         timer = wiring.registrar.edit(
-            body.app, body.id, lambda was: _edited(body, was, now, find), body.version
+            body.app, body.id, lambda was: edited_timer(body, was, now, find), body.version
         )
         return EditAnswer(data=planned_timer(timer, now))
 
@@ -100,12 +123,20 @@ class TimerViews:
         """
         return self._answer(self.wiring().registrar.disable(body.app, body.id))
 
-    def delete(self, body: TimerKey) -> Answer:
-        """Delete a timer.
+    def delete(self, body: TimerToDelete) -> Answer:
+        """Delete a timer, by its id or by its name.
 
         It fires no more, its name is free, its records stay.
         """
-        self.wiring().registrar.delete(body.app, body.id)
+        registrar = self.wiring().registrar
+        if body.id is None and body.name is None:
+            raise Refused(ErrorCode.MISSING_FIELD, "id", "neither id nor name is given", "give one of them")
+        if body.id is not None and body.name is not None:
+            raise Refused(ErrorCode.BAD_VALUE, "name", "id and name are both given", "give one of them")
+        if body.id is not None:
+            registrar.delete(body.app, body.id)
+        elif body.name is not None:
+            registrar.delete_named(body.app, body.name)
         return Answer()
 
     def get(self, query: TimerQuery) -> TimerAnswer:
@@ -124,7 +155,10 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     views = TimerViews(wiring)
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
-    routes.post("/def", **documented(create, "createTimer", 409))(taking_body(create))
+    routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
+        taking_body(create)
+    )
+    routes.put("/def", **documented(views.put, "putTimer", 409))(taking_body(views.put))
     routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
@@ -135,37 +169,3 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     unable = documented(disable, "unableTimer", 404)
     routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
     return routes
-
-
-def _edited(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the timer as an edit asks for it."""
-    schedule = edited_schedule(asked, timer, now, find)
-    definition = replace(
-        timer.definition,
-        schedule=schedule.schedule,
-        notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
-        misfire=_misfire(asked, timer.definition.misfire),
-    )
-    return replace(
-        timer,
-        definition=definition,
-        name=timer.name if asked.name is None else asked.name,
-        limits=schedule.limits,
-        tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
-    )
-
-
-def _notify(asked: NotifyParam) -> Notify:
-    return Notify(asked.url, asked.method, asked.header, asked.body or "")
-
-
-def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
-    return MisfireRule(
-        usual.policy if asked.misfire is None else MisfirePolicy(asked.misfire),
-        usual.grace_ms if asked.misfire_grace_ms is None else asked.misfire_grace_ms,
-        usual.window_ms if asked.catchup_window_ms is None else asked.catchup_window_ms,
-    )
-
-
-def _tags(asked: list[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(asked or ()))

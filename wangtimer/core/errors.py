@@ -33,7 +33,7 @@ class InvalidSchedule(InvalidInput):
 
 
 class UnknownTimer(WangTimerError):
-    """No timer with this id in this app."""
+    """No timer with this id in this app; a `timer_id` in text is a name, as it is to be shown."""
 
     def __init__(self, app: str, timer_id: int | str) -> None:
         super().__init__(

@@ -36,16 +36,21 @@ class Step(StrEnum):
 
     # Transactions in SQL.
     SQL_CREATE = "sql_create"
+    SQL_CREATE_MANY = "sql_create_many"
     SQL_ENABLE = "sql_enable"
+    SQL_ENABLE_MANY = "sql_enable_many"
     SQL_EDIT = "sql_edit"
     SQL_DISABLE = "sql_disable"
+    SQL_DISABLE_MANY = "sql_disable_many"
     SQL_DELETE = "sql_delete"
+    SQL_DELETE_MANY = "sql_delete_many"
     SQL_PUT_CALENDAR = "sql_put_calendar"
     SQL_REMOVE_CALENDAR = "sql_remove_calendar"
     SQL_PLAN = "sql_plan"
     SQL_SETTLE = "sql_settle"
     SQL_PURGE = "sql_purge"
     SQL_PURGE_TIMERS = "sql_purge_timers"
+    SQL_PURGE_ANSWERS = "sql_purge_answers"
 
     # Messages, by the names of their tasks.
     PUBLISH_SCHEDULE = "wangtimer.schedule"

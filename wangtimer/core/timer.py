@@ -75,6 +75,12 @@ class Timer:
         """The timer's number, unique in the deployment."""
         return self.definition.timer_id
 
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """All that its owner says of it, and when the schedule last changed."""
+        one = self.definition
+        return self.name, one.schedule, self.limits, one.notify, one.misfire, self.tags, one.edited_at
+
     def planned_from(self, moment: int) -> "Timer":
         """Return the timer with planning to start right after `moment` (ms UTC)."""
         return replace(self, planned_until=moment)

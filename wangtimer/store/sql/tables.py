@@ -107,6 +107,21 @@ calendars = Table(
     **_MYSQL,
 )
 
+# Answers kept for callers who repeat a request, a day long.
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("app", String(64), primary_key=True),
+    Column("idempotency_key", String(255), primary_key=True),
+    # SHA-256, in hexadecimal
+    Column("body_hash", String(64), nullable=False),
+    Column("answer", _LongText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    # What is older than a day goes.
+    Index("idempotency_created", "created_at"),
+    **_MYSQL,
+)
+
 # Tags of living timers.
 timer_tags = Table(
     "timer_tag",

@@ -1,5 +1,6 @@
 """Lists of timers: which, in what order, and where a page goes on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -42,7 +43,7 @@ _COLUMNS = {
 class TimerFilter:
     """Which of an app's living timers; None: any. `contains` is looked for in either case.
 
-    `next_before` (ms UTC): those with a moment to come up to it.
+    `next_before` (ms UTC): those with a moment to come up to it. `is_enabled`: a finished one is, too.
     """
 
     app: str
@@ -52,6 +53,7 @@ class TimerFilter:
     status: ListedStatus | None = None
     tag: str | None = None
     next_before: int | None = None
+    is_enabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,10 @@ class TimerLists:
         query = query.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
         return self._read(query.limit(limit).offset(skipped))
 
-    def count(self, wanted: TimerFilter, now: int) -> int:
-        """Return how many timers there are of these."""
-        query = select(func.count()).select_from(timers).where(_wanted(wanted, now))
+    def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
+        """Return how many timers there are of these with an id over `after_id`."""
+        behind = timers.c.id > after_id
+        query = select(func.count()).select_from(timers).where(_wanted(wanted, now), behind)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def ids(self, wanted: TimerFilter, now: int, after_id: int, limit: int) -> list[int]:
@@ -109,6 +112,11 @@ class TimerLists:
         query = select(timers.c.id).where(_wanted(wanted, now), timers.c.id > after_id)
         query = query.order_by(timers.c.id).limit(limit)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+    def of_ids(self, app: str, ids: Sequence[int]) -> dict[int, Timer]:
+        """Return the app's living timers of these ids, by id; what is not one of them is absent."""
+        wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
+        return {timer.id: timer for timer in self._read(select(timers).where(wanted))} if ids else {}
 
     def _read(self, query: Select[Any]) -> list[Timer]:
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
@@ -125,6 +133,9 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
     if wanted.status is not None:
         conditions.append(_has_status(wanted.status, now))
+    if wanted.is_enabled is not None:
+        status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
+        conditions.append(timers.c.status == status.value)
     if wanted.tag is not None:
         tagged = (timer_tags.c.app == wanted.app, timer_tags.c.tag == wanted.tag)
         conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))

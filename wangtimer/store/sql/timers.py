@@ -17,6 +17,7 @@ from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 
@@ -30,6 +31,9 @@ _LIVING = select(timers).where(
     timers.c.id == bindparam("timer_id"), timers.c.app == bindparam("app"), timers.c.tombstone == 0
 )
 _LIVING_TO_CHANGE = _LIVING.with_for_update()
+_ID_OF = select(timers.c.id).where(
+    timers.c.app == bindparam("app"), timers.c.name == bindparam("name"), timers.c.tombstone == 0
+)
 _UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
 
 
@@ -74,22 +78,12 @@ class TimerStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, new: NewTimer, now: int) -> Timer:
-        """Store a disabled timer.
+    def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
+        """Store a disabled timer, and the answer to `keep` of it.
 
-        Raises `Conflict` when the app has a living timer of this name, `StoreAway`.
+        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
-        row = terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
-            "app": new.app,
-            "name": new.name,
-            "status": TimerStatus.DISABLED.value,
-            "version": 1,
-            "edited_at": 0,
-            "planned_until": now,
-            "next_fire_at": new.schedule.first_after(now),
-            "created_at": now,
-            "updated_at": now,
-        }
+        row = new_row(new, now)
         tries = 0
 
         def work(sql: Connection) -> int:
@@ -98,6 +92,8 @@ class TimerStore:
             (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
             _add_tags(sql, new.app, timer_id, new.tags)
+            if keep is not None:
+                keep_answer(sql, keep.asked, keep.answer(timer_of(row | {"id": timer_id})), now)
             return int(timer_id)
 
         try:
@@ -106,7 +102,7 @@ class TimerStore:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
                 return own
-            raise _name_taken(new.app, repr(new.name)) from None
+            raise name_taken(new.app, repr(new.name)) from None
         return timer_of(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
@@ -116,6 +112,12 @@ class TimerStore:
             return _living(sql, app, timer_id)
 
         return self._database.read(work)
+
+    def id_of(self, app: str, name: str) -> int | None:
+        """Return the id of the app's living timer of this name; None where it has none."""
+        return self._database.read(
+            lambda sql: sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
+        )
 
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         """Return the app's living timers with an id over `after_id`, by id."""
@@ -135,7 +137,7 @@ class TimerStore:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
-            enabled = _change(sql, _marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
+            enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             if firings and not pending and near.next_fire_at is None:
                 raise Conflict(
@@ -152,8 +154,8 @@ class TimerStore:
     ) -> tuple[Timer, list[Firing]]:
         """Let a timer stand as `revise` says, in one transaction; return what waits to be added to slices.
 
-        `revise` gets the timer as it stands and may raise to refuse. Raises `Conflict` when the app has another living
-        timer of the new name, and as `enable` does.
+        `revise` gets the timer as it stands and may raise to refuse. Where it leaves the terms as they are, nothing
+        changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
 
         made: Revision | None = None
@@ -165,14 +167,16 @@ class TimerStore:
                 # The first try was applied although the connection was lost.
                 return timer, insert_missing(sql, made.near)
             made = revision = revise(timer)
+            if revision.timer.terms == timer.terms:
+                return timer, []
             insert_missing(sql, revision.past)
-            edited = _change(sql, revision.timer, now, timer.definition.status, was=timer)
+            edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
             return edited, insert_missing(sql, revision.near)
 
         try:
             return self._database.write(work, Step.SQL_EDIT)
         except IntegrityError:
-            raise _name_taken(app, "of the new name") from None
+            raise name_taken(app, "of the new name") from None
 
     def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
@@ -181,18 +185,25 @@ class TimerStore:
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
             if not timer.definition.is_enabled:
                 return timer
-            return _change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
+            return change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
 
         return self._database.write(work, Step.SQL_DISABLE)
 
-    def delete(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
-        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`."""
+    def delete(
+        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+    ) -> Timer:
+        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
+
+        With a `name`, one that has another by now is unknown.
+        """
 
         def work(sql: Connection) -> Timer:
             timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            if name not in (None, timer.name):
+                raise UnknownTimer(app, repr(name))
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
-            return _change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
+            return change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
 
         return self._database.write(work, Step.SQL_DELETE)
 
@@ -252,7 +263,23 @@ class TimerStore:
         return None if held is None else timer_of(held)
 
 
-def _name_taken(app: str, name: str) -> Conflict:
+def new_row(new: NewTimer, now: int) -> dict[str, Any]:
+    """Return the row of a timer that is made at `now` (ms UTC), without its id."""
+    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
+        "app": new.app,
+        "name": new.name,
+        "status": TimerStatus.DISABLED.value,
+        "version": 1,
+        "edited_at": 0,
+        "planned_until": now,
+        "next_fire_at": new.schedule.first_after(now),
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def name_taken(app: str, name: str) -> Conflict:
+    """Return what says that the app has a timer of this name."""
     return Conflict(
         "name",
         f"app {app!r} already has a timer named {name}",
@@ -267,7 +294,7 @@ def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVI
     return timer_of(row)
 
 
-def _change(
+def change(
     sql: Connection,
     timer: Timer,
     now: int,
@@ -288,7 +315,7 @@ def _change(
         "next_fire_at": timer.next_fire_at,
         "updated_at": now,
     }
-    if was is not None and _essence(was) != _essence(timer):
+    if was is not None and was.terms != timer.terms:
         one = timer.definition
         columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
@@ -305,10 +332,10 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
     if past.planned_until == timer.planned_until:
         return timer
     insert_missing(sql, firings)
-    return _marked(timer, past)
+    return marked(timer, past)
 
 
-def _marked(timer: Timer, planned: Plan) -> Timer:
+def marked(timer: Timer, planned: Plan) -> Timer:
     """Return the timer with the marks of its plan."""
     return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
@@ -338,19 +365,13 @@ def _move_marks(sql: Connection, plans: list[Plan]) -> None:
 def _stands_so(timer: Timer, edited: Timer) -> bool:
     """Tell whether a timer stands as an edit was to leave it."""
     is_next = timer.definition.version == edited.definition.version + 1
-    return is_next and _essence(timer) == _essence(edited)
+    return is_next and timer.terms == edited.terms
 
 
 def _changed_behind(changed_at: int, timer_id: int) -> ColumnElement[bool]:
     # Both halves, or the index is not used for the first.
     at_once = and_(timers.c.updated_at == changed_at, timers.c.id > timer_id)
     return and_(timers.c.updated_at >= changed_at, or_(timers.c.updated_at > changed_at, at_once))
-
-
-def _essence(timer: Timer) -> tuple[object, ...]:
-    """What its owner says of a timer."""
-    one = timer.definition
-    return timer.name, one.schedule, timer.limits, one.notify, one.misfire, timer.tags, one.edited_at
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:

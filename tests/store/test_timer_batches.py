@@ -1,0 +1,146 @@
+"""Many timers in one transaction, which bears repeating."""
+
+import pytest
+from sqlalchemy import select
+
+from tests.store.definitions import NOTIFY, ONCE
+from tests.store.members import outcome_of
+from tests.store.test_timers import EVERY_MINUTE, NOW, ONE_BUCKET
+from wangtimer.core.firing import Firing
+from wangtimer.core.planning import Plan, firings_of, plan
+from wangtimer.core.schedule import Schedule
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.tables import timer_tags
+from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timers import NewTimer, TimerStore
+
+
+@pytest.fixture
+def batches(database: Database) -> TimerBatches:
+    return TimerBatches(database)
+
+
+@pytest.fixture
+def timers(database: Database) -> TimerStore:
+    return TimerStore(database)
+
+
+@pytest.fixture
+def forgetful(database: Database, monkeypatch: pytest.MonkeyPatch) -> TimerBatches:
+    """A store that applies each write, loses the answer and so repeats it."""
+    write = database.write
+    monkeypatch.setattr(database, "write", lambda work, *more: (write(work, *more), write(work, *more))[1])
+    return TimerBatches(database)
+
+
+def many(*names: str, schedule: Schedule = EVERY_MINUTE) -> list[NewTimer]:
+    return [NewTimer("shop", name, schedule, NOTIFY, tags=("t",)) for name in names]
+
+
+def created(batches: TimerBatches, *names: str, schedule: Schedule = EVERY_MINUTE) -> list[Timer]:
+    made = batches.create("shop", many(*names, schedule=schedule), NOW)
+    return [timer for timer in made if timer is not None]
+
+
+def planned(timers: list[Timer], minutes: int = 2) -> tuple[list[Plan], list[Firing]]:
+    # As they are when they are enabled some time after they were read.
+    plans = [plan(timer.planned_from(NOW + 1), NOW + minutes * MINUTE_MS, 1_000) for timer in timers]
+    return plans, firings_of(plans, {}, ONE_BUCKET)
+
+
+def test_timers_are_read_as_they_were_returned(batches: TimerBatches, timers: TimerStore) -> None:
+    made = created(batches, "b", "a", "c")
+    assert [timer.name for timer in made] == ["b", "a", "c"]
+    assert [timers.get("shop", timer.id) for timer in made] == made
+
+
+def test_a_name_in_use_or_given_twice_is_left_out(batches: TimerBatches, timers: TimerStore) -> None:
+    timers.create(NewTimer("shop", "b", ONCE, NOTIFY), NOW)
+    made = batches.create("shop", many("a", "b", "a"), NOW)
+    assert [timer and timer.name for timer in made] == ["a", None, None]
+
+
+def test_a_create_whose_answer_was_lost_returns_what_it_made(
+    forgetful: TimerBatches, timers: TimerStore
+) -> None:
+    assert [timer.name for timer in created(forgetful, "a", "b")] == ["a", "b"]
+    assert len(timers.page("shop", 0, 9)) == 2
+
+
+def test_enabled_timers_are_read_as_they_were_returned(batches: TimerBatches, timers: TimerStore) -> None:
+    made = created(batches, *(f"{i}" for i in range(450))) + created(batches, "once", schedule=ONCE)
+    plans, firings = planned(made)
+    enabled = batches.enable(plans, firings, NOW + 1)
+    assert enabled.timers == [timers.get("shop", timer.id) for timer in made]
+    assert {(timer.definition.version, timer.definition.is_enabled) for timer in enabled.timers} == {
+        (2, True)
+    }
+    assert sorted(enabled.pending, key=lambda one: (one.fire_at, one.timer_id)) == firings
+
+
+def test_one_that_was_changed_meanwhile_is_left_out_whole(
+    database: Database, batches: TimerBatches, timers: TimerStore
+) -> None:
+    a, b, c = made = created(batches, "a", "b", "c")
+    plans, firings = planned(made)
+    timers.delete("shop", a.id, NOW)
+    timers.enable("shop", b.id, NOW, lambda read: (plan(read, NOW, 1), []))
+    enabled = batches.enable(plans, firings, NOW)
+    assert [timer.id for timer in enabled.timers] == [c.id]
+    assert {firing.timer_id for firing in enabled.pending} == {c.id}
+    assert FiringStore(database).records(b.id, 9) == []
+
+
+def test_one_whose_last_moment_has_its_outcome_stays_disabled(
+    database: Database, batches: TimerBatches, timers: TimerStore
+) -> None:
+    done, other = made = created(batches, "done", "other", schedule=ONCE)
+    plans, firings = planned(made)
+    database.write(lambda sql: insert_missing(sql, [one for one in firings if one.timer_id == done.id]))
+    FiringStore(database).settle([outcome_of(one.member) for one in firings if one.timer_id == done.id])
+    enabled = batches.enable(plans, firings, NOW)
+    assert (enabled.used_up, [timer.id for timer in enabled.timers]) == ({done.id}, [other.id])
+    assert not timers.get("shop", done.id).definition.is_enabled
+
+
+def test_enabling_again_after_a_lost_answer_changes_nothing(
+    forgetful: TimerBatches, timers: TimerStore
+) -> None:
+    plans, firings = planned(made := created(forgetful, "a", "b"))
+    assert forgetful.enable(plans, firings, NOW).timers == []
+    assert {timers.get("shop", timer.id).definition.version for timer in made} == {2}
+
+
+def test_disabled_and_deleted_timers_are_returned_as_they_stand(
+    database: Database, batches: TimerBatches, timers: TimerStore
+) -> None:
+    a, b, c = made = created(batches, "a", "b", "c")
+    batches.enable(*planned([a, b]), NOW)
+    disabled = batches.disable([timer.id for timer in made], NOW + 1)
+    assert disabled == [timers.get("shop", timer.id) for timer in (a, b)]
+    deleted = batches.delete([b.id, c.id, 99], NOW + 2)
+    assert [timer.id for timer in timers.page("shop", 0, 9)] == [a.id]
+    assert timers.definitions({b.id, c.id}) == {timer.id: timer.definition for timer in deleted}
+    assert [row.timer_id for row in database.read(lambda sql: sql.execute(select(timer_tags)).all())] == [
+        a.id
+    ]
+
+
+def test_one_of_which_something_came_due_unplanned_is_left_as_it_is(
+    batches: TimerBatches, timers: TimerStore
+) -> None:
+    made = created(batches, "late", "fine")
+    batches.enable(*planned(made[:1]), NOW)
+    batches.enable(*planned(made[1:], minutes=90), NOW)
+    ids, then = [timer.id for timer in made], NOW + 60 * MINUTE_MS
+    assert [timer.name for timer in batches.disable(ids, then)] == ["fine"]
+    assert [timer.name for timer in batches.delete(ids, then)] == ["fine"]
+    assert timers.get("shop", ids[0]).definition.is_enabled
+
+
+def test_a_delete_whose_answer_was_lost_returns_what_it_deleted(forgetful: TimerBatches) -> None:
+    made = created(forgetful, "a", "b")
+    assert [timer.name for timer in forgetful.delete([timer.id for timer in made], NOW)] == ["a", "b"]

@@ -1,0 +1,120 @@
+"""Many timers in one request: created together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Annotated
+
+import orjson
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field, SkipValidation
+
+from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.asked_timer import new_timer
+from wangtimer.api.calendar_routes import find_calendar
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.documented import documented
+from wangtimer.api.failures import told
+from wangtimer.api.field_types import App, Given
+from wangtimer.api.reading import MOST_BODY_BYTES, read_model, taking_body
+from wangtimer.api.refusals import Refused
+from wangtimer.api.timer_models import TimerTerms
+from wangtimer.batches import Batches, Made
+from wangtimer.core.errors import WangTimerError
+from wangtimer.store.sql.timers import NewTimer
+from wangtimer.wiring import Wiring
+
+MOST_TIMERS = 1_000
+MOST_BATCH_BYTES = 8 * 1_048_576
+
+
+class CreateTimers(Given):
+    """New timers, each read on its own."""
+
+    app: App
+    timers: Annotated[
+        list[Annotated[TimerTerms, SkipValidation]],
+        Field(min_length=1, max_length=MOST_TIMERS, description="each at most 64 KiB"),
+    ]
+    enable: Annotated[bool, Field(description="enable those that are created")] = False
+
+
+class MadeTimer(Sent):
+    """What became of one timer of the request."""
+
+    index: Annotated[int, Field(description="its place in the request, from 0")]
+    code: Annotated[int, Field(description="0: done; else the error it would have got alone")] = 0
+    msg: str = ""
+    field: str = ""
+    id: int | None = None
+    created: bool
+
+
+class CreatedAnswer(Answer):
+    """What became of each timer, in the order of the request."""
+
+    data: list[MadeTimer]
+    created: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchViews:
+    """The operations on many timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def create(self, body: CreateTimers) -> CreatedAnswer:
+        """Create many timers.
+
+        Each is taken or refused on its own. They stay disabled unless `enable` is true.
+        """
+        wiring = self.wiring()
+        read = self._read(body)
+        batches: Batches = wiring.batches
+        good = [one for one in read if isinstance(one, NewTimer)]
+        made = iter(batches.create(body.app, good, body.enable))
+        results = [next(made) if isinstance(one, NewTimer) else Made(error=one) for one in read]
+        data = [_shown(index, one) for index, one in enumerate(results)]
+        return CreatedAnswer(
+            data=data,
+            created=sum(one.created for one in data),
+            failed=sum(one.code != 0 for one in data),
+        )
+
+    def _read(self, body: CreateTimers) -> list[NewTimer | WangTimerError]:
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = cache(partial(find_calendar, wiring.calendars, body.app))
+
+        def read(given: object) -> NewTimer | WangTimerError:
+            try:
+                _refuse_large(given)
+                return new_timer(body.app, read_model(TimerTerms, given), now, find)
+            except WangTimerError as error:
+                return error
+
+        return [read(given) for given in body.timers]
+
+
+def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes of many timers; of one path, all must be of one blueprint."""
+    views = BatchViews(wiring)
+    create = taking_body(views.create, MOST_BATCH_BYTES)
+    routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
+
+
+def _refuse_large(given: object) -> None:
+    if len(orjson.dumps(given)) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
+
+
+def _shown(index: int, made: Made) -> MadeTimer:
+    timer_id = None if made.timer is None else made.timer.id
+    created = made.timer is not None
+    if made.error is None:
+        return MadeTimer(index=index, id=timer_id, created=created)
+    error = told(made.error)
+    return MadeTimer(
+        index=index, code=error.code, msg=error.msg, field=error.field, id=timer_id, created=created
+    )

@@ -1,0 +1,181 @@
+"""Many timers of an app, enabled, disabled or deleted in one request."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field
+
+from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.documented import documented
+from wangtimer.api.failures import told
+from wangtimer.api.field_types import MOST_ID, App, Given, Id
+from wangtimer.api.filter_fields import FilterFields
+from wangtimer.api.reading import taking_body
+from wangtimer.api.refusals import Refused
+from wangtimer.batches import Batches, Outcomes
+from wangtimer.core.errors import UnknownTimer, WangTimerError
+from wangtimer.core.timer import Timer
+from wangtimer.wiring import Wiring
+
+MOST_TIMERS = 1_000
+
+
+class ChangeTimers(Given):
+    """Which timers, by conditions or by ids, and what is to become of them."""
+
+    app: App
+    action: Literal["enable", "disable", "delete"]
+    filter: Annotated[
+        FilterFields | None,
+        Field(description="those that all of these hold of, and that the action would change"),
+    ] = None
+    ids: Annotated[list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, examples=[[1, 2]])] = None
+    all: Annotated[bool, Field(description="required where there is no condition and no id")] = False
+    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
+    limit: Annotated[int, Field(ge=1, le=MOST_TIMERS, description="timers of this request, at most")] = (
+        MOST_TIMERS
+    )
+    after_id: Annotated[
+        int,
+        Field(
+            alias="afterId",
+            ge=0,
+            le=MOST_ID,
+            description="only those with a larger id: lastId of the answer before",
+        ),
+    ] = 0
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether the filter leaves anything out."""
+        return self.filter is not None and self.filter != FilterFields()
+
+
+class FailedChange(Sent):
+    """A timer that was not changed, and the error it would have got alone."""
+
+    id: int
+    name: Annotated[str | None, Field(description="null: there is no such timer")]
+    code: int
+    msg: str
+
+
+class ChangedData(Sent):
+    """What became of the timers."""
+
+    matched: Annotated[int, Field(description="how many there were")]
+    done: int
+    failed: list[FailedChange]
+    remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
+    last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
+
+
+class ChangedAnswer(Answer):
+    """What became of the timers."""
+
+    data: ChangedData
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How many timers there are, the ids of those whose turn it is, and the timers themselves by id."""
+
+    matched: int
+    ids: list[int]
+    timers: dict[int, Timer]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkViews:
+    """Changes of many timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def change(self, body: ChangeTimers) -> ChangedAnswer:
+        """Enable, disable or delete many timers.
+
+        By conditions, or by ids. At most `limit` of them, by id; `remaining` says how many are left: ask again. One
+        that is refused is a row of `failed`, and stops no other.
+        """
+        _refuse_unclear(body)
+        chosen = self._given(body, body.ids) if body.ids is not None else self._matching(body)
+        if body.dry_run:
+            chosen = replace(chosen, ids=[])
+        outcomes = self._apply(body, chosen)
+        failed = [
+            _failed(timer_id, chosen.timers.get(timer_id), outcome)
+            for timer_id, outcome in outcomes.items()
+            if isinstance(outcome, WangTimerError)
+        ]
+        return ChangedAnswer(
+            data=ChangedData(
+                matched=chosen.matched,
+                done=len(outcomes) - len(failed),
+                failed=failed,
+                remaining=chosen.matched - sum(timer_id in chosen.timers for timer_id in chosen.ids),
+                last_id=chosen.ids[-1] if chosen.ids else None,
+            )
+        )
+
+    def _matching(self, body: ChangeTimers) -> Chosen:
+        """Return the timers of the filter that the action would change."""
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        wanted = (body.filter or FilterFields()).wanted_of(body.app, "filter.")
+        wanted = replace(wanted, is_enabled=_IS_ENABLED[body.action])
+        matched = wiring.timer_lists.count(wanted, now, body.after_id)
+        ids = wiring.timer_lists.ids(wanted, now, body.after_id, body.limit)
+        return Chosen(matched, ids, wiring.timer_lists.of_ids(body.app, ids))
+
+    def _given(self, body: ChangeTimers, ids: list[int]) -> Chosen:
+        timers = self.wiring().timer_lists.of_ids(body.app, ids)
+        asked = sorted({timer_id for timer_id in ids if timer_id > body.after_id})
+        return Chosen(sum(timer_id in timers for timer_id in asked), asked[: body.limit], timers)
+
+    def _apply(self, body: ChangeTimers, chosen: Chosen) -> Outcomes:
+        batches: Batches = self.wiring().batches
+        timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
+        unknown: Outcomes = {
+            timer_id: UnknownTimer(body.app, timer_id)
+            for timer_id in chosen.ids
+            if timer_id not in chosen.timers
+        }
+        match body.action:
+            case "enable":
+                return unknown | batches.enable(timers)
+            case "disable":
+                return unknown | batches.disable(timers)
+            case "delete":
+                return unknown | batches.delete(timers)
+
+
+# What a timer must be for an action to change it.
+_IS_ENABLED = {"enable": False, "disable": True, "delete": None}
+
+
+def add_bulk_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
+    """Add the route of changes of many timers."""
+    views = BulkViews(wiring)
+    routes.post("/bulk", **documented(views.change, "changeTimers"))(taking_body(views.change))
+
+
+def _refuse_unclear(body: ChangeTimers) -> None:
+    """Raise `Refused` unless it is said in one way which timers are meant."""
+    if body.ids is not None and (body.filter is not None or body.all):
+        raise Refused(ErrorCode.BAD_VALUE, "ids", "a filter, or all, is given too", "give one of them")
+    if body.ids is None and not body.has_conditions and not body.all:
+        raise Refused(
+            ErrorCode.MISSING_FIELD,
+            "filter",
+            "there is no condition",
+            'give one, or ids; if every timer of the app is meant, "all": true',
+        )
+
+
+def _failed(timer_id: int, timer: Timer | None, error: WangTimerError) -> FailedChange:
+    answer = told(error)
+    name = None if timer is None else timer.name
+    return FailedChange(id=timer_id, name=name, code=answer.code, msg=answer.msg)

@@ -1,0 +1,68 @@
+"""A request under an `Idempotency-Key` is answered once; repeated, it gets that answer again."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Annotated
+
+from flask import Response
+from pydantic import Field
+
+from wangtimer.api.answers import Answer, send, serialized
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.field_types import Given
+from wangtimer.api.refusals import Refused
+from wangtimer.api.timer_models import CreateTimer
+from wangtimer.core.errors import Conflict
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotent-Replayed"
+
+
+class CreateHeader(Given):
+    """What a create may have in its header."""
+
+    idempotency_key: Annotated[
+        str | None,
+        Field(
+            alias=HEADER,
+            min_length=1,
+            max_length=255,
+            pattern="^[!-~]*$",
+            description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
+        ),
+    ] = None
+
+
+def answer_once(
+    kept: KeptAnswers,
+    key: str,
+    body: CreateTimer,
+    now: int,
+    create: Callable[[ToKeep], Timer],
+    answer_of: Callable[[Timer], Answer],
+) -> Response:
+    """Create a timer and keep the answer, or send the one kept; `now` in ms UTC.
+
+    Of two such requests at once, the second waits for the first. A refusal is not kept. Raises `Refused` for a key that
+    was given with another body.
+    """
+    asked = Asked(body.app, key, sha256(body.model_dump_json(warnings=False).encode()).hexdigest())
+    if held := kept.find(body.app, key, now):
+        return _replay(held, asked)
+    try:
+        timer = create(ToKeep(asked, lambda timer: serialized(answer_of(timer)).decode()))
+    except Conflict:
+        if held := kept.find(body.app, key, now):
+            return _replay(held, asked)
+        raise
+    return send(answer_of(timer))
+
+
+def _replay(held: KeptAnswer, asked: Asked) -> Response:
+    if held.body_hash != asked.body_hash:
+        raise Refused(
+            ErrorCode.KEY_REUSED, HEADER, "it was given with another body before", "give each request its own"
+        )
+    return Response(held.answer, mimetype="application/json", headers={REPLAYED: "true"})

@@ -1,0 +1,150 @@
+"""Many timers of one app at once: each has its own outcome, and SQL and Redis a few calls for all."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.planning import Plan
+from wangtimer.core.timer import Timer
+from wangtimer.registrar import Registrar, refuse_past
+from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timers import NewTimer, name_taken
+
+# How a timer stands afterwards, or why it was not changed, by its id.
+Outcomes = dict[int, Timer | WangTimerError]
+
+# Rows and timers one transaction enables: locks of a fraction of a second.
+ROWS_A_TRANSACTION = 10_000
+TIMERS_A_TRANSACTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a timer that was to be created: it stands, or `error` says why not; both where it could only not
+    be enabled.
+    """
+
+    timer: Timer | None = None
+    error: WangTimerError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Does what the registrar does, for many timers together; what does not go together, one by one."""
+
+    registrar: Registrar
+    timers: TimerBatches
+    clock: Clock
+
+    def create(self, app: str, new: Sequence[NewTimer], enable: bool) -> list[Made]:
+        """Store timers, and enable them if asked to; one that is refused spoils no other. Raises `StoreAway`."""
+        now = int(self.clock.now_ms())
+        refused = [_refusal(one, now) for one in new]
+        good = [one for one, error in zip(new, refused, strict=True) if error is None]
+        stored = iter(self.timers.create(app, good, now))
+        made = [
+            _made(next(stored), one) if error is None else Made(error=error)
+            for one, error in zip(new, refused, strict=True)
+        ]
+        if not enable:
+            return made
+        outcomes = self.enable([one.timer for one in made if one.timer is not None])
+        return [one if one.timer is None else _enabled(one.timer, outcomes[one.timer.id]) for one in made]
+
+    def enable(self, timers: Sequence[Timer]) -> Outcomes:
+        """Enable timers, as they were read; return by id how each stands, or why it was not enabled."""
+        outcomes: Outcomes = {timer.id: timer for timer in timers if timer.definition.is_enabled}
+        timers = [timer for timer in timers if timer.id not in outcomes]
+        now = int(self.clock.now_ms())
+        for plans in self._plans(timers, now, outcomes):
+            try:
+                together = self._enable_together(plans, now)
+            except StoreAway as error:
+                outcomes |= {a_plan.timer.id: error for a_plan in plans}
+                continue
+            outcomes |= together
+            rest = [a_plan.timer for a_plan in plans if a_plan.timer.id not in together]
+            outcomes |= _one_by_one(rest, self.registrar.enable)
+        return outcomes
+
+    def disable(self, timers: Sequence[Timer]) -> Outcomes:
+        """Disable timers, as they were read; return by id how each stands, or why it was not disabled."""
+        off: Outcomes = {timer.id: timer for timer in timers if not timer.definition.is_enabled}
+        enabled = [timer for timer in timers if timer.id not in off]
+        return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable)
+
+    def delete(self, timers: Sequence[Timer]) -> Outcomes:
+        """Delete timers; return by id how each was left, or why it was not deleted."""
+        return self._switch_off(timers, self.timers.delete, self.registrar.delete)
+
+    def _switch_off(
+        self,
+        timers: Sequence[Timer],
+        together: Callable[[Sequence[int], int], list[Timer]],
+        alone: Callable[[str, int], Timer],
+    ) -> Outcomes:
+        """Switch timers off `together`; those of which something came due unplanned, or that are gone, `alone`."""
+        now = int(self.clock.now_ms())
+        outcomes: Outcomes = {}
+        for start in range(0, len(timers), TIMERS_A_TRANSACTION):
+            some = timers[start : start + TIMERS_A_TRANSACTION]
+            try:
+                changed = together([timer.id for timer in some], now)
+            except StoreAway as error:
+                outcomes |= {timer.id: error for timer in some}
+                continue
+            self.registrar.tell_redis([timer.definition for timer in changed], [], now)
+            outcomes |= {timer.id: timer for timer in changed}
+            outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone)
+        return outcomes
+
+    def _plans(self, timers: Sequence[Timer], now: int, refused: Outcomes) -> Iterator[list[Plan]]:
+        """Yield the timers' first plans, so many as make one transaction."""
+        plans: list[Plan] = []
+        rows = 0
+        for timer in timers:
+            try:
+                plans.append(self.registrar.first_plan(timer, now))
+            except WangTimerError as error:
+                refused[timer.id] = error
+                continue
+            rows += len(plans[-1].moments)
+            if rows >= ROWS_A_TRANSACTION or len(plans) == TIMERS_A_TRANSACTION:
+                yield plans
+                plans, rows = [], 0
+        if plans:
+            yield plans
+
+    def _enable_together(self, plans: list[Plan], now: int) -> Outcomes:
+        """Enable timers in one transaction; return those that were not changed meanwhile."""
+        enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
+        self.registrar.tell_redis([timer.definition for timer in enabled.timers], enabled.pending, now)
+        return {timer.id: timer for timer in enabled.timers}
+
+
+def _one_by_one(timers: Sequence[Timer], change: Callable[[str, int], Timer]) -> Outcomes:
+    """Change timers that did not go together with the others, or say why each is refused."""
+    outcomes: Outcomes = {}
+    for timer in timers:
+        try:
+            outcomes[timer.id] = change(timer.definition.app, timer.id)
+        except WangTimerError as error:
+            outcomes[timer.id] = error
+    return outcomes
+
+
+def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
+    try:
+        refuse_past(new.schedule, now)
+    except WangTimerError as error:
+        return error
+    return None
+
+
+def _made(timer: Timer | None, new: NewTimer) -> Made:
+    return Made(error=name_taken(new.app, repr(new.name))) if timer is None else Made(timer)
+
+
+def _enabled(created: Timer, outcome: Timer | WangTimerError) -> Made:
+    return Made(outcome) if isinstance(outcome, Timer) else Made(created, outcome)

@@ -1,0 +1,83 @@
+"""Answers kept for callers who repeat a request under a key of their own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, tuple_
+
+from wangtimer.core.fail_points import Step
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import idempotency
+
+# An answer is replayed for a day; then its key is as good as new.
+KEPT_MS = 86_400_000
+
+_KEY = (idempotency.c.app, idempotency.c.idempotency_key)
+_KEPT = and_(_KEY[0] == bindparam("of_app"), _KEY[1] == bindparam("key"))
+_FIND = select(idempotency.c.body_hash, idempotency.c.answer).where(
+    _KEPT, idempotency.c.created_at > bindparam("kept_since")
+)
+_FORGET_OLD = delete(idempotency).where(_KEPT, idempotency.c.created_at <= bindparam("kept_since"))
+_INSERT = insert(idempotency)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request under a key of its app's; requests of one `body_hash` are the same."""
+
+    app: str
+    key: str
+    body_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToKeep:
+    """What to keep of a request that makes a timer: `answer` returns its answer, to be kept in the same transaction."""
+
+    asked: Asked
+    answer: Callable[[Timer], str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What was asked under a key, and the answer it got."""
+
+    body_hash: str
+    answer: str
+
+
+class KeptAnswers:
+    """Looks answers up, and forgets those older than a day; `keep_answer` writes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, app: str, key: str, now: int) -> KeptAnswer | None:
+        """Return what is kept under the app's key; None where nothing is."""
+        given = {"of_app": app, "key": key, "kept_since": now - KEPT_MS}
+        row = self._database.read(lambda sql: sql.execute(_FIND, given).one_or_none())
+        return None if row is None else KeptAnswer(row.body_hash, row.answer)
+
+    def purge(self, now: int, limit: int) -> int:
+        """Forget answers older than a day, the oldest `limit` at most; return how many."""
+        old = idempotency.c.created_at <= now - KEPT_MS
+        oldest = select(*_KEY).where(old).order_by(idempotency.c.created_at).limit(limit)
+
+        def work(sql: Connection) -> int:
+            keys = [tuple(row) for row in sql.execute(oldest)]
+            return (
+                sql.execute(delete(idempotency).where(tuple_(*_KEY).in_(keys), old)).rowcount if keys else 0
+            )
+
+        return self._database.write(work, Step.SQL_PURGE_ANSWERS)
+
+
+def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:
+    """Keep an answer, within the transaction of what it tells of.
+
+    Raises `IntegrityError` where the key has an answer: another transaction on this key is waited for.
+    """
+    sql.execute(_FORGET_OLD, {"of_app": asked.app, "key": asked.key, "kept_since": now - KEPT_MS})
+    row = {"app": asked.app, "idempotency_key": asked.key, "body_hash": asked.body_hash}
+    sql.execute(_INSERT, row | {"answer": answer, "created_at": now})

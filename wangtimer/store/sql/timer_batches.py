@@ -1,0 +1,219 @@
+"""Many timers at once: a few statements for all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.errors import Conflict
+from wangtimer.core.fail_points import Step
+from wangtimer.core.firing import Firing
+from wangtimer.core.limits import UNLIMITED
+from wangtimer.core.planning import Plan
+from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.many_rows import number
+from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
+
+# Whoever creates timers of the same names in between makes the rest be tried again, so often.
+TRIES = 5
+# Timers one UPDATE gives their marks; each row looks its own up among them.
+TIMERS_A_STATEMENT = 200
+
+_INSERT = insert(timers)
+_NAMED = select(timers).where(
+    timers.c.app == bindparam("of_app"),
+    timers.c.tombstone == 0,
+    timers.c.name.in_(bindparam("names", expanding=True)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled:
+    """Timers as they stand enabled, and the firings that wait to be added to slices.
+
+    `used_up`: ids of those that stay disabled, because their last moment has its outcome already. A timer that is in
+    neither was changed meanwhile.
+    """
+
+    timers: list[Timer]
+    pending: list[Firing]
+    used_up: set[int]
+
+
+class TimerBatches:
+    """The changes of `TimerStore` for many timers, in one transaction each."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | None]:
+        """Store disabled timers of one app; None in place of each whose name is taken, be it by one before it.
+
+        Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
+        """
+        rows: dict[str, dict[str, Any]] = {}
+        first_of_name = [rows.setdefault(one.name, row := new_row(one, now)) is row for one in new]
+        for _ in range(TRIES):
+            try:
+                made = self._insert_free(app, rows)
+            except IntegrityError:
+                continue
+            return [
+                made.get(one.name) if is_first else None
+                for one, is_first in zip(new, first_of_name, strict=True)
+            ]
+        raise Conflict(
+            "timers", "somebody else is creating timers of these names", "repeat it where it is still wanted"
+        )
+
+    def enable(self, plans: list[Plan], firings: list[Firing], now: int) -> Enabled:
+        """Enable timers and insert their near firings; `firings` are those of all plans, sorted by key.
+
+        A plan whose timer is no longer disabled, at the version it was read, is left out whole.
+        """
+
+        def work(sql: Connection) -> Enabled:
+            versions = _versions_of_disabled(sql, sorted(a_plan.timer.id for a_plan in plans))
+            held = {
+                a_plan.timer.id: a_plan
+                for a_plan in plans
+                if versions.get(a_plan.timer.id) == a_plan.timer.definition.version
+            }
+            of_held = [firing for firing in firings if firing.timer_id in held]
+            pending = insert_missing(sql, of_held)
+            settled = {firing.timer_id for firing in of_held} - {firing.timer_id for firing in pending}
+            used_up = {timer_id for timer_id in settled if held[timer_id].next_fire_at is None}
+            enabled = [a_plan for timer_id, a_plan in held.items() if timer_id not in used_up]
+            return Enabled(_enable(sql, enabled, now), pending, used_up)
+
+        return self._database.write(work, Step.SQL_ENABLE_MANY)
+
+    def disable(self, ids: Sequence[int], now: int) -> list[Timer]:
+        """Disable enabled timers, and return them as they then stand.
+
+        One of which something came due unplanned is left as it is: that is to be planned first.
+        """
+
+        def work(sql: Connection) -> list[Timer]:
+            return _switch_off(sql, ids, now, TimerStatus.DISABLED)
+
+        return self._database.write(work, Step.SQL_DISABLE_MANY)
+
+    def delete(self, ids: Sequence[int], now: int) -> list[Timer]:
+        """Delete timers, and return them as they then stand; one of which something came due unplanned as above."""
+        deleted: list[Timer] = []
+
+        def work(sql: Connection) -> list[Timer]:
+            nonlocal deleted
+            gone = _switch_off(sql, ids, now, TimerStatus.DELETED)
+            sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_([timer.id for timer in gone])))
+            # The first try may have been applied although the connection was lost.
+            deleted = gone or deleted
+            return deleted
+
+        return self._database.write(work, Step.SQL_DELETE_MANY)
+
+    def _insert_free(self, app: str, rows: dict[str, dict[str, Any]]) -> dict[str, Timer]:
+        """Insert the rows whose names are free; return their timers by name."""
+        tries = 0
+
+        def work(sql: Connection) -> dict[str, Timer]:
+            nonlocal tries
+            tries += 1
+            named = {"of_app": app, "names": list(rows)}
+            held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
+            # The first try may have been applied although the connection was lost.
+            own = {name for name, row in held.items() if tries > 1 and _is_made_of(row, rows[name])}
+            # By name, as whoever else inserts them does: so that neither waits for the other.
+            free = [row for name, row in sorted(rows.items()) if name not in held]
+            if free:
+                sql.execute(_INSERT, free)
+                held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
+            made = [timer_of(held[name]) for name in [*own, *(row["name"] for row in free)]]
+            _add_tags_of(sql, [timer for timer in made if timer.name not in own])
+            return {timer.name: timer for timer in made}
+
+        return self._database.write(work, Step.SQL_CREATE_MANY)
+
+
+def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
+    return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
+
+
+def _switch_off(sql: Connection, ids: Sequence[int], now: int, status: TimerStatus) -> list[Timer]:
+    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand."""
+    enabled = timers.c.status == TimerStatus.ENABLED.value
+    is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
+    may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
+    wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
+    rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
+    found = [_changed_to(status, timer_of(row), now) for row in rows]
+    columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
+    if status is TimerStatus.DELETED:
+        columns["tombstone"] = timers.c.id
+    if found:
+        sql.execute(update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns))
+    return found
+
+
+def _add_tags_of(sql: Connection, made: list[Timer]) -> None:
+    rows = [
+        {"app": timer.definition.app, "tag": tag, "timer_id": timer.id}
+        for timer in made
+        for tag in timer.tags
+    ]
+    if rows:
+        sql.execute(insert(timer_tags), sorted(rows, key=lambda row: (row["tag"], row["timer_id"])))
+
+
+def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
+    """Return the versions of those that are disabled, and let none of them change now.
+
+    Whatever changes a disabled timer, its planning marks too, raises its version.
+    """
+    wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
+    rows = sql.execute(
+        select(timers.c.id, timers.c.version).where(wanted).order_by(timers.c.id).with_for_update()
+    )
+    return {row.id: row.version for row in rows}
+
+
+def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:
+    """Give the plans' timers their marks; return them as they then stand."""
+    counted = [a_plan for a_plan in plans if a_plan.timer.limits.most is not None]
+    alike = [a_plan for a_plan in plans if a_plan.timer.limits.most is None]
+    for start in range(0, len(alike), TIMERS_A_STATEMENT):
+        _mark_enabled(sql, alike[start : start + TIMERS_A_STATEMENT], now)
+    return [_enabled(a_plan, now) for a_plan in alike] + [_count_on(sql, a_plan, now) for a_plan in counted]
+
+
+def _mark_enabled(sql: Connection, plans: list[Plan], now: int) -> None:
+    """One statement for all of them; there is nothing in it but numbers."""
+    ids = ",".join(f"{a_plan.timer.id:d}" for a_plan in plans)
+    until = " ".join(f"WHEN {a_plan.timer.id:d} THEN {a_plan.planned_until:d}" for a_plan in plans)
+    following = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.next_fire_at)}" for a_plan in plans)
+    sql.exec_driver_sql(
+        f"UPDATE timer SET version = version + 1, status = 'enabled', updated_at = {now:d}, "
+        f"planned_until = CASE id {until} END, next_fire_at = CASE id {following} END WHERE id IN ({ids})"
+    )
+
+
+def _enabled(a_plan: Plan, now: int) -> Timer:
+    return _changed_to(TimerStatus.ENABLED, marked(a_plan.timer, a_plan), now)
+
+
+def _changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
+    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    return replace(timer, definition=definition, updated_at=now)
+
+
+def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:
+    """Enable a timer whose moments are counted; where the count begins is written too."""
+    timer = marked(a_plan.timer, a_plan)
+    return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, limits=UNLIMITED))
