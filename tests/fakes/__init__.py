@@ -7,6 +7,8 @@ ones another; a server can be switched away, lose its data, or go back in time.
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_agenda import MemoryAgenda
 from tests.fakes.memory_definitions import MemoryDefinitions
+from tests.fakes.memory_demands import MemoryDemands
+from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
 from tests.fakes.memory_load import MemoryLoad
 from tests.fakes.memory_outbox import MemoryOutbox
@@ -18,6 +20,8 @@ __all__ = [
     "HandClock",
     "MemoryAgenda",
     "MemoryDefinitions",
+    "MemoryDemands",
+    "MemoryFiringLists",
     "MemoryFirings",
     "MemoryLoad",
     "MemoryOutbox",

@@ -10,6 +10,8 @@ from tests.fakes import (
     HandClock,
     MemoryAgenda,
     MemoryDefinitions,
+    MemoryDemands,
+    MemoryFiringLists,
     MemoryFirings,
     MemoryLoad,
     MemoryOutbox,
@@ -27,6 +29,8 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.timers import TimerStore
 
@@ -67,6 +71,8 @@ class SqlWorld:
     timers: TimerStore
     firings: FiringStore
     insert: Callable[[Sequence[Firing]], list[Firing]]
+    demands: DemandStore
+    lists: FiringLists
 
 
 def until(is_true: Callable[[], bool]) -> None:
@@ -155,11 +161,15 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
 def memory_sql() -> SqlWorld:
     server = MemoryServer("SQL", HandClock())
     firings = MemoryFirings(server)
-    return SqlWorld(MemoryTimers(server), firings, firings.insert)
+    return SqlWorld(
+        MemoryTimers(server), firings, firings.insert, MemoryDemands(server), MemoryFiringLists(server)
+    )
 
 
 def real_sql(database: Database) -> SqlWorld:
     def insert(planned: Sequence[Firing]) -> list[Firing]:
         return database.write(lambda sql: insert_missing(sql, planned))
 
-    return SqlWorld(TimerStore(database), FiringStore(database), insert)
+    return SqlWorld(
+        TimerStore(database), FiringStore(database), insert, DemandStore(database), FiringLists(database)
+    )
