@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 from wangtimer.api.answers import ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import code_of
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 
 log = structlog.get_logger()
 
@@ -28,6 +28,7 @@ def answer_failures(app: Flask) -> None:
     """Let every error of the app end in the envelope."""
     app.register_error_handler(InvalidInput, _refused)
     app.register_error_handler(UnknownTimer, _unknown)
+    app.register_error_handler(UnknownFiring, _unknown_firing)
     app.register_error_handler(Conflict, _conflict)
     app.register_error_handler(StoreAway, _away)
     app.register_error_handler(HTTPException, _http)
@@ -44,6 +45,10 @@ def _refused(error: InvalidInput) -> Response:
 
 def _unknown(error: UnknownTimer) -> Response:
     return _error(ErrorCode.UNKNOWN_TIMER, f"id: {error}", "id")
+
+
+def _unknown_firing(error: UnknownFiring) -> Response:
+    return _error(ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt")
 
 
 def _conflict(error: Conflict) -> Response:
