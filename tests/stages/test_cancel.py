@@ -265,7 +265,8 @@ def test_a_cancelled_firing_that_is_replayed_waits_for_its_moment(world: World) 
     timer = world.timer(TEN)
     moment = coming(world, timer, 3)
     cancel(world, timer, moment)
-    world.on_demand.replay_these(APP, [(timer.id, moment)], Rate(50))
+    replayed = world.on_demand.replay_these(APP, [(timer.id, moment)], Rate(50))
+    assert [firing.due_at for firing in replayed.firings] == [moment]
     world.run_for(60)
     (arrival,) = [one for one in world.target.arrivals if one.fire_at == moment]
     assert arrival.late_ms >= 0
