@@ -8,6 +8,7 @@ from functools import partial
 import structlog
 
 from wangtimer.core.calendars import Calendar
+from wangtimer.core.cancelling import still_cancelled
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.firing import Chunk, Firing
@@ -158,7 +159,7 @@ class Registrar:
         past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
         if past is not None:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
-        edited = change(timer)
+        edited = still_cancelled(change(timer), definition.schedule)
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)

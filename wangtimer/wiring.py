@@ -26,6 +26,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
@@ -41,6 +42,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
@@ -155,6 +157,11 @@ class Wiring:
         return FiringLists(self.database)
 
     @once
+    def demands(self) -> DemandStore:
+        """Rows that somebody asks for."""
+        return DemandStore(self.database)
+
+    @once
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
@@ -191,6 +198,23 @@ class Wiring:
     def batches(self) -> Batches:
         """What they ask for of many timers at once."""
         return Batches(self.registrar, TimerBatches(self.database), self.clock)
+
+    @once
+    def on_demand(self) -> OnDemand:
+        """What people ask for of single firings."""
+        return OnDemand(
+            self.demands,
+            self.timers,
+            self.firings,
+            self.firing_lists,
+            self.hot,
+            self.definitions,
+            self.load,
+            self.clock,
+            self.settings.lead_ms + self.settings.turn_ms,
+            self._buckets,
+            self.broker.send_chunk,
+        )
 
     @once
     def migrator(self) -> Migrator:

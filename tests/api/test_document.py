@@ -34,6 +34,10 @@ OPERATIONS = {
     "listFirings": ("GET", "/api/task/v1/firings"),
     "exportFirings": ("GET", "/api/task/v1/export"),
     "listRecords": ("GET", "/api/task/v1/records"),
+    "fireNow": ("POST", "/api/task/v1/fire"),
+    "cancelFiring": ("POST", "/api/task/v1/cancel"),
+    "replayFirings": ("POST", "/api/task/v1/replay"),
+    "backfillFirings": ("POST", "/api/task/v1/backfill"),
     "isAlive": ("GET", "/healthz"),
     "isReady": ("GET", "/readyz"),
 }

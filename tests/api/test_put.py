@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, URL, World, definition
+from tests.api.world import DEF, ENABLE, RECORDS, URL, World, definition
 from wangtimer.core.timer import Timer
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -168,3 +168,17 @@ def test_one_of_several_at_once_creates_and_the_others_edit(
     assert sorted(answer["created"] for answer in answers) == [False] * (NEWCOMERS - 1) + [True]
     assert {answer["id"] for answer in answers} == {answers[0]["id"]}
     assert max(answer["data"]["version"] for answer in answers) == NEWCOMERS
+
+
+@pytest.mark.parametrize("fields", [{"cron": "* * * * *"}, COUNTED])
+def test_the_same_body_again_leaves_a_cancelled_firing_cancelled(
+    world: World, fields: dict[str, Any]
+) -> None:
+    timer_id = put(world, **fields).json["id"]
+    world.post(ENABLE, app="shop", id=timer_id)
+    moment = world.get(RECORDS, app="shop", id=timer_id, pending="true").data[0]["fireAtMs"]
+    assert world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=moment).status == 200
+    before = kept(world, timer_id)
+    assert put(world, **fields).json["created"] is False
+    assert kept(world, timer_id) == before
+    assert before.definition.has_cancelled(moment)

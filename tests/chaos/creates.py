@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
+from typing import Any
 from uuid import uuid4
 
 import requests
@@ -17,6 +18,7 @@ from tests.chaos.load import APP, Key
 from wangtimer.stack.service import is_ready
 from wangtimer.store.sql.tables import firings, timers
 
+TIMER, TASK = "api/timer/v1", "api/task/v1"
 AT_ONCE = 16
 # Far enough that whoever creates it has time to enable it, even where the API must come back first.
 AHEAD_MS = (15_000, 20_000)
@@ -131,6 +133,7 @@ class Changes:
         for method in ("PUT", "DELETE"):
             self._ask(method, "calendar", name="change")
         self._make_many()
+        self._demand()
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable and delete them, and what was left over, in one each."""
@@ -141,7 +144,20 @@ class Changes:
         for action in ("disable", "delete"):
             self._ask("POST", "bulk", action=action, filter={"namePrefix": "change-"})
 
-    def _ask(self, method: str, path: str, **fields: object) -> dict[str, str]:
-        url = f"{self._api_url}/api/timer/v1/{path}"
-        answer: dict[str, str] = requests.request(method, url, json={"app": APP, **fields}, timeout=5).json()
+    def _demand(self) -> None:
+        """Ask for single firings of a timer that is never enabled: now, of the minute past, and not at all."""
+        notify = {"url": self._target_url, "method": "POST", "body": "{}"}
+        made = self._ask(
+            "POST", "def", name=f"demand-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify
+        )
+        timer_id, moment = made["id"], made["data"]["nextMoments"][1]["atMs"]
+        self._ask("POST", "fire", TASK, id=timer_id)
+        self._ask("POST", "backfill", TASK, id=timer_id, since=moment - 240_000, until=moment - 120_000)
+        self._ask("POST", "cancel", TASK, id=timer_id, fireAt=moment)
+        self._ask("POST", "replay", TASK, firings=[{"id": timer_id, "fireAt": moment}])
+        self._ask("DELETE", "def", id=timer_id)
+
+    def _ask(self, method: str, path: str, api: str = TIMER, **fields: object) -> dict[str, Any]:
+        url = f"{self._api_url}/{api}/{path}"
+        answer: dict[str, Any] = requests.request(method, url, json={"app": APP, **fields}, timeout=5).json()
         return answer

@@ -138,3 +138,18 @@ def test_excluded_days_are_days_of_the_timers_zone() -> None:
 def test_what_its_calendar_leaves_nothing_of_never_fires() -> None:
     schedule = Bounded(Cron("0 9 * * 6", "UTC"), excluded=built_in()["weekends"])
     assert schedule.first_after(START) is None
+
+
+@given(st.sets(st.integers(0, 40)), st.integers(-2, 42), st.integers(1, 60))
+def test_cancelled_moments_are_left_out_and_no_others(cancelled: set[int], cut: int, limit: int) -> None:
+    moments = [START + number * MINUTE_MS for number in range(41)]
+    schedule = Bounded(
+        Every(MINUTE_MS, START), START, moments[-1], cancelled=frozenset(moments[n] for n in cancelled)
+    )
+    kept = [at for number, at in enumerate(moments) if number not in cancelled]
+    after = START + cut * MINUTE_MS
+    assert schedule.moments(START - 1, END_MS, 100) == kept
+    assert schedule.moments(after, END_MS, limit) == [at for at in kept if at > after][:limit]
+    assert schedule.first_after(after) == next((at for at in kept if at > after), None)
+    assert [at for at in moments if schedule.matches(at)] == kept
+    assert schedule.nth(41) == moments[-1]

@@ -23,9 +23,16 @@ def test_pauses_differ_so_that_what_failed_together_does_not_come_back_together(
 
 
 @given(st.integers(1, 20), st.integers(1, 40))
-def test_after_the_last_attempt_there_is_no_other(most: int, attempt: int) -> None:
+def test_after_the_last_attempt_of_a_row_there_is_no_other(most: int, attempt: int) -> None:
     pause_ms = RetryPolicy(most=most).pause_ms(attempt, Random(1))
-    assert (pause_ms is None) == (attempt >= most)
+    assert (pause_ms is None) == (attempt % most == 0)
+
+
+@given(st.integers(2, 20), st.integers(1, 19), st.integers(0, 9))
+def test_a_replay_begins_the_row_anew(most: int, attempt: int, replays: int) -> None:
+    policy = RetryPolicy(most=most)
+    number = min(attempt, most - 1)
+    assert policy.pause_ms(number + replays * most, Random(1)) == policy.pause_ms(number, Random(1))
 
 
 def test_five_attempts_are_made_by_default() -> None:

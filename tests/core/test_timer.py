@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from wangtimer.core.cron import Cron
+from wangtimer.core.schedule import Bounded
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 
 # A full minute, and half a minute later.
@@ -34,3 +35,11 @@ def test_planning_from_another_moment_leaves_the_rest_of_a_timer_as_it_was() -> 
     timer = Timer(ENABLED, "name", MOMENT_MS, None, 1, 2)
     assert timer.planned_from(BETWEEN_MS) == replace(timer, planned_until=BETWEEN_MS)
     assert timer.id == 1
+
+
+@pytest.mark.parametrize("edited_at", [0, MOMENT_MS - 1])
+def test_a_cancelled_moment_is_not_wanted_and_the_next_one_is(edited_at: int) -> None:
+    schedule = Bounded(Cron.parse("* * * * *"), cancelled=frozenset({MOMENT_MS}))
+    timer = replace(ENABLED, schedule=schedule, edited_at=edited_at)
+    assert (timer.has_cancelled(MOMENT_MS), timer.still_wants(MOMENT_MS)) == (True, False)
+    assert timer.still_wants(MOMENT_MS + 60_000)

@@ -8,6 +8,8 @@ from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_agenda import MemoryAgenda
 from tests.fakes.memory_answers import MemoryAnswers
 from tests.fakes.memory_definitions import MemoryDefinitions
+from tests.fakes.memory_demands import MemoryDemands
+from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
 from tests.fakes.memory_load import MemoryLoad
 from tests.fakes.memory_outbox import MemoryOutbox
@@ -20,6 +22,8 @@ __all__ = [
     "MemoryAgenda",
     "MemoryAnswers",
     "MemoryDefinitions",
+    "MemoryDemands",
+    "MemoryFiringLists",
     "MemoryFirings",
     "MemoryLoad",
     "MemoryOutbox",

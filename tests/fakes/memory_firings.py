@@ -119,6 +119,8 @@ def _settle(table: Table, outcome: Outcome) -> None:
 
 def _takes_effect(row: Firing, outcome: Outcome) -> bool:
     made, succeeded = outcome.member.attempt, outcome.status is FiringStatus.SUCCEEDED
+    if row.attempt == 0:
+        return outcome.first_sent_at is not None
     return _is_pending(row) and (row.attempt == made or (succeeded and row.attempt >= made))
 
 

@@ -188,6 +188,14 @@ class MemoryTimers:
         return self._server.table("firings")
 
 
+def living(timers: dict[int, Timer], app: str, timer_id: int) -> Timer:
+    """Return the app's living timer; raises `UnknownTimer`."""
+    timer = timers.get(timer_id)
+    if timer is None or timer.definition.app != app or timer.definition.status is TimerStatus.DELETED:
+        raise UnknownTimer(app, timer_id)
+    return timer
+
+
 def _changed(timer: Timer, now: int, status: TimerStatus) -> Timer:
     definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
     return replace(timer, definition=definition, updated_at=now)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.simulator import Process, Simulation
-from wangtimer.core.firing import Firing, FiringStatus, Member
+from wangtimer.core.firing import CANCELLED, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import Timer, TimerStatus
 
@@ -50,6 +50,8 @@ class Evidence:
         self.due_at: dict[Member, int] = {}
         self.armed: Counter[Member] = Counter()
         self.triggers = 0
+        # When it was committed, and the version of its timer that leaves it out.
+        self.cancelled: dict[Key, tuple[float, int]] = {}
         self.told: dict[int, list[tuple[float, int]]] = {}
         self._claimed: dict[tuple[str, int, Member], float] = {}
         self._watchers: dict[str, Callable[[Process, tuple[Any, ...], Callable[[], Any]], Any]] = {
@@ -62,6 +64,7 @@ class Evidence:
             "timers.enable": self._see_enable,
             "timers.disable": self._see_change,
             "timers.delete": self._see_change,
+            "demands.cancel": self._see_cancel,
             "definitions.put": self._see_definitions,
         }
         sim.observed = frozenset(self._watchers)
@@ -113,7 +116,7 @@ class Evidence:
                 continue
             if was is now:
                 continue
-            if was.firing.status is not FiringStatus.PENDING:
+            if was.firing.status is not FiringStatus.PENDING and not was.is_cancelled:
                 self.accuse("OVERWRITTEN", f"{outcome.member}: {was.firing.status} by {now.firing.status}")
             self._note_outcome(outcome, self.settled)
             if now.firing.status is FiringStatus.SKIPPED:
@@ -168,6 +171,13 @@ class Evidence:
         self._note_change(timer)
         return timer
 
+    def _see_cancel(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        timer, record = call()
+        self._note_change(timer)
+        key = record.firing.member.key
+        self.cancelled.setdefault(key, (self.sim.now_ms, timer.definition.version))
+        return timer, record
+
     def _note_change(self, timer: Timer) -> None:
         changes = self.history.setdefault(timer.id, [])
         version = timer.definition.version
@@ -195,7 +205,11 @@ class Evidence:
         now = self.sim.now_ms
         timer = self.timers[member.timer_id]
         rule = timer.definition.misfire
-        if reason in ("disabled", "deleted"):
+        if reason == CANCELLED:
+            is_right = _key(member) in self.cancelled
+        elif reason == "disabled" and self.rows[_key(member)].firing.kind is FiringKind.MANUAL:
+            is_right = False
+        elif reason in ("disabled", "deleted"):
             since = min(member.fire_at, now) - 3_000
             moments = [since, *(one.moment for one in self.history[timer.id] if since <= one.moment <= now)]
             is_right = any(self.status_at(timer.id, at) is not TimerStatus.ENABLED for at in moments)

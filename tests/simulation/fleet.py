@@ -9,6 +9,8 @@ import celeryconfig
 from tests.fakes import (
     MemoryAgenda,
     MemoryDefinitions,
+    MemoryDemands,
+    MemoryFiringLists,
     MemoryFirings,
     MemoryLoad,
     MemoryOutbox,
@@ -23,7 +25,7 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.firing import Chunk
 from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
@@ -36,6 +38,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import Settings
@@ -76,6 +79,8 @@ class Stores:
         self.load: Any = SteppedStore(process, "load", MemoryLoad(redis), "redis")
         self.timers: Any = SteppedStore(process, "timers", MemoryTimers(sql), "sql")
         self.firings: Any = SteppedStore(process, "firings", MemoryFirings(sql), "sql")
+        self.demands: Any = SteppedStore(process, "demands", MemoryDemands(sql), "sql")
+        self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
         self.hot = HotStore(self.slices, self.agenda, process.clock)
 
 
@@ -90,6 +95,7 @@ class Fleet:
         self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
         self.timer_ids: dict[int, int] = {}
         self.registrar: Registrar | None = None
+        self.on_demand: OnDemand | None = None
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         sim.redis.server.table("epoch")["epoch"] = "the start"
@@ -141,13 +147,25 @@ class Fleet:
         try:
             if wish.verb == "create":
                 self._create(registrar, timer)
-            elif (timer_id := self._id_of(timer)) is not None:
+            elif (timer_id := self._id_of(timer)) is not None and not self._demand(wish, timer_id):
                 getattr(registrar, wish.verb)(APP, timer_id)
         except StoreAway:
             return False
-        except (Conflict, InvalidInput, UnknownTimer) as refusal:
+        except (Conflict, InvalidInput, UnknownFiring, UnknownTimer) as refusal:
             self.sim.log("api", f"{wish.verb} refused", refusal)
         return True
+
+    def _demand(self, wish: Wish, timer_id: int) -> bool:
+        """Ask for a single firing; False where it is no such wish."""
+        on_demand = self.on_demand
+        assert on_demand is not None
+        if wish.verb == "fire_now":
+            on_demand.fire_now(APP, timer_id)
+        elif wish.verb == "cancel":
+            schedule = self.evidence.timers[timer_id].definition.schedule
+            moment = schedule.first_after(int(self.api.clock.now_ms()) + wish.ahead_ms)
+            on_demand.cancel(APP, timer_id, moment or 0)
+        return wish.verb in ("fire_now", "cancel")
 
     def _create(self, registrar: Registrar, timer: PlannedTimer) -> None:
         notify = Notify(f"http://shop.test/{timer.name}")
@@ -182,6 +200,19 @@ class Fleet:
             stores.load,
             process.clock,
             NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms),
+            self.buckets,
+            self._send_chunk,
+        )
+        self.on_demand = OnDemand(
+            stores.demands,
+            stores.timers,
+            stores.firings,
+            stores.firing_lists,
+            stores.hot,
+            stores.definitions,
+            stores.load,
+            process.clock,
+            s.lead_ms + s.turn_ms,
             self.buckets,
             self._send_chunk,
         )

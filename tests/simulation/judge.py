@@ -7,7 +7,7 @@ from tests.simulation.evidence import Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
 from tests.simulation.scenario import ACTIVE_MS
-from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.firing import FiringKind, FiringStatus, Member
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
@@ -45,6 +45,7 @@ def judge(fleet: Fleet) -> list[Violation]:
     found += _early(evidence)
     found += _second_sends(evidence)
     found += _unwanted(evidence)
+    found += _cancelled(evidence)
     found += _left_over(fleet)
     found += _late(evidence)
     found += _hot(evidence)
@@ -112,7 +113,8 @@ def _lost(fleet: Fleet) -> Iterator[Violation]:
     for row in evidence.rows.values():
         firing = row.firing
         schedule = evidence.timers[firing.timer_id].definition.schedule
-        if not schedule.matches(firing.fire_at):
+        is_asked = firing.kind is FiringKind.MANUAL or firing.member.key in evidence.cancelled
+        if not is_asked and not schedule.matches(firing.fire_at):
             yield "INVENTED", str(firing.member)
         if firing.status is FiringStatus.PENDING:
             yield "LOST", f"{firing.member} due {_s(firing.due_at)}, {_places(evidence, firing.member)}"
@@ -215,6 +217,9 @@ def _unwanted(evidence: Evidence) -> Iterator[Violation]:
         ]
         if not changes or changes[-1].status is TimerStatus.ENABLED:
             continue
+        is_manual = evidence.rows[_key(sent.member)].firing.kind is FiringKind.MANUAL
+        if is_manual and changes[-1].status is TimerStatus.DISABLED:
+            continue
         if sent.claimed_at - changes[-1].moment > TOLD_MS + longest_ms:
             yield (
                 "UNWANTED",
@@ -227,6 +232,22 @@ def _unwanted(evidence: Evidence) -> Iterator[Violation]:
                 "UNWANTED",
                 f"{sent.member} sent {_s(sent.moment)}, {changes[-1].status} told {_s(min(told))}",
             )
+
+
+def _cancelled(evidence: Evidence) -> Iterator[Violation]:
+    """Being cancelled counts for whoever claims after Redis was told; what was sent all the same is on record."""
+    forgotten_at = [moment for moment, kind in evidence.sim.world_events if kind in FORGETTING]
+    for sent in evidence.sends:
+        key = _key(sent.member)
+        if key not in evidence.cancelled:
+            continue
+        cancelled_at, version = evidence.cancelled[key]
+        told = [at for at, told in evidence.told.get(key[0], ()) if told >= version and at >= cancelled_at]
+        if not told or min(told) >= sent.claimed_at:
+            if evidence.rows[key].is_cancelled and not evidence.sim.struck:
+                yield "RECORDED-AS-CANCELLED", f"{sent.member} sent {_s(sent.moment)}"
+        elif not any(min(told) <= moment <= sent.moment for moment in forgotten_at):
+            yield "SENT-THOUGH-CANCELLED", f"{sent.member} sent {_s(sent.moment)}, told {_s(min(told))}"
 
 
 def _left_over(fleet: Fleet) -> list[Violation]:

@@ -1,6 +1,6 @@
 """What business services do in a run, and how their targets answer; drawn from the seed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.fakes.hand_clock import START_MS
@@ -20,11 +20,15 @@ EDGES_MS = (59_990, 60_000, 60_010, 61_000, 90_000, 30_000, 119_500)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a service asks of the API at a moment (ms after the start): `verb` create, enable, disable, delete."""
+    """What a service asks of the API at a moment (ms after the start): `verb` create, enable, disable, delete.
+
+    Or fire_now; or cancel, of the first moment that is more than `ahead_ms` ahead.
+    """
 
     at_ms: float
     timer: int
     verb: str
+    ahead_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,19 @@ def draw_switched_off(random: Random) -> Scenario:
     wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
     wishes.append(Wish(random.uniform(4_000, 12_000), 0, "disable"))
     return Scenario([PlannedTimer("timer-0", every_15_s, MisfireRule(), fails=0.0, is_fast=1.0)], wishes)
+
+
+def draw_demands(random: Random) -> Scenario:
+    """Return a run in which single firings are asked for and cancelled, of timers that are on or off."""
+    scenario = draw_scenario(random)
+    asked = scenario.wishes
+    for number in range(len(scenario.timers)):
+        for _ in range(random.randrange(1, 5)):
+            verb = random.choice(("fire_now", "cancel", "cancel"))
+            ahead_ms = random.choice((1_450, 1_600, 2_500, 8_000))
+            asked.append(Wish(random.uniform(3_000, 100_000), number, verb, ahead_ms))
+    timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
+    return replace(scenario, timers=timers, wishes=sorted(asked, key=lambda wish: wish.at_ms))
 
 
 def draw_slow_targets(random: Random) -> Scenario:

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.simulation.run import run_seed
+from tests.simulation.scenario import draw_demands
 
-SEEDS = 300
+SEEDS, DEMAND_SEEDS = 300, 150
 A_TEST = 25
 
 
@@ -13,6 +14,13 @@ def test_whatever_strikes_nothing_is_lost_early_or_sent_twice_without_excuse(fir
     for seed in range(first, first + A_TEST):
         run = run_seed(seed)
         assert not run.violations, f"see it step by step: make simulate SEED={seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, DEMAND_SEEDS, A_TEST))
+def test_the_same_holds_where_single_firings_are_asked_for_and_cancelled(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_demands)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
 
 
 def test_faults_really_strike() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from tests.fakes import (
     MemoryAgenda,
     MemoryDefinitions,
+    MemoryDemands,
+    MemoryFiringLists,
     MemoryFirings,
     MemoryLoad,
     MemoryOutbox,
@@ -35,6 +37,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
+from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import Settings
@@ -66,6 +69,7 @@ class Node:
         self.load = self._tap("load", world.load)
         self.timers = self._tap("timers", world.timers)
         self.firings = self._tap("firings", world.firings)
+        self.demands = self._tap("demands", world.demands)
         self.hot = HotStore(self.slices, self.agenda, world.time)
 
     def die_at(self, point: str) -> None:
@@ -222,6 +226,8 @@ class World:
         self.load = MemoryLoad(self.redis)
         self.timers = MemoryTimers(self.sql)
         self.firings = MemoryFirings(self.sql)
+        self.demands = MemoryDemands(self.sql)
+        self.firing_lists = MemoryFiringLists(self.sql)
         self.buckets = BucketRule(s.firings_per_bucket, s.most_buckets)
         self.chunk_road: Callable[[Chunk], list[Chunk]] = lambda chunk: [chunk]
         self.trigger_road: Callable[[TriggerOrder], list[TriggerOrder]] = lambda order: [order]
@@ -231,6 +237,7 @@ class World:
         self.beat = Beat(self)
         self.api = Node(self, "api")
         self.registrar = self._registrar()
+        self.on_demand = self._on_demand()
         self.trigger_nodes = [TriggerNode(self, f"trigger-{number}") for number in range(triggers)]
         self.executor_nodes = [ExecutorNode(self, f"executor-{number}") for number in range(executors)]
 
@@ -344,6 +351,22 @@ class World:
         near = NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms)
         return Registrar(
             api.timers, api.hot, api.definitions, api.load, self.time, near, self.buckets, self.send_chunk
+        )
+
+    def _on_demand(self) -> OnDemand:
+        s, api = self.settings, self.api
+        return OnDemand(
+            api.demands,
+            api.timers,
+            api.firings,
+            self.firing_lists,
+            api.hot,
+            api.definitions,
+            api.load,
+            self.time,
+            s.lead_ms + s.turn_ms,
+            self.buckets,
+            self.send_chunk,
         )
 
 

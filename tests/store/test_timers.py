@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from tests.store.definitions import EVERY_MINUTE, NOTIFY, ONCE
+from tests.store.definitions import CANCELLED, EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.worlds import SqlWorld
 from wangtimer.core.cron import Cron
@@ -61,7 +61,7 @@ def rows(sql: SqlWorld, timer: Timer) -> list[int]:
 # create, get, page
 
 
-@pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE])
+@pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED])
 def test_a_created_timer_is_read_as_it_was_returned(timers: TimerStore, schedule: Schedule) -> None:
     timer = timers.create(new(schedule=schedule), NOW)
     assert timers.get("shop", timer.id) == timer

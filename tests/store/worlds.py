@@ -11,6 +11,8 @@ from tests.fakes import (
     MemoryAgenda,
     MemoryAnswers,
     MemoryDefinitions,
+    MemoryDemands,
+    MemoryFiringLists,
     MemoryFirings,
     MemoryLoad,
     MemoryOutbox,
@@ -28,6 +30,8 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
@@ -70,6 +74,8 @@ class SqlWorld:
     firings: FiringStore
     insert: Callable[[Sequence[Firing]], list[Firing]]
     answers: KeptAnswers
+    demands: DemandStore
+    lists: FiringLists
 
 
 def until(is_true: Callable[[], bool]) -> None:
@@ -158,11 +164,25 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
 def memory_sql() -> SqlWorld:
     server = MemoryServer("SQL", HandClock())
     firings = MemoryFirings(server)
-    return SqlWorld(MemoryTimers(server), firings, firings.insert, MemoryAnswers(server))
+    return SqlWorld(
+        MemoryTimers(server),
+        firings,
+        firings.insert,
+        MemoryAnswers(server),
+        MemoryDemands(server),
+        MemoryFiringLists(server),
+    )
 
 
 def real_sql(database: Database) -> SqlWorld:
     def insert(planned: Sequence[Firing]) -> list[Firing]:
         return database.write(lambda sql: insert_missing(sql, planned))
 
-    return SqlWorld(TimerStore(database), FiringStore(database), insert, KeptAnswers(database))
+    return SqlWorld(
+        TimerStore(database),
+        FiringStore(database),
+        insert,
+        KeptAnswers(database),
+        DemandStore(database),
+        FiringLists(database),
+    )

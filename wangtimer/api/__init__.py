@@ -7,6 +7,7 @@ from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.answers import ErrorAnswer
 from wangtimer.api.calendar_routes import calendar_routes
+from wangtimer.api.demand_routes import demand_routes
 from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
 from wangtimer.api.firing_routes import firing_routes
@@ -51,6 +52,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         calendar_routes(late),
         record_routes(late),
         firing_routes(late),
+        demand_routes(late),
         health_routes(late),
     ):
         app.register_api(routes)

@@ -9,6 +9,7 @@ from wangtimer.api.moments import read_moment_field
 from wangtimer.api.refusals import Refused, shown
 from wangtimer.api.timer_models import ScheduleFields
 from wangtimer.core.calendars import Calendar
+from wangtimer.core.cancelling import uncancelled
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
@@ -82,7 +83,8 @@ def replaced_schedule(
     asked = _anchored_like(was, asked)
     read = schedule_of(asked, now, find_calendar, must_fire=False)
     schedule = _spread_for(timer.id, read.schedule)
-    if replace(timer.limits, counted_from=None) == read.limits and timer.limits.applied_to(schedule) == was:
+    is_same = timer.limits.applied_to(schedule) == uncancelled(was)
+    if is_same and replace(timer.limits, counted_from=None) == read.limits:
         return AskedSchedule(was, timer.limits)
     schedule_of(asked, now, find_calendar)
     return AskedSchedule(schedule, read.limits)

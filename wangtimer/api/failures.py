@@ -7,7 +7,14 @@ from werkzeug.exceptions import HTTPException
 from wangtimer.api.answers import ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import code_of
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer, WangTimerError
+from wangtimer.core.errors import (
+    Conflict,
+    InvalidInput,
+    StoreAway,
+    UnknownFiring,
+    UnknownTimer,
+    WangTimerError,
+)
 
 log = structlog.get_logger()
 
@@ -40,6 +47,8 @@ def told(error: WangTimerError) -> ErrorAnswer:
         case UnknownTimer():
             field = "name" if isinstance(error.timer_id, str) else "id"
             code, msg = ErrorCode.UNKNOWN_TIMER, f"{field}: {error}"
+        case UnknownFiring():
+            code, msg, field = ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt"
         case Conflict():
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
         case StoreAway():

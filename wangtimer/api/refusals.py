@@ -1,7 +1,7 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -83,13 +83,17 @@ def _dotted(path: Sequence[int | str]) -> str:
     return ".".join(str(part)[:SHOWN_CHARACTERS] for part in path)
 
 
+def _model_within(annotation: Any) -> type[BaseModel]:
+    """Return the model of a field that holds one, or a list of them, or nothing."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(_model_within(part) for part in get_args(annotation) if part is not type(None))
+
+
 def _known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
     for part in path[:-1]:
-        inner = next(field for name, field in model.model_fields.items() if (field.alias or name) == part)
-        model = next(kind for kind in (inner.annotation, *get_args(inner.annotation)) if _is_model(kind))
+        if isinstance(part, str):
+            inner = next(field for name, field in model.model_fields.items() if (field.alias or name) == part)
+            model = _model_within(inner.annotation)
     names = (field.alias or name for name, field in model.model_fields.items())
     return f"leave it out; there are {', '.join(names)}"
-
-
-def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

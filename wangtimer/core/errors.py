@@ -4,6 +4,7 @@ WangTimerError
 ├── InvalidInput            a request or a definition that cannot be taken: names the field and the mend
 │   └── InvalidSchedule     a cron expression, moment or zone that cannot be read or never fires
 ├── UnknownTimer            no such timer in this app
+├── UnknownFiring           this timer has no firing of this moment
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
@@ -41,6 +42,18 @@ class UnknownTimer(WangTimerError):
         )
         self.app = app
         self.timer_id = timer_id
+
+
+class UnknownFiring(WangTimerError):
+    """No firing of this moment: the timer's schedule does not have it."""
+
+    def __init__(self, timer_id: int, fire_at: int) -> None:
+        super().__init__(
+            f"timer {timer_id} has no firing at {fire_at} ms; its coming ones are those of "
+            "GET /api/task/v1/records with pending=true, and nextMoments of its schedule"
+        )
+        self.timer_id = timer_id
+        self.fire_at = fire_at
 
 
 class Conflict(WangTimerError):

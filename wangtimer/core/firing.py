@@ -24,6 +24,10 @@ class FiringKind(StrEnum):
     BACKFILL = "backfill"
 
 
+# What a cancelled firing's record says of it.
+CANCELLED = "cancelled"
+
+
 class Member(NamedTuple):
     """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
 
@@ -45,6 +49,11 @@ class Member(NamedTuple):
         return f"{self.timer_id}:{self.fire_at}:{self.attempt}"
 
     @property
+    def key(self) -> tuple[int, int]:
+        """Which firing it is of: its timer, and its moment."""
+        return self.timer_id, self.fire_at
+
+    @property
     def firing_id(self) -> str:
         """The idempotence key a target sees as `webhook-id`: the same on every attempt."""
         return f"{self.timer_id}-{self.fire_at}"
@@ -52,7 +61,10 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """A row of the firing table, as far as planning, arming and verifying need it."""
+    """A row of the firing table, as far as planning, arming and verifying need it.
+
+    `attempt` is the last made or the next to be made; 0 where it was cancelled before any.
+    """
 
     timer_id: int
     fire_at: int

@@ -58,7 +58,8 @@ class Spread:
 class Bounded:
     """A rule's moments from `start_ms` to `last_ms` that fall on no excluded day, each put off by the spread.
 
-    Bounds and days are those of the rule's own moments: what is put off may lie after them.
+    Bounds and days are those of the rule's own moments: what is put off may lie after them. `cancelled` are moments
+    left out one by one, as they would fire (EXDATE in RFC 5545); they count among a timer's so many firings.
     """
 
     rule: Cron | Every
@@ -66,6 +67,7 @@ class Bounded:
     last_ms: int | None = None
     excluded: Calendar | None = None
     spread: Spread | None = None
+    cancelled: frozenset[int] = frozenset()
 
     @property
     def timezone(self) -> str:
@@ -74,14 +76,16 @@ class Bounded:
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
-        if self.spread is None:
-            return self._own_moments(after_ms, until_ms, limit)
+        if not self.cancelled:
+            return self._all_moments(after_ms, until_ms, limit)
         found: list[int] = []
-        for moment in self._put_off(self.spread, after_ms, until_ms, limit):
-            if moment > until_ms or len(found) == limit:
-                return found
-            if moment > after_ms:
-                found.append(moment)
+        at = after_ms
+        while wanted := limit - len(found):
+            page = self._all_moments(at, until_ms, wanted)
+            found += [moment for moment in page if moment not in self.cancelled]
+            if len(page) < wanted:
+                break
+            at = page[-1]
         return found
 
     def first_after(self, after_ms: int) -> int | None:
@@ -99,6 +103,18 @@ class Bounded:
             number -= len(page)
             at = last = page[-1]
         return last
+
+    def _all_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments, cancelled or not."""
+        if self.spread is None:
+            return self._own_moments(after_ms, until_ms, limit)
+        found: list[int] = []
+        for moment in self._put_off(self.spread, after_ms, until_ms, limit):
+            if moment > until_ms or len(found) == limit:
+                return found
+            if moment > after_ms:
+                found.append(moment)
+        return found
 
     def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[int]:
         """Yield the moments from the last one before `after_ms` on: it may have been put off to after it."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import USUAL, MisfireRule
-from wangtimer.core.schedule import Schedule
+from wangtimer.core.schedule import Bounded, Schedule
 
 
 class TimerStatus(StrEnum):
@@ -50,7 +50,13 @@ class Definition:
 
     def still_wants(self, fire_at: int) -> bool:
         """Whether it is enabled and its present schedule contains this moment."""
+        if self.has_cancelled(fire_at):
+            return False
         return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
+
+    def has_cancelled(self, fire_at: int) -> bool:
+        """Whether this one moment was cancelled."""
+        return isinstance(self.schedule, Bounded) and fire_at in self.schedule.cancelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,10 +248,12 @@ class Executor:
 
 
 def _is_wanted(definition: Definition | None, member: Member) -> bool:
-    """A retry is judged by "enabled" alone: its moment was wanted when it first came."""
+    """A retry's moment was wanted when it first came: it is judged by "enabled", and by what was cancelled since."""
     if definition is None:
         return False
-    return definition.is_enabled if member.attempt > 1 else definition.still_wants(member.fire_at)
+    if member.attempt > 1:
+        return definition.is_enabled and not definition.has_cancelled(member.fire_at)
+    return definition.still_wants(member.fire_at)
 
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:

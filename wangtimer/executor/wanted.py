@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember, Firing, FiringKind, Member
+from wangtimer.core.firing import CANCELLED, DueMember, Firing, FiringKind, Member
 from wangtimer.core.timer import Definition, TimerStatus
 from wangtimer.executor.verifier import Send, Verdict, Verifier
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -70,8 +70,13 @@ def _why_not(definition: Definition | None, row: Firing) -> str:
     """Return why a pending firing is not to be sent, "" when it is."""
     if definition is None or definition.status is TimerStatus.DELETED:
         return "deleted"
+    if row.kind is not FiringKind.SCHEDULED:
+        # Somebody asked for it, whatever the schedule and its being on say.
+        return ""
     if not definition.is_enabled:
         return "disabled"
-    if row.kind is FiringKind.MANUAL or row.attempt > 1 or definition.still_wants(row.fire_at):
+    if definition.has_cancelled(row.fire_at):
+        return CANCELLED
+    if row.attempt > 1 or definition.still_wants(row.fire_at):
         return ""
     return "superseded"

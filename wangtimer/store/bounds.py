@@ -1,4 +1,7 @@
-"""What bounds a schedule, as both stores write it: `{"start", "last", "spread", "excluded"}`, or None without any."""
+"""What bounds a schedule, as both stores write it, or None without any.
+
+`{"start", "last", "spread", "excluded", "cancelled"}`, of which only what is set.
+"""
 
 from datetime import date
 from typing import Any
@@ -20,13 +23,14 @@ def bounds_of(schedule: Schedule) -> Fields | None:
         "last": schedule.last_ms,
         "spread": None if schedule.spread is None else schedule.spread.most_ms,
         "excluded": None if schedule.excluded is None else calendar_fields(schedule.excluded),
+        "cancelled": sorted(schedule.cancelled) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedule:
     """Return the rule within these bounds; timers of different ids are spread differently."""
-    if not fields or not fields.keys() & {"start", "last", "spread", "excluded"}:
+    if not fields or not fields.keys() & {"start", "last", "spread", "excluded", "cancelled"}:
         return rule
     spread, excluded = fields.get("spread"), fields.get("excluded")
     return Bounded(
@@ -35,6 +39,7 @@ def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedul
         fields.get("last"),
         None if excluded is None else calendar_from(excluded),
         None if spread is None else Spread(spread, timer_id),
+        frozenset(fields.get("cancelled", ())),
     )
 
 

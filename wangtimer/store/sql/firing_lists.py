@@ -1,11 +1,11 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, select, tuple_, union_all
+from sqlalchemy import ColumnElement, and_, func, select, tuple_, union_all
 
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
 from wangtimer.store.sql.tables import firings, timers
@@ -18,7 +18,7 @@ TIMERS_A_QUERY = 100
 class FiringFilter:
     """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
 
-    `later_than_ms`: those whose first send was later than so much.
+    `later_than_ms`: those whose first send was later than so much. `is_living`: of timers that are not deleted.
     """
 
     app: str
@@ -27,6 +27,7 @@ class FiringFilter:
     first: int | None = None
     last: int | None = None
     later_than_ms: int | None = None
+    is_living: bool = False
 
 
 class FiringLists:
@@ -50,6 +51,26 @@ class FiringLists:
         query = select(firings).where(firings.c.timer_id == timer_id, firings.c.fire_at == fire_at)
         row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
         return None if row is None else record_of(row)
+
+    def count(self, wanted: FiringFilter) -> int:
+        """Return how many firings there are."""
+        query = select(func.count()).select_from(firings).where(_wanted(wanted))
+        return self._database.read(lambda sql: sql.execute(query).scalar_one())
+
+    def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
+        """Return so many firings, earliest first."""
+        query = select(firings).where(_wanted(wanted))
+        query = query.order_by(firings.c.fire_at, firings.c.timer_id).limit(limit)
+        return self._database.read(
+            lambda sql: [record_of(row).firing for row in sql.execute(query).mappings()]
+        )
+
+    def living(self, app: str, timer_ids: Iterable[int]) -> set[int]:
+        """Return which of these are the app's timers, and not deleted."""
+        query = select(timers.c.id).where(
+            timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(set(timer_ids)))
+        )
+        return self._database.read(lambda sql: set(sql.execute(query).scalars()))
 
     def last_outcomes(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
         """Return the latest firing with an outcome of each of these timers, among those due by `now` (ms UTC)."""
@@ -80,6 +101,8 @@ def _wanted(wanted: FiringFilter) -> ColumnElement[bool]:
     of_app = select(timers.c.id).where(timers.c.app == wanted.app)
     if wanted.timer_id is not None:
         of_app = of_app.where(timers.c.id == wanted.timer_id)
+    if wanted.is_living:
+        of_app = of_app.where(timers.c.tombstone == 0)
     conditions: list[ColumnElement[bool]] = [firings.c.timer_id.in_(of_app)]
     if wanted.statuses:
         conditions.append(firings.c.status.in_([status.value for status in wanted.statuses]))

@@ -15,6 +15,7 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
+_MOVED = ("kind", "status", "due_at", "attempt")
 _RESULT = ("first_sent_at", "lateness_ms", "cost_ms", "http_status", "output", "error")
 
 
@@ -24,6 +25,26 @@ def planning(dialect: Dialect) -> ManyRows:
     ignoring = insert(firings).prefix_with("IGNORE", dialect="mysql").prefix_with("IGNORE", dialect="mariadb")
     ignoring = ignoring.prefix_with("OR IGNORE", dialect="sqlite")
     return ManyRows(ignoring.from_select(_PLANNED, rows_to_come(), include_defaults=False), dialect)
+
+
+@cache
+def replaying(dialect: Dialect) -> ManyRows:
+    """Return the upsert that lets firings with an outcome wait for one more attempt; what was sent stays on record.
+
+    The error of a firing that was skipped goes: there was no attempt that it could be of.
+    """
+    is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
+    error = case((is_skipped, literal_column("''")), else_=firings.c.error)
+    if dialect.name == "sqlite":
+        lite = sqlite_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+        moved = {name: lite.excluded[name] for name in _MOVED}
+        return ManyRows(
+            lite.on_conflict_do_update(index_elements=_KEY, set_={"error": error} | moved), dialect
+        )
+    mysql = mysql_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+    # MySQL assigns from left to right, and the error depends on the status.
+    moves = [("error", error), *((name, literal_column(f"VALUES({name})")) for name in _MOVED)]
+    return ManyRows(mysql.on_duplicate_key_update(moves), dialect)
 
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
@@ -90,7 +111,10 @@ def _takes_effect(new: dict[str, Any]) -> ColumnElement[bool]:
     attempt, status = new["attempt"], new["status"]
     made = case((status == pending, attempt - literal_column("1")), else_=attempt)
     overtaken = and_(status == succeeded, firings.c.attempt >= attempt)
-    return and_(firings.c.status == pending, or_(firings.c.attempt == made, overtaken))
+    counts = and_(firings.c.status == pending, or_(firings.c.attempt == made, overtaken))
+    # Cancelled too late to be held back: the record is to say what was sent.
+    was_sent = and_(firings.c.attempt == literal_column("0"), new["first_sent_at"].is_not(None))
+    return or_(counts, was_sent)
 
 
 def _word(status: FiringStatus) -> ColumnElement[str]:

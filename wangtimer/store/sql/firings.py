@@ -29,6 +29,11 @@ class FiringRecord:
     output: str
     error: str
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled it before any attempt."""
+        return self.firing.status is FiringStatus.SKIPPED and self.firing.attempt == 0
+
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
@@ -49,7 +54,8 @@ class FiringStore:
         """Write what became of attempts, in one transaction; an attempt that was overtaken changes nothing.
 
         An outcome takes effect where its firing is pending and stands at this attempt, or where it succeeded
-        and the firing stands at this attempt or a later one. Repeating it is harmless.
+        and the firing stands at this attempt or a later one; or where it was sent, though cancelled meanwhile.
+        Repeating it is harmless.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
         if by_key:
@@ -57,19 +63,11 @@ class FiringStore:
 
     def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent."""
-        by_moment: dict[int, list[int]] = {}
-        for member in members:
-            by_moment.setdefault(member.fire_at, []).append(member.timer_id)
-        if not by_moment:
+        wanted = _of_members(members)
+        if wanted is None:
             return {}
-        wanted = or_(
-            *(
-                and_(firings.c.fire_at == fire_at, firings.c.timer_id.in_(sorted(ids)))
-                for fire_at, ids in sorted(by_moment.items())
-            )
-        )
         found = self._database.read(lambda sql: _firings_where(sql, wanted))
-        return {(firing.timer_id, firing.fire_at): firing for firing in found}
+        return {firing.member.key: firing for firing in found}
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return a slice's pending firings."""
@@ -141,6 +139,27 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     return _pending_among(sql, planned)
 
 
+def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
+    """Return the rows of these members' firings, nobody else's to change until the transaction ends."""
+    wanted = _of_members(members)
+    found = [] if wanted is None else _firings_where(sql, wanted, to_change=True)
+    return {firing.member.key: firing for firing in found}
+
+
+def _of_members(members: Iterable[Member]) -> ColumnElement[bool] | None:
+    by_moment: dict[int, list[int]] = {}
+    for member in members:
+        by_moment.setdefault(member.fire_at, []).append(member.timer_id)
+    if not by_moment:
+        return None
+    return or_(
+        *(
+            and_(firings.c.fire_at == fire_at, firings.c.timer_id.in_(sorted(ids)))
+            for fire_at, ids in sorted(by_moment.items())
+        )
+    )
+
+
 def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     wanted = {(firing.timer_id, firing.fire_at) for firing in planned}
     where = and_(
@@ -161,7 +180,9 @@ def _behind(firing: Firing) -> ColumnElement[bool]:
     return key > tuple_(firing.due_at, firing.fire_at, firing.timer_id)
 
 
-def _firings_where(sql: Connection, wanted: ColumnElement[bool], limit: int | None = None) -> list[Firing]:
+def _firings_where(
+    sql: Connection, wanted: ColumnElement[bool], limit: int | None = None, to_change: bool = False
+) -> list[Firing]:
     columns = (
         firings.c.timer_id,
         firings.c.fire_at,
@@ -177,6 +198,8 @@ def _firings_where(sql: Connection, wanted: ColumnElement[bool], limit: int | No
         .order_by(firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
         .limit(limit)
     )
+    if to_change:
+        query = query.with_for_update()
     return [
         Firing(
             row.timer_id,

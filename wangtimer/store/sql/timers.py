@@ -385,3 +385,13 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:
     if tags:
         sql.execute(insert(timer_tags), [{"app": app, "tag": tag, "timer_id": timer_id} for tag in tags])
+
+
+def locked_timer(sql: Connection, app: str, timer_id: int) -> Timer:
+    """Return the app's living timer, nobody else's to change until the transaction ends; raises `UnknownTimer`."""
+    return _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+
+
+def write_revised(sql: Connection, revised: Timer, was: Timer, now: int) -> Timer:
+    """Write what differs from a timer as it `was`; return it at its next version."""
+    return change(sql, revised, now, was.definition.status, was=was)

@@ -1,0 +1,46 @@
+"""Lists of firings in memory, as far as a replay asks for them; it shares its server with `MemoryFirings`."""
+
+from collections.abc import Iterable
+
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.firing import Firing
+from wangtimer.core.timer import TimerStatus
+from wangtimer.store.sql.firing_lists import FiringFilter
+
+
+class MemoryFiringLists:
+    """Reads tables `firings` and `timers`."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+
+    def count(self, wanted: FiringFilter) -> int:
+        return len(self.oldest(wanted, 1_000_000))
+
+    def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
+        def work() -> list[Firing]:
+            found = (record.firing for record in self._server.table("firings").values())
+            matching = [one for one in found if self._is_wanted(wanted, one)]
+            return sorted(matching, key=lambda one: (one.fire_at, one.timer_id))[:limit]
+
+        return self._server.call(work)
+
+    def living(self, app: str, timer_ids: Iterable[int]) -> set[int]:
+        return self._server.call(
+            lambda: {one for one in timer_ids if self._is_apps(app, one, is_living=True)}
+        )
+
+    def _is_wanted(self, wanted: FiringFilter, one: Firing) -> bool:
+        return (
+            self._is_apps(wanted.app, one.timer_id, wanted.is_living)
+            and wanted.timer_id in (None, one.timer_id)
+            and (not wanted.statuses or one.status in wanted.statuses)
+            and (wanted.first is None or one.fire_at >= wanted.first)
+            and (wanted.last is None or one.fire_at <= wanted.last)
+        )
+
+    def _is_apps(self, app: str, timer_id: int, is_living: bool) -> bool:
+        timer = self._server.table("timers").get(timer_id)
+        if timer is None or timer.definition.app != app:
+            return False
+        return not is_living or timer.definition.status is not TimerStatus.DELETED

@@ -1,0 +1,71 @@
+"""Leaving one coming moment out of a timer's schedule."""
+
+from dataclasses import replace
+
+from wangtimer.core.errors import Conflict, UnknownFiring
+from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.timer import Timer
+
+MOST_CANCELLED = 1_000
+# A moment that is past stays cancelled for so long: what of it still stands in Redis, whose slices are kept for a day,
+# may be found there late, and a little late is fired without a look at SQL.
+KEPT_MS = 25 * 3_600_000
+
+
+def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
+    """Return the timer without its moment `fire_at` (ms UTC), which must be more than `soon_ms` ahead.
+
+    What counts its moments goes on counting this one. Raises `UnknownFiring` where the schedule has no such moment,
+    `Conflict` for a moment that has come or is about to, for a single moment, and for more than `MOST_CANCELLED`.
+    """
+    schedule = timer.definition.schedule
+    if not timer.definition.has_cancelled(fire_at) and not schedule.matches(fire_at):
+        raise UnknownFiring(timer.id, fire_at)
+    if isinstance(schedule, Once):
+        raise Conflict("id", "this timer has no other moment", "disable or delete the timer instead")
+    if fire_at <= now + soon_ms:
+        raise Conflict(
+            "fireAt",
+            f"this moment has come, or comes within {soon_ms} ms: it may be on its way",
+            "cancel earlier, or disable the timer so that it is not tried again",
+        )
+    whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
+    kept = {moment for moment in whole.cancelled if moment > now - KEPT_MS} | {fire_at}
+    if len(kept) > MOST_CANCELLED:
+        raise Conflict(
+            "fireAt",
+            f"{MOST_CANCELLED} moments of this timer are cancelled already, those of the last day included",
+            "disable the timer for that time, or give it an excludeCalendar",
+        )
+    return _planned_on(timer, replace(whole, cancelled=frozenset(kept)))
+
+
+def still_cancelled(edited: Timer, was: Schedule) -> Timer:
+    """Return an edited timer with the moments left out that were cancelled before; a single moment leaves out none.
+
+    Raises `Conflict` where that single moment is one of them.
+    """
+    schedule = edited.definition.schedule
+    if not isinstance(was, Bounded) or not was.cancelled:
+        return edited
+    if isinstance(schedule, Once):
+        if schedule.at_ms in was.cancelled:
+            raise Conflict("at", "this timer's firing of this moment was cancelled", "choose another moment")
+        return edited
+    whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
+    definition = replace(edited.definition, schedule=replace(whole, cancelled=was.cancelled))
+    return replace(edited, definition=definition)
+
+
+def uncancelled(schedule: Schedule) -> Schedule:
+    """Return the schedule with the moments that were cancelled of it."""
+    if not isinstance(schedule, Bounded):
+        return schedule
+    whole = replace(schedule, cancelled=frozenset())
+    return schedule.rule if whole == Bounded(schedule.rule) else whole
+
+
+def _planned_on(timer: Timer, schedule: Bounded) -> Timer:
+    """Return the timer with this schedule, and planned as far as it is."""
+    definition = replace(timer.definition, schedule=schedule)
+    return replace(timer, definition=definition, next_fire_at=schedule.first_after(timer.planned_until))

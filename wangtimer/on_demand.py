@@ -1,0 +1,249 @@
+"""What people ask for of single firings: one now, one once more, one not at all, or those of a range that is past."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+import structlog
+
+from wangtimer.core.cancelling import without
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import InvalidInput, StoreAway
+from wangtimer.core.firing import Chunk, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.stagger import Stagger
+from wangtimer.core.timer import Definition
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
+from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
+from wangtimer.store.sql.firings import FiringRecord, FiringStore
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+Item = TypeVar("Item")
+
+# Firings one request replays or backfills at most: a second or two of SQL.
+MOST_AT_ONCE = 10_000
+# What is left to backfill is counted up to this: half a second of CPU.
+MOST_COUNTED = 100_000
+LONGEST_RANGE_MS = 366 * 86_400_000
+
+REPLAYABLE = (FiringStatus.FAILED, FiringStatus.SKIPPED)
+
+
+class Rate(NamedTuple):
+    """How firings asked for together are spread: so many a second, the first at `start` or now (ms UTC)."""
+
+    per_second: int
+    start: int | None = None
+
+
+class NotReplayed(NamedTuple):
+    """A firing that is not replayed, and why."""
+
+    timer_id: int
+    fire_at: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How many firings can be replayed, how many were; `remaining`: the request was too small for so many."""
+
+    matched: int
+    firings: tuple[Firing, ...] = ()
+    left: tuple[NotReplayed, ...] = ()
+    remaining: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    """How many moments there are, and the firings made of those that had none.
+
+    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`.
+    """
+
+    matched: int
+    firings: tuple[Firing, ...] = ()
+    remaining: int = 0
+    next_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """Each demand is committed to SQL first; Redis then learns of it, or the sweep tells it later.
+
+    What is due within `soon_ms` is armed at once.
+    """
+
+    demands: DemandStore
+    timers: TimerStore
+    firings: FiringStore
+    lists: FiringLists
+    hot: HotStore
+    definitions: DefinitionStore
+    load: MinuteLoad
+    clock: Clock
+    soon_ms: int
+    buckets: BucketRule
+    send_chunk: Callable[[Chunk], None]
+
+    def fire_now(self, app: str, timer_id: int) -> Firing:
+        """Fire a timer now, enabled or not, whatever its schedule; return the firing.
+
+        Raises `UnknownTimer`, `StoreAway`: then it may be fired all the same.
+        """
+        now = self._now()
+        (bucket,) = self._buckets_of([now])
+        timer, firing = self.demands.fire_now(app, timer_id, now, bucket)
+        self._tell_redis([timer.definition], [], [firing])
+        return firing
+
+    def cancel(self, app: str, timer_id: int, fire_at: int) -> FiringRecord:
+        """Skip one coming firing (ms UTC): from `soon_ms` before its moment at the latest, it is not made.
+
+        Raises `UnknownTimer`, `UnknownFiring`, `StoreAway`, and `Conflict` where it cannot be cancelled any more.
+        """
+        now = self._now()
+        timer, record = self.demands.cancel(
+            app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
+        )
+        self._tell_redis([timer.definition], [])
+        return record
+
+    def replay_these(
+        self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
+    ) -> Replayed:
+        """Have these failed or skipped firings, (timer, moment in ms UTC), attempted once more. Raises `StoreAway`."""
+        rows: dict[tuple[int, int], Firing] = {}
+        wanted = sorted({Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}, key=_by_moment)
+        for page in _pages(wanted, REPLAYS_A_TRANSACTION):
+            rows |= self.firings.rows(page)
+        living = self.lists.living(app, {timer_id for timer_id, _ in rows})
+        reasons = {one.key: _why_not(rows.get(one.key), living) for one in wanted}
+        left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
+        matched = [rows[key] for key, why in reasons.items() if not why]
+        if dry_run:
+            return Replayed(len(matched), left=tuple(left), remaining=len(matched))
+        replayed, overtaken = self._replay(matched, rate)
+        return Replayed(len(matched), tuple(replayed), (*left, *overtaken))
+
+    def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
+        """Have the oldest `MOST_AT_ONCE` of these firings attempted once more. Raises `StoreAway`."""
+        matched = self.lists.count(wanted)
+        if dry_run or not matched:
+            return Replayed(matched, remaining=matched)
+        found = self.lists.oldest(wanted, MOST_AT_ONCE)
+        replayed, overtaken = self._replay(found, rate)
+        return Replayed(matched, tuple(replayed), tuple(overtaken), max(0, matched - len(found)))
+
+    def backfill(
+        self, app: str, timer_id: int, since: int, until: int, rate: Rate, dry_run: bool = False
+    ) -> Backfilled:
+        """Fire what the timer's schedule has in (since, until] (ms UTC, past) and has no record, enabled or not.
+
+        The first `MOST_AT_ONCE` moments. Raises `InvalidInput`, `UnknownTimer`, `StoreAway`.
+        """
+        now = self._now()
+        _refuse_range(since, until, now)
+        schedule = self.timers.get(app, timer_id).definition.schedule
+        moments = schedule.moments(since, until, MOST_AT_ONCE)
+        if dry_run:
+            matched = len(schedule.moments(since, until, MOST_COUNTED))
+            return Backfilled(matched, remaining=matched)
+        stagger = _stagger(rate, now)
+        made, pending = self.demands.backfill(
+            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger)
+        )
+        self._tell_redis([], pending)
+        rest = len(schedule.moments(moments[-1], until, MOST_COUNTED)) if moments else 0
+        return Backfilled(len(moments), tuple(made), rest, moments[-1] if rest else None)
+
+    def _replay(self, rows: Sequence[Firing], rate: Rate) -> tuple[list[Firing], list[NotReplayed]]:
+        """Replay in transactions of a bounded size; what one of them did stays, whatever becomes of the next."""
+        stagger = _stagger(rate, self._now())
+        replays = [Replay(row, max(stagger.due_at(number), row.fire_at)) for number, row in enumerate(rows)]
+        replayed: list[Firing] = []
+        told = True
+        for page in _pages(replays, REPLAYS_A_TRANSACTION):
+            done = self.demands.replay(page)
+            told = told and self._tell_redis([], done)
+            replayed += done
+        keys = {firing.member.key for firing in replayed}
+        left = [row.member.key for row in rows if row.member.key not in keys]
+        return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left]
+
+    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger) -> list[Firing]:
+        dues = [stagger.due_at(number) for number in range(len(moments))]
+        return [
+            Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at)
+            for moment, due_at, bucket in zip(moments, dues, self._buckets_of(dues), strict=True)
+        ]
+
+    def _buckets_of(self, dues: Sequence[int]) -> list[int]:
+        """Return a bucket for each of what is due at these moments: round all those that its minute has by then."""
+        counts = Counter(due_at // MINUTE_MS for due_at in dues)
+        try:
+            before = self.load.reserve(dict(counts)) if counts else {}
+        except StoreAway:
+            before = {}
+        numbers = Counter(before)
+        chosen = []
+        for due_at in dues:
+            minute = due_at // MINUTE_MS
+            buckets = self.buckets.buckets_for(before.get(minute, 0) + counts[minute])
+            chosen.append(numbers[minute] % buckets)
+            numbers[minute] += 1
+        return chosen
+
+    def _tell_redis(
+        self, definitions: Sequence[Definition], firings: Sequence[Firing], soon: Sequence[Firing] = ()
+    ) -> bool:
+        """Tell Redis what is committed; False where it is away: then the sweep does, seconds later."""
+        try:
+            self.definitions.put(definitions)
+            self.hot.add(firings)
+            for chunk in self.hot.arm_now(soon):
+                self.send_chunk(chunk)
+        except StoreAway as error:
+            log.warning("demand_not_in_redis_yet", firings=len(firings) + len(soon), error=str(error))
+            return False
+        return True
+
+    def _now(self) -> int:
+        return int(self.clock.now_ms())
+
+
+def _stagger(rate: Rate, now: int) -> Stagger:
+    return Stagger(max(now, rate.start or 0), rate.per_second)
+
+
+def _why_not(row: Firing | None, living: set[int]) -> str:
+    """Return why a firing cannot be replayed, "" where it can."""
+    if row is None or row.timer_id not in living:
+        return "this app has no such firing, or its timer is deleted"
+    return "" if row.status in REPLAYABLE else f"it is {row.status.value}"
+
+
+def _refuse_range(since: int, until: int, now: int) -> None:
+    if until > now:
+        raise InvalidInput("until", "it lies in the future", "only what is past can be backfilled")
+    if since >= until:
+        raise InvalidInput("since", "it is not before until", "write an earlier moment")
+    if until - since > LONGEST_RANGE_MS:
+        raise InvalidInput("since", "the range is over 366 days", "ask for one part after another")
+
+
+def _by_moment(member: Member) -> tuple[int, int]:
+    return member.fire_at, member.timer_id
+
+
+def _pages(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while page := list(islice(rest, size)):
+        yield page

@@ -1,0 +1,163 @@
+"""Firings that somebody asks for: now, once more, not at all, or of a range that is past."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, and_, insert, select, update
+
+from wangtimer.core.errors import Conflict
+from wangtimer.core.fail_points import Step
+from wangtimer.core.firing import CANCELLED, Firing, FiringKind, FiringStatus
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_rows import planned_row, replaying
+from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
+from wangtimer.store.sql.tables import firings
+from wangtimer.store.sql.timers import locked_timer, write_revised
+
+# A firing asked for now is at the first free one of so many milliseconds.
+NEAR_MS = 1_000
+# Firings one transaction replays at most; SQLite takes no statement of more than a thousand conditions.
+REPLAYS_A_TRANSACTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A firing as it was read, and when it is to be due once more (ms UTC)."""
+
+    was: Firing
+    due_at: int
+
+    @property
+    def firing(self) -> Firing:
+        """The firing as it then stands: asked for, so that neither its timer's schedule nor its being on decide."""
+        kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
+        attempt = self.was.attempt + 1
+        return replace(self.was, kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
+
+
+class DemandStore:
+    """Rows that no plan makes; whoever inserts rows of a timer holds that timer's row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def fire_now(self, app: str, timer_id: int, now: int, bucket: int) -> tuple[Timer, Firing]:
+        """Insert a firing at the timer's first free millisecond from `now` (ms UTC) on.
+
+        Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `NEAR_MS` firings
+        of one second.
+        """
+        made: Firing | None = None
+
+        def work(sql: Connection) -> tuple[Timer, Firing]:
+            nonlocal made
+            timer = locked_timer(sql, app, timer_id)
+            taken = _moments_held(sql, timer_id, range(now, now + NEAR_MS))
+            if made is None or made.fire_at not in taken:
+                at = free_moment(timer, taken, now)
+                asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at)
+                insert_missing(sql, [asked])
+                # Only what was inserted and then lost on the way to its commit may have been applied.
+                made = asked
+            return timer, made
+
+        return self._database.write(work, Step.SQL_FIRE_NOW)
+
+    def replay(self, replays: Sequence[Replay]) -> list[Firing]:
+        """Let firings wait for one more attempt, in one transaction; return those that do.
+
+        Left out is what no longer stands as it was read. At most `REPLAYS_A_TRANSACTION`, sorted by key. Repeating it
+        is harmless. Raises `StoreAway`.
+        """
+
+        def work(sql: Connection) -> list[Firing]:
+            held = locked_rows(sql, [one.was.member for one in replays])
+            # What stands as it is to stand is a first try's, whose answer was lost.
+            ours = [one for one in replays if held.get(one.was.member.key) in (one.was, one.firing)]
+            to_write = [one.firing for one in ours if held[one.was.member.key] == one.was]
+            # The place to keep the outcomes of `to_write`: the next statement has their rows go on.
+            replaying(sql.dialect).run(sql, to_write, planned_row)
+            return [one.firing for one in ours]
+
+        return self._database.write(work, Step.SQL_REPLAY) if replays else []
+
+    def cancel(
+        self, app: str, timer_id: int, fire_at: int, now: int, leave_out: Callable[[Timer], Timer]
+    ) -> tuple[Timer, FiringRecord]:
+        """Skip one firing that is to come, planned or not, and let its timer's schedule leave it out.
+
+        `leave_out` gets the timer as it stands and may raise to refuse. Cancelling twice is once. Raises `Conflict`
+        where the firing has its outcome or is being retried, `UnknownTimer`, `StoreAway`, and what `leave_out` raises.
+        """
+        key = and_(firings.c.fire_at == fire_at, firings.c.timer_id == timer_id)
+        query = select(firings).where(key)
+
+        def work(sql: Connection) -> tuple[Timer, FiringRecord]:
+            timer = locked_timer(sql, app, timer_id)
+            row = sql.execute(query.with_for_update()).mappings().one_or_none()
+            held = None if row is None else record_of(row)
+            if held is not None and held.is_cancelled:
+                return timer, held
+            refuse_begun(held)
+            revised = leave_out(timer)
+            if revised != timer:
+                timer = write_revised(sql, revised, timer, now)
+            skipped = {"status": FiringStatus.SKIPPED.value, "attempt": 0, "error": CANCELLED}
+            if held is not None:
+                sql.execute(update(firings).where(key).values(skipped))
+            else:
+                place = {"fire_at": fire_at, "timer_id": timer_id, "bucket": 0, "due_at": fire_at}
+                sql.execute(insert(firings), place | {"kind": FiringKind.SCHEDULED.value} | skipped)
+            return timer, record_of(sql.execute(query).mappings().one())
+
+        return self._database.write(work, Step.SQL_CANCEL)
+
+    def backfill(
+        self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
+    ) -> tuple[list[Firing], list[Firing]]:
+        """Insert firings of those moments (ms UTC, ascending) that have no row; return them, and which wait.
+
+        `arrange` gets these moments and says when each is due, and in which bucket. Repeating it is harmless. Raises
+        `UnknownTimer`, `StoreAway`.
+        """
+        made: list[Firing] | None = None
+
+        def work(sql: Connection) -> tuple[list[Firing], list[Firing]]:
+            nonlocal made
+            locked_timer(sql, app, timer_id)
+            if made is None:
+                held = _moments_held(sql, timer_id, range(moments[0], moments[-1] + 1))
+                made = arrange([moment for moment in moments if moment not in held])
+            return made, insert_missing(sql, made)
+
+        return self._database.write(work, Step.SQL_BACKFILL) if moments else ([], [])
+
+
+def free_moment(timer: Timer, taken: set[int], now: int) -> int:
+    """Return the first ms from `now` on that is neither taken nor one that the schedule will want."""
+    schedule = timer.definition.schedule
+    for moment in range(now, now + NEAR_MS):
+        if moment not in taken and not schedule.matches(moment):
+            return moment
+    raise Conflict("id", f"this timer was fired {NEAR_MS} times within a second", "try again in a second")
+
+
+def _moments_held(sql: Connection, timer_id: int, within: range) -> set[int]:
+    between = firings.c.fire_at.between(within.start, within.stop - 1)
+    return set(
+        sql.execute(select(firings.c.fire_at).where(firings.c.timer_id == timer_id, between)).scalars()
+    )
+
+
+def refuse_begun(held: FiringRecord | None) -> None:
+    """Raise `Conflict` for a firing that has its outcome, or waits for another attempt."""
+    if held is None:
+        return
+    if held.firing.status is not FiringStatus.PENDING:
+        outcome = held.firing.status.value
+        raise Conflict("fireAt", f"this firing has its outcome already: {outcome}", "see its record")
+    if held.firing.attempt > 1:
+        raise Conflict(
+            "fireAt", "this firing has begun, and waits for another attempt", "disable the timer to stop it"
+        )
