@@ -42,6 +42,7 @@ from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
@@ -160,6 +161,11 @@ class Wiring:
     def load(self) -> MinuteLoad:
         """Firings planned by minute."""
         return MinuteLoad(self.redis, self.keys)
+
+    @once
+    def planned_load(self) -> PlannedLoad:
+        """Firings to come by minute and app."""
+        return PlannedLoad(self.database, self.clock)
 
     # stages
 

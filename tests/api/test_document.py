@@ -31,6 +31,7 @@ OPERATIONS = {
     "listFirings": ("GET", "/api/task/v1/firings"),
     "exportFirings": ("GET", "/api/task/v1/export"),
     "listRecords": ("GET", "/api/task/v1/records"),
+    "getLoad": ("GET", "/api/timer/v1/load"),
     "isAlive": ("GET", "/healthz"),
     "isReady": ("GET", "/readyz"),
 }

@@ -12,6 +12,7 @@ from wangtimer.api.failures import answer_failures
 from wangtimer.api.firing_routes import firing_routes
 from wangtimer.api.health import health_routes
 from wangtimer.api.late_wiring import LateWiring
+from wangtimer.api.load_routes import load_routes
 from wangtimer.api.metrics import add_metrics
 from wangtimer.api.reading import MOST_BODY_BYTES
 from wangtimer.api.record_routes import record_routes
@@ -51,6 +52,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         calendar_routes(late),
         record_routes(late),
         firing_routes(late),
+        load_routes(late),
         health_routes(late),
     ):
         app.register_api(routes)
