@@ -40,6 +40,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.planned_load import PlannedLoad
@@ -151,6 +152,11 @@ class Wiring:
     def firing_lists(self) -> FiringLists:
         """Lists of firings."""
         return FiringLists(self.database)
+
+    @once
+    def firing_counts(self) -> FiringCounts:
+        """How many firings came to what."""
+        return FiringCounts(self.database, self.clock)
 
     @once
     def calendars(self) -> CalendarStore:
