@@ -26,7 +26,7 @@ SUCCESS = outcome_of(
 FAILURE = outcome_of(
     FIRST, FAILED, first_sent_at=AT + 4, lateness_ms=4, cost_ms=90, http_status=500, error="HTTP 500"
 )
-RETRY = replace(FAILURE, status=PENDING, due_at=AT + 5_000)
+RETRY = FAILURE._replace(status=PENDING, due_at=AT + 5_000)
 
 
 def record(sql: SqlWorld, timer_id: int = 1) -> FiringRecord:
@@ -138,7 +138,7 @@ def test_a_retry_moves_the_moment_and_the_attempt(sql: SqlWorld) -> None:
 
 
 @pytest.mark.parametrize(
-    "late", [FAILURE, RETRY, replace(RETRY, due_at=AT + 9_000), outcome_of(FIRST, SKIPPED)]
+    "late", [FAILURE, RETRY, RETRY._replace(due_at=AT + 9_000), outcome_of(FIRST, SKIPPED)]
 )
 def test_an_overtaken_attempt_that_did_not_succeed_changes_nothing(sql: SqlWorld, late: Outcome) -> None:
     standing = settled(sql, RETRY)
@@ -146,7 +146,7 @@ def test_an_overtaken_attempt_that_did_not_succeed_changes_nothing(sql: SqlWorld
 
 
 def test_the_success_of_an_overtaken_attempt_counts_while_the_next_one_waits(sql: SqlWorld) -> None:
-    after = settled(sql, RETRY, replace(SUCCESS, cost_ms=7))
+    after = settled(sql, RETRY, SUCCESS._replace(cost_ms=7))
     assert after.firing == replace(ROW, status=SUCCEEDED, attempt=2, due_at=SUCCESS.due_at)
     assert (after.http_status, after.output, after.cost_ms) == (200, "ok", 7)
 
@@ -159,7 +159,7 @@ def test_an_attempt_the_row_has_not_come_to_changes_nothing(sql: SqlWorld, early
 
 
 def test_a_firing_goes_through_its_attempts_to_its_end(sql: SqlWorld) -> None:
-    again = replace(RETRY, member=SECOND, due_at=AT + 9_000, first_sent_at=AT + 5_001, lateness_ms=5_001)
+    again = RETRY._replace(member=SECOND, due_at=AT + 9_000, first_sent_at=AT + 5_001, lateness_ms=5_001)
     last = outcome_of(THIRD, FAILED, first_sent_at=AT + 9_001, lateness_ms=9_001, http_status=503, cost_ms=1)
     after = settled(sql, RETRY, again, last)
     assert (after.firing.status, after.firing.attempt) == (FAILED, 3)
@@ -214,13 +214,13 @@ def test_settling_nothing_does_nothing(sql: SqlWorld) -> None:
 
 
 def test_xtimer_fault_an_output_over_256_characters_leaves_the_row_not_run(sql: SqlWorld) -> None:
-    after = settled(sql, replace(SUCCESS, output="x" * 70_000, error="y" * 70_000))
+    after = settled(sql, SUCCESS._replace(output="x" * 70_000, error="y" * 70_000))
     assert after.firing.status is SUCCEEDED
     assert (after.output, after.error) == ("x" * 1_024, "y" * 255)
 
 
 def test_a_long_output_of_long_characters_is_cut_by_characters(sql: SqlWorld) -> None:
-    after = settled(sql, replace(SUCCESS, output="🙂" * 1_025, error="钟" * 256))
+    after = settled(sql, SUCCESS._replace(output="🙂" * 1_025, error="钟" * 256))
     assert (after.output, after.error) == ("🙂" * 1_024, "钟" * 255)
 
 
@@ -236,13 +236,13 @@ def test_a_long_output_of_long_characters_is_cut_by_characters(sql: SqlWorld) ->
     ],
 )
 def test_whatever_a_target_answers_is_kept(sql: SqlWorld, text: str) -> None:
-    after = settled(sql, replace(SUCCESS, output=text, error=text))
+    after = settled(sql, SUCCESS._replace(output=text, error=text))
     assert (after.output, after.error) == (text, text)
 
 
 def test_a_very_long_wait_fits(sql: SqlWorld) -> None:
     year = 366 * 86_400_000
-    after = settled(sql, replace(SUCCESS, lateness_ms=year, cost_ms=year, first_sent_at=AT + year))
+    after = settled(sql, SUCCESS._replace(lateness_ms=year, cost_ms=year, first_sent_at=AT + year))
     assert (after.lateness_ms, after.cost_ms, after.first_sent_at) == (year, year, AT + year)
 
 
@@ -273,7 +273,7 @@ def test_a_slice_holds_what_is_pending_in_its_minute_and_bucket(sql: SqlWorld) -
 
 def test_a_retry_belongs_to_the_slice_of_its_next_moment(sql: SqlWorld) -> None:
     sql.insert([replace(ROW, bucket=4)])
-    sql.firings.settle([replace(RETRY, due_at=AT + MINUTE_MS)])
+    sql.firings.settle([RETRY._replace(due_at=AT + MINUTE_MS)])
     assert sql.firings.pending_of(Slice.at(AT, 4)) == []
     (retry,) = sql.firings.pending_of(Slice.at(AT + MINUTE_MS, 4))
     assert (retry.attempt, retry.bucket) == (2, 4)

@@ -1,11 +1,10 @@
 """What became of one call."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The end of one call: an HTTP answer, or why there was none.
+class Reply(NamedTuple):
+    """The end of one call: an HTTP answer, or why there was none. A tuple, for every call makes one.
 
     `sent_at_ms`   when the request went out, its connection open, by the deployment's clock; for a call that
                    was never sent, when it was given up or its connecting began

@@ -97,12 +97,12 @@ class Transfer:
     def reply(self, code: int, message: str) -> Reply:
         """Say what became of the call, from libcurl's result code (pycurl.E_*) and message."""
         return Reply(
-            sent_at_ms=self.sent_at_ms,
-            cost_ms=(self._clock.monotonic() - self._started_at) * 1000,
-            http_status=self.curl.getinfo(pycurl.RESPONSE_CODE) or None,
-            output=codecs.utf_8_decode(self._excerpt, "replace", False)[0] if self._excerpt else "",
-            error=self._error(code, message) if code else "",
-            was_sent=self._was_sent,
+            self.sent_at_ms,
+            (self._clock.monotonic() - self._started_at) * 1000,
+            self.curl.getinfo(pycurl.RESPONSE_CODE) or None,
+            codecs.utf_8_decode(self._excerpt, "replace", False)[0] if self._excerpt else "",
+            self._error(code, message) if code else "",
+            self._was_sent,
         )
 
     def unsent_reply(self, error: str) -> Reply:

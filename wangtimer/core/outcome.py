@@ -1,14 +1,12 @@
 """What an attempt led to, as it is written into the firing's row, or waits for that in the outbox."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of one attempt.
+class Outcome(NamedTuple):
+    """The result of one attempt. A tuple, for every firing makes one.
 
     `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
     first send minus scheduled moment; `cost_ms` is the last attempt's send to answer.
@@ -49,7 +47,7 @@ class Outcome:
 
     def to_wire(self) -> dict[str, Any]:
         """Return a JSON-able form for the outbox."""
-        return asdict(self) | {"member": str(self.member)}
+        return self._asdict() | {"member": str(self.member)}
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":

@@ -110,12 +110,12 @@ class Sender:
             claim.slice.bucket,
             status,
             due_at,
-            first_sent_at=sent_at,
-            lateness_ms=None if sent_at is None else sent_at - member.fire_at,
-            cost_ms=int(reply.cost_ms),
-            http_status=reply.http_status,
-            output=reply.output,
-            error=_error_of(reply),
+            sent_at,
+            None if sent_at is None else sent_at - member.fire_at,
+            int(reply.cost_ms),
+            reply.http_status,
+            reply.output,
+            _error_of(reply),
         )
 
 
