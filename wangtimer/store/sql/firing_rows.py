@@ -3,14 +3,14 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, insert, literal_column, or_
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
 
 _KEY = ("fire_at", "timer_id")
@@ -21,8 +21,7 @@ _RESULT = ("first_sent_at", "lateness_ms", "cost_ms", "http_status", "output", "
 @cache
 def planning(dialect: Dialect) -> ManyRows:
     """Return the insert of planned firings; it leaves rows that stand as they are."""
-    ignoring = insert(firings).prefix_with("IGNORE", dialect="mysql").prefix_with("IGNORE", dialect="mariadb")
-    ignoring = ignoring.prefix_with("OR IGNORE", dialect="sqlite")
+    ignoring = insert_ignore(firings)
     return ManyRows(ignoring.from_select(_PLANNED, rows_to_come(), include_defaults=False), dialect)
 
 
