@@ -1,6 +1,5 @@
 """The outbox: outcomes kept while SQL is away, forgotten only once they are written, and not a newer one."""
 
-
 import pytest
 
 from tests.store.members import outcome_of

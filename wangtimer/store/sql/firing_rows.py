@@ -15,7 +15,17 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
-_RESULT = ("first_sent_at", "lateness_ms", "cost_ms", "http_status", "output", "error")
+_RESULT = (
+    "first_sent_at",
+    "lateness_ms",
+    "sent_at",
+    "connect_ms",
+    "first_byte_ms",
+    "cost_ms",
+    "http_status",
+    "output",
+    "error",
+)
 
 
 @cache
@@ -62,10 +72,12 @@ def settling(dialect: Dialect) -> ManyRows:
 def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
     member = outcome.member
+    sent_at = number(outcome.first_sent_at)
     return (
         f"({member.fire_at:d},{member.timer_id:d},{outcome.bucket:d},'scheduled',"
-        f"'{outcome.status}',{outcome.due_at:d},{outcome.next_attempt:d},{number(outcome.first_sent_at)},"
-        f"{number(outcome.lateness_ms)},{number(outcome.cost_ms)},{number(outcome.http_status)},"
+        f"'{outcome.status}',{outcome.due_at:d},{outcome.next_attempt:d},{sent_at},"
+        f"{number(outcome.lateness_ms)},{sent_at},{number(outcome.connect_ms)},{number(outcome.first_byte_ms)},"
+        f"{number(outcome.cost_ms)},{number(outcome.http_status)},"
         f"{texts.write(outcome.output[:OUTPUT_CHARACTERS])},{texts.write(outcome.error[:ERROR_CHARACTERS])})"
     )
 
@@ -75,6 +87,9 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
         "due_at": new["due_at"],
         "first_sent_at": func.coalesce(firings.c.first_sent_at, new["first_sent_at"]),
         "lateness_ms": func.coalesce(firings.c.lateness_ms, new["lateness_ms"]),
+        "sent_at": new["sent_at"],
+        "connect_ms": new["connect_ms"],
+        "first_byte_ms": new["first_byte_ms"],
         "cost_ms": new["cost_ms"],
         "http_status": new["http_status"],
         "output": new["output"],
