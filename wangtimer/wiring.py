@@ -38,6 +38,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_counts import FiringCounts
@@ -157,6 +158,11 @@ class Wiring:
     def firing_counts(self) -> FiringCounts:
         """How many firings came to what."""
         return FiringCounts(self.database, self.clock)
+
+    @once
+    def attempts(self) -> AttemptStore:
+        """Every attempt of a firing."""
+        return AttemptStore(self.database)
 
     @once
     def calendars(self) -> CalendarStore:

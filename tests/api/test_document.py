@@ -30,6 +30,7 @@ OPERATIONS = {
     "listTimersByName": ("GET", "/api/timer/v1/defsByName"),
     "listFirings": ("GET", "/api/task/v1/firings"),
     "exportFirings": ("GET", "/api/task/v1/export"),
+    "getFiring": ("GET", "/api/task/v1/firing"),
     "countFirings": ("GET", "/api/task/v1/counts"),
     "listRecords": ("GET", "/api/task/v1/records"),
     "getLoad": ("GET", "/api/timer/v1/load"),

@@ -6,6 +6,7 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.answers import ErrorAnswer
+from wangtimer.api.attempt_routes import attempt_routes
 from wangtimer.api.calendar_routes import calendar_routes
 from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
@@ -52,6 +53,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         calendar_routes(late),
         record_routes(late),
         firing_routes(late),
+        attempt_routes(late),
         load_routes(late),
         health_routes(late),
     ):

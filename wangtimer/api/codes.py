@@ -29,6 +29,7 @@ class ErrorCode(Enum):
     UNKNOWN_TIMER = 40401, "This app has no timer with this id (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
+    UNKNOWN_FIRING = 40404, "This timer has no firing of this moment."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = 40901, "The app has a timer of this name; deleting that one frees the name."
     WRONG_STATE = (
