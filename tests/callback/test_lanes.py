@@ -124,7 +124,7 @@ def test_idle_hosts_are_forgotten() -> None:
         ("http://A.example/x", "a.example:80"),
         ("https://user:secret@a.example?x=1", "a.example:443"),
         ("http://[::1]:8080/", "::1:8080"),
-        ("http://a:port/", "http://a:port/"),
+        ("http://a:port/", "http://a:port"),
     ],
 )
 def test_a_lane_is_a_host_and_port(url: str, host: str) -> None:
