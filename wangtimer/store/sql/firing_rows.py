@@ -71,14 +71,15 @@ def settling(dialect: Dialect) -> ManyRows:
 
 def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
-    member = outcome.member
-    sent_at = number(outcome.first_sent_at)
+    member, bucket, status, due_at, sent, late, cost, http_status, output, error, connect, first_byte = (
+        outcome
+    )
+    sent_at = number(sent)
     return (
-        f"({member.fire_at:d},{member.timer_id:d},{outcome.bucket:d},'scheduled',"
-        f"'{outcome.status}',{outcome.due_at:d},{outcome.next_attempt:d},{sent_at},"
-        f"{number(outcome.lateness_ms)},{sent_at},{number(outcome.connect_ms)},{number(outcome.first_byte_ms)},"
-        f"{number(outcome.cost_ms)},{number(outcome.http_status)},"
-        f"{texts.write(outcome.output[:OUTPUT_CHARACTERS])},{texts.write(outcome.error[:ERROR_CHARACTERS])})"
+        f"({member.fire_at:d},{member.timer_id:d},{bucket:d},'scheduled',"
+        f"'{status}',{due_at:d},{outcome.next_attempt:d},{sent_at},"
+        f"{number(late)},{sent_at},{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
+        f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])})"
     )
 
 

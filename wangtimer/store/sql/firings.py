@@ -59,7 +59,7 @@ class FiringStore:
             self._database.write(lambda sql: self._settle(sql, by_key), Step.SQL_SETTLE)
 
     def _settle(self, sql: Connection, by_key: Sequence[Outcome]) -> None:
-        if not any(outcome.is_retry for outcome in by_key):
+        if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
             self._settling.run(sql, by_key, settled_row)
             return
         for part in _one_of_each(by_key):
