@@ -92,6 +92,10 @@ CREATE TABLE firing (
     attempt SMALLINT NOT NULL,
     first_sent_at BIGINT,
     lateness_ms BIGINT,
+    -- of the last attempt; durations from when its call began
+    sent_at BIGINT,
+    connect_ms BIGINT,
+    first_byte_ms BIGINT,
     cost_ms BIGINT,
     http_status SMALLINT,
     output VARCHAR(1024) NOT NULL DEFAULT '',
@@ -101,4 +105,20 @@ CREATE TABLE firing (
     INDEX firing_due (status, due_at),
     -- one timer's history
     INDEX firing_of_timer (timer_id, fire_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- attempts that another one followed; a firing's last attempt is in its own row
+CREATE TABLE attempt (
+    fire_at BIGINT NOT NULL,
+    timer_id BIGINT NOT NULL,
+    attempt SMALLINT NOT NULL,
+    status ENUM('pending', 'succeeded', 'failed', 'skipped') NOT NULL,
+    sent_at BIGINT,
+    connect_ms BIGINT,
+    first_byte_ms BIGINT,
+    cost_ms BIGINT,
+    http_status SMALLINT,
+    output VARCHAR(1024) NOT NULL DEFAULT '',
+    error VARCHAR(255) NOT NULL DEFAULT '',
+    PRIMARY KEY (fire_at, timer_id, attempt)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -40,12 +40,15 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
@@ -162,6 +165,16 @@ class Wiring:
         return DemandStore(self.database)
 
     @once
+    def firing_counts(self) -> FiringCounts:
+        """How many firings came to what."""
+        return FiringCounts(self.database, self.clock)
+
+    @once
+    def attempts(self) -> AttemptStore:
+        """Every attempt of a firing."""
+        return AttemptStore(self.database)
+
+    @once
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
@@ -175,6 +188,11 @@ class Wiring:
     def load(self) -> MinuteLoad:
         """Firings planned by minute."""
         return MinuteLoad(self.redis, self.keys)
+
+    @once
+    def planned_load(self) -> PlannedLoad:
+        """Firings to come by minute and app."""
+        return PlannedLoad(self.database, self.clock)
 
     # stages
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.api.world import DEF, URL, World
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 
-FIRINGS, EXPORT = "/api/task/v1/firings", "/api/task/v1/export"
+FIRINGS, EXPORT, COUNTS = (f"/api/task/v1/{word}" for word in ("firings", "export", "counts"))
 MINUTE = 60_000
 
 
@@ -119,3 +120,38 @@ def test_an_export_of_nothing_has_its_header(world: World) -> None:
     table = world.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
     assert table.data.decode().startswith("timerID,app,runTimer,")
     assert URL not in table.data.decode()
+
+
+NONE = {"pending": 0, "succeeded": 0, "failed": 0, "skipped": 0}
+
+
+def counts(some: Some, **query: Any) -> dict[str, int]:
+    answer = some.world.get(COUNTS, app="shop", **query)
+    assert answer.status == 200, answer.json
+    return {status: number for status, number in answer.data.items() if number}
+
+
+def test_firings_are_counted_by_outcome_as_the_search_finds_them(some: Some) -> None:
+    searched = Counter(row["statusName"] for row in some.world.get(FIRINGS, app="shop", limit=500).data)
+    assert counts(some) == searched
+    assert searched["succeeded"] == 2
+    assert counts(some, status="failed") == {"failed": 1}
+    assert counts(some, id=some.b, until=some.first + 10 * MINUTE, laterThanMs=89) == {"succeeded": 1}
+    assert counts(some, since=some.first, until=some.first, id=some.a) == {"succeeded": 1}
+    assert counts(some, id=some.others) == {}
+    assert some.world.get(COUNTS, app="nobody").data == NONE
+
+
+def test_where_there_are_no_firings_there_are_none_of_each_outcome(world: World) -> None:
+    assert world.get(COUNTS, app="shop").data == NONE
+
+
+def test_what_takes_too_long_to_count_is_refused(some: Some, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["wangtimer.store.sql.firing_counts"], "LONGEST_S", 0.0)
+    refused = some.world.get(COUNTS, app="shop")
+    assert (refused.status, refused.code, refused.json["field"]) == (400, 40007, "since")
+
+
+@pytest.mark.parametrize("query", [{"status": "late"}, {"limit": 5}, {"cursor": "x"}])
+def test_counting_takes_no_more_than_the_filters(small_world: World, query: dict[str, Any]) -> None:
+    assert small_world.get(COUNTS, app="shop", **query).status == 400

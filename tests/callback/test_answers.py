@@ -147,3 +147,29 @@ def test_a_target_that_takes_a_request_and_hangs_up_is_called_once(
     engine.submit([outcomes.call(target.url)])
     assert outcomes.wait(calls_before + 2)[-1].succeeded
     assert [received.path for received in target.requests].count("/fatal") == 1
+
+
+def test_the_cost_is_split_into_connecting_first_byte_and_the_whole(engine, new_target, outcomes) -> None:
+    def answer_slowly(received) -> None:
+        time.sleep(0.1)
+        received.connection.sendall(HEAD % (200, 4))
+        time.sleep(0.1)
+        received.connection.sendall(b"done")
+
+    target = new_target(answer_slowly)
+    for number in (1, 2):  # the second one on the connection of the first
+        engine.submit([outcomes.call(target.url)])
+        reply = outcomes.wait(number)[-1]
+        assert 0 <= reply.connect_ms <= reply.first_byte_ms - 99
+        assert reply.first_byte_ms <= reply.cost_ms - 90
+    assert len(target.connections) == 1
+
+
+def test_what_never_connected_or_answered_has_no_such_times(new_engine, new_target, outcomes) -> None:
+    engine, silent, refusing = new_engine(timeout_ms=200), new_target(hold), new_target()
+    refusing.close()
+    engine.submit([outcomes.call(silent.url), outcomes.call(refusing.url)])
+    refused, unanswered = sorted(outcomes.wait(2), key=lambda reply: reply.was_sent)
+    assert (refused.connect_ms, refused.first_byte_ms) == (None, None)
+    assert 0 <= unanswered.connect_ms < 200
+    assert unanswered.first_byte_ms is None

@@ -6,6 +6,7 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.answers import ErrorAnswer
+from wangtimer.api.attempt_routes import attempt_routes
 from wangtimer.api.calendar_routes import calendar_routes
 from wangtimer.api.demand_routes import demand_routes
 from wangtimer.api.docs_page import add_docs
@@ -13,6 +14,7 @@ from wangtimer.api.failures import answer_failures
 from wangtimer.api.firing_routes import firing_routes
 from wangtimer.api.health import health_routes
 from wangtimer.api.late_wiring import LateWiring
+from wangtimer.api.load_routes import load_routes
 from wangtimer.api.metrics import add_metrics
 from wangtimer.api.reading import MOST_BODY_BYTES
 from wangtimer.api.record_routes import record_routes
@@ -53,6 +55,8 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         record_routes(late),
         firing_routes(late),
         demand_routes(late),
+        attempt_routes(late),
+        load_routes(late),
         health_routes(late),
     ):
         app.register_api(routes)

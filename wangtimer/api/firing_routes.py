@@ -13,11 +13,14 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api import cursors
 from wangtimer.api.answers import FiringsAnswer, RecordData
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.count_models import CountAnswer, CountData
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import PAGE, App, Cursor, Given, Id, Limit, Span, moment, number
 from wangtimer.api.moments import read_moment_field
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
+from wangtimer.api.refusals import Refused
 from wangtimer.core.firing import FiringStatus
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -113,6 +116,22 @@ class FiringViews:
         answer.headers["Content-Disposition"] = f'attachment; filename="firings.{query.format}"'
         return answer
 
+    def count(self, query: FiringsFilter) -> CountAnswer:
+        """Count an app's firings by what became of them.
+
+        Those that the filters leave; refused where they are too many to count in a few seconds.
+        """
+        wiring = self.wiring()
+        counts = wiring.firing_counts.by_status(query.read(int(wiring.clock.now_ms())))
+        if counts is None:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "since",
+                "these are too many to count",
+                "name a later one, or a timer's id",
+            )
+        return CountAnswer(data=CountData(**{status.value: number for status, number in counts.items()}))
+
     def _all(self, wanted: FiringFilter) -> Iterator[FiringRecord]:
         behind: tuple[int, int] | None = None
         while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind):
@@ -128,6 +147,7 @@ def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.get("/export", **documented(views.export, "exportFirings", texts=tuple(_TYPES.values())))(
         taking_query(views.export)
     )
+    routes.get("/counts", **documented(views.count, "countFirings"))(taking_query(views.count))
     return routes
 
 

@@ -13,6 +13,9 @@ class Reply(NamedTuple):
     `output`       the beginning of the answer's body (Limits.excerpt_bytes), as UTF-8
     `error`        "" when an answer came, whatever its status
     `was_sent`     False: not a byte reached the target, so another send cannot be a duplicate
+    `connect_ms`   of the cost, by libcurl's own stop-watch: until the connection was open (name, TCP, TLS; 0 for one
+                   kept open); None where none came about
+    `first_byte_ms`  until the answer began; None where none did
     """
 
     sent_at_ms: float
@@ -21,6 +24,8 @@ class Reply(NamedTuple):
     output: str
     error: str
     was_sent: bool = True
+    connect_ms: int | None = None
+    first_byte_ms: int | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -96,13 +96,17 @@ class Transfer:
 
     def reply(self, code: int, message: str) -> Reply:
         """Say what became of the call, from libcurl's result code (pycurl.E_*) and message."""
+        getinfo = self.curl.getinfo
+        http_status = getinfo(pycurl.RESPONSE_CODE) or None
         return Reply(
             self.sent_at_ms,
             (self._clock.monotonic() - self._started_at) * 1000,
-            self.curl.getinfo(pycurl.RESPONSE_CODE) or None,
+            http_status,
             codecs.utf_8_decode(self._excerpt, "replace", False)[0] if self._excerpt else "",
             self._error(code, message) if code else "",
             self._was_sent,
+            getinfo(pycurl.PRETRANSFER_TIME_T) // 1000 if self.has_connected else None,
+            getinfo(pycurl.STARTTRANSFER_TIME_T) // 1000 if http_status else None,
         )
 
     def unsent_reply(self, error: str) -> Reply:

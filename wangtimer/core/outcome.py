@@ -9,7 +9,8 @@ class Outcome(NamedTuple):
     """The result of one attempt. A tuple, for every firing makes one.
 
     `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
-    first send minus scheduled moment; `cost_ms` is the last attempt's send to answer.
+    first send minus scheduled moment. From the call's beginning: `connect_ms` until the request could be written,
+    `first_byte_ms` until the answer began, `cost_ms` until it ended.
     """
 
     member: Member
@@ -22,6 +23,8 @@ class Outcome(NamedTuple):
     http_status: int | None = None
     output: str = ""
     error: str = ""
+    connect_ms: int | None = None
+    first_byte_ms: int | None = None
 
     @property
     def next_attempt(self) -> int:
@@ -51,6 +54,6 @@ class Outcome(NamedTuple):
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
-        """Read back what `to_wire` wrote."""
+        """Read back what `to_wire` wrote, also before it had as many fields."""
         typed = {"member": Member.parse(fields["member"]), "status": FiringStatus(fields["status"])}
         return cls(**(fields | typed))

@@ -116,6 +116,8 @@ class Sender:
             reply.http_status,
             reply.output,
             _error_of(reply),
+            reply.connect_ms,
+            reply.first_byte_ms,
         )
 
 

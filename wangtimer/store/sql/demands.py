@@ -9,6 +9,7 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.timer import Timer
+from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
@@ -76,7 +77,7 @@ class DemandStore:
             # What stands as it is to stand is a first try's, whose answer was lost.
             ours = [one for one in replays if held.get(one.was.member.key) in (one.was, one.firing)]
             to_write = [one.firing for one in ours if held[one.was.member.key] == one.was]
-            # The place to keep the outcomes of `to_write`: the next statement has their rows go on.
+            keep_attempts(sql, [one.member.key for one in to_write])
             replaying(sql.dialect).run(sql, to_write, planned_row)
             return [one.firing for one in ours]
 

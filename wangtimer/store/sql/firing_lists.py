@@ -40,7 +40,7 @@ class FiringLists:
         self, wanted: FiringFilter, limit: int, behind: tuple[int, int] | None = None
     ) -> list[FiringRecord]:
         """Return so many firings, those behind this moment and timer."""
-        query = select(firings).where(_wanted(wanted))
+        query = select(firings).where(matching(wanted))
         if behind is not None:
             query = query.where(tuple_(firings.c.fire_at, firings.c.timer_id) < tuple_(*behind))
         query = query.order_by(firings.c.fire_at.desc(), firings.c.timer_id.desc()).limit(limit)
@@ -54,12 +54,12 @@ class FiringLists:
 
     def count(self, wanted: FiringFilter) -> int:
         """Return how many firings there are."""
-        query = select(func.count()).select_from(firings).where(_wanted(wanted))
+        query = select(func.count()).select_from(firings).where(matching(wanted))
         return self._database.read(lambda sql: sql.execute(query).scalar_one())
 
     def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
         """Return so many firings, earliest first."""
-        query = select(firings).where(_wanted(wanted))
+        query = select(firings).where(matching(wanted))
         query = query.order_by(firings.c.fire_at, firings.c.timer_id).limit(limit)
         return self._database.read(
             lambda sql: [record_of(row).firing for row in sql.execute(query).mappings()]
@@ -97,7 +97,8 @@ class FiringLists:
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
 
 
-def _wanted(wanted: FiringFilter) -> ColumnElement[bool]:
+def matching(wanted: FiringFilter) -> ColumnElement[bool]:
+    """Return the condition on a row of `firing`."""
     of_app = select(timers.c.id).where(timers.c.app == wanted.app)
     if wanted.timer_id is not None:
         of_app = of_app.where(timers.c.id == wanted.timer_id)

@@ -3,27 +3,36 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, insert, literal_column, or_
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
 _MOVED = ("kind", "status", "due_at", "attempt")
-_RESULT = ("first_sent_at", "lateness_ms", "cost_ms", "http_status", "output", "error")
+_RESULT = (
+    "first_sent_at",
+    "lateness_ms",
+    "sent_at",
+    "connect_ms",
+    "first_byte_ms",
+    "cost_ms",
+    "http_status",
+    "output",
+    "error",
+)
 
 
 @cache
 def planning(dialect: Dialect) -> ManyRows:
     """Return the insert of planned firings; it leaves rows that stand as they are."""
-    ignoring = insert(firings).prefix_with("IGNORE", dialect="mysql").prefix_with("IGNORE", dialect="mariadb")
-    ignoring = ignoring.prefix_with("OR IGNORE", dialect="sqlite")
+    ignoring = insert_ignore(firings)
     return ManyRows(ignoring.from_select(_PLANNED, rows_to_come(), include_defaults=False), dialect)
 
 
@@ -83,12 +92,15 @@ def settling(dialect: Dialect) -> ManyRows:
 
 def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
-    member = outcome.member
+    member, bucket, status, due_at, sent, late, cost, http_status, output, error, connect, first_byte = (
+        outcome
+    )
+    sent_at = number(sent)
     return (
-        f"({member.fire_at:d},{member.timer_id:d},{outcome.bucket:d},'scheduled',"
-        f"'{outcome.status}',{outcome.due_at:d},{outcome.next_attempt:d},{number(outcome.first_sent_at)},"
-        f"{number(outcome.lateness_ms)},{number(outcome.cost_ms)},{number(outcome.http_status)},"
-        f"{texts.write(outcome.output[:OUTPUT_CHARACTERS])},{texts.write(outcome.error[:ERROR_CHARACTERS])})"
+        f"({member.fire_at:d},{member.timer_id:d},{bucket:d},'scheduled',"
+        f"'{status}',{due_at:d},{outcome.next_attempt:d},{sent_at},"
+        f"{number(late)},{sent_at},{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
+        f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])})"
     )
 
 
@@ -97,6 +109,9 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
         "due_at": new["due_at"],
         "first_sent_at": func.coalesce(firings.c.first_sent_at, new["first_sent_at"]),
         "lateness_ms": func.coalesce(firings.c.lateness_ms, new["lateness_ms"]),
+        "sent_at": new["sent_at"],
+        "connect_ms": new["connect_ms"],
+        "first_byte_ms": new["first_byte_ms"],
         "cost_ms": new["cost_ms"],
         "http_status": new["http_status"],
         "output": new["output"],

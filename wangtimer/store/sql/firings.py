@@ -1,18 +1,20 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
+from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
-from wangtimer.store.sql.tables import firings
+from wangtimer.store.sql.tables import attempts, firings
 
 PENDING = FiringStatus.PENDING.value
 
@@ -55,11 +57,19 @@ class FiringStore:
 
         An outcome takes effect where its firing is pending and stands at this attempt, or where it succeeded
         and the firing stands at this attempt or a later one; or where it was sent, though cancelled meanwhile.
-        Repeating it is harmless.
+        Attempts that others follow are kept. Repeating it is harmless.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
         if by_key:
-            self._database.write(lambda sql: self._settling.run(sql, by_key, settled_row), Step.SQL_SETTLE)
+            self._database.write(lambda sql: self._settle(sql, by_key), Step.SQL_SETTLE)
+
+    def _settle(self, sql: Connection, by_key: Sequence[Outcome]) -> None:
+        if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
+            self._settling.run(sql, by_key, settled_row)
+            return
+        for part in _one_of_each(by_key):
+            self._settling.run(sql, part, settled_row)
+            keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
 
     def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent."""
@@ -86,6 +96,7 @@ class FiringStore:
     def purge(self, before: int, limit: int) -> int:
         """Delete the oldest settled firings with moments under `before`, about `limit` of them; return how many.
 
+        Their attempts go with them.
         One range of the primary key in one short transaction.
         """
         settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
@@ -96,12 +107,10 @@ class FiringStore:
             page = sql.execute(oldest).all()
             if not page:
                 return 0
-            last = page[-1]
-            upto = or_(
-                firings.c.fire_at < last.fire_at,
-                and_(firings.c.fire_at == last.fire_at, firings.c.timer_id <= last.timer_id),
-            )
-            return sql.execute(delete(firings).where(settled, upto)).rowcount
+            last_at, last_id = page[-1]
+            purged = sql.execute(delete(firings).where(settled, _up_to(firings, last_at, last_id))).rowcount
+            sql.execute(delete(attempts).where(_up_to(attempts, last_at, last_id), not_(_has_firing())))
+            return purged
 
         return self._database.write(work, Step.SQL_PURGE)
 
@@ -124,6 +133,19 @@ class FiringStore:
             wanted = and_(wanted, firings.c.fire_at <= upto)
         query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(limit)
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+
+
+def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
+    """Return the outcomes in parts, in each one of a firing, in their order: nearly always one part."""
+    parts: list[list[Outcome]] = []
+    seen: Counter[tuple[int, int]] = Counter()
+    for outcome in by_key:
+        key = outcome.member.timer_id, outcome.member.fire_at
+        if seen[key] == len(parts):
+            parts.append([])
+        parts[seen[key]].append(outcome)
+        seen[key] += 1
+    return parts
 
 
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
@@ -168,6 +190,17 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
         firings.c.status == PENDING,
     )
     return [firing for firing in _firings_where(sql, where) if (firing.timer_id, firing.fire_at) in wanted]
+
+
+def _up_to(table: Table, fire_at: int, timer_id: int) -> ColumnElement[bool]:
+    is_at = and_(table.c.fire_at == fire_at, table.c.timer_id <= timer_id)
+    return or_(table.c.fire_at < fire_at, is_at)
+
+
+def _has_firing() -> ColumnElement[bool]:
+    """Whether an attempt's firing is still there."""
+    own = and_(firings.c.fire_at == attempts.c.fire_at, firings.c.timer_id == attempts.c.timer_id)
+    return exists().where(own)
 
 
 def _pending_between(first: int, last: int) -> ColumnElement[bool]:

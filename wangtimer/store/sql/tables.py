@@ -146,6 +146,10 @@ firings = Table(
     Column("attempt", SmallInteger, nullable=False),
     Column("first_sent_at", BigInteger, nullable=True),
     Column("lateness_ms", BigInteger, nullable=True),
+    # Of the last attempt; durations from when its call began.
+    Column("sent_at", BigInteger, nullable=True),
+    Column("connect_ms", BigInteger, nullable=True),
+    Column("first_byte_ms", BigInteger, nullable=True),
     Column("cost_ms", BigInteger, nullable=True),
     Column("http_status", SmallInteger, nullable=True),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
@@ -154,5 +158,23 @@ firings = Table(
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue work, and one slice's pending rows.
     Index("firing_due", "status", "due_at"),
+    **_MYSQL,
+)
+
+# Attempts that another one followed; a firing's last attempt is in its own row.
+attempts = Table(
+    "attempt",
+    metadata,
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", SmallInteger, primary_key=True, autoincrement=False),
+    Column("status", _words(FiringStatus), nullable=False),
+    Column("sent_at", BigInteger, nullable=True),
+    Column("connect_ms", BigInteger, nullable=True),
+    Column("first_byte_ms", BigInteger, nullable=True),
+    Column("cost_ms", BigInteger, nullable=True),
+    Column("http_status", SmallInteger, nullable=True),
+    Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
+    Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     **_MYSQL,
 )

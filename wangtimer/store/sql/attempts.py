@@ -1,0 +1,83 @@
+"""All attempts of one firing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, select
+
+from wangtimer.core.firing import FiringStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import FiringRecord, record_of
+from wangtimer.store.sql.tables import attempts, firings
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One attempt and what came of it: moments in ms UTC, durations in ms from when its call began.
+
+    `status` is failed where another one followed. `sent_at` is None where not a byte went out, `connect_ms` where no
+    connection came about, `first_byte_ms` where no answer did.
+    """
+
+    number: int
+    status: FiringStatus
+    sent_at: int | None
+    cost_ms: int | None
+    connect_ms: int | None
+    first_byte_ms: int | None
+    http_status: int | None
+    output: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FiringHistory:
+    """A firing and its attempts so far, the first one first."""
+
+    record: FiringRecord
+    attempts: list[AttemptRecord]
+
+
+class AttemptStore:
+    """Reads attempts; `attempt_rows` writes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def history(self, timer_id: int, fire_at: int) -> FiringHistory | None:
+        """Return the timer's firing of this moment (ms UTC) with its attempts; None where there is none."""
+        return self._database.read(lambda sql: _history(sql, timer_id, fire_at))
+
+
+def _history(sql: Connection, timer_id: int, fire_at: int) -> FiringHistory | None:
+    own = and_(firings.c.timer_id == timer_id, firings.c.fire_at == fire_at)
+    row = sql.execute(select(firings).where(own)).mappings().one_or_none()
+    if row is None:
+        return None
+    # The row may have gone on between these two looks: what it went on from is its own, not one before.
+    before = and_(
+        attempts.c.timer_id == timer_id,
+        attempts.c.fire_at == fire_at,
+        attempts.c.attempt < row["attempt"],
+    )
+    kept = sql.execute(select(attempts).where(before).order_by(attempts.c.attempt)).mappings()
+    found = [_attempt_of(one) for one in kept]
+    record = record_of(row)
+    if record.firing.status is not FiringStatus.PENDING and record.firing.attempt > 0:
+        found.append(_attempt_of(row))
+    return FiringHistory(record, found)
+
+
+def _attempt_of(row: Mapping[Any, Any]) -> AttemptRecord:
+    return AttemptRecord(
+        row["attempt"],
+        FiringStatus(row["status"]),
+        row["sent_at"],
+        row["cost_ms"],
+        row["connect_ms"],
+        row["first_byte_ms"],
+        row["http_status"],
+        row["output"],
+        row["error"],
+    )
