@@ -225,6 +225,9 @@ class RecordsAnswer(Answer):
 
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+    total: Annotated[
+        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many firings there are")
+    ] = None
 
 
 class FiringsAnswer(Answer):
