@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from wangtimer.api.codes import ErrorCode
-from wangtimer.api.cursors import MOST_CHARACTERS
+from wangtimer.api.cursors import MOST_CHARACTERS, SPELLING
 from wangtimer.api.notify_rules import MOST_HEADERS, read_headers, read_method
 from wangtimer.api.refusals import Refused
 
@@ -73,7 +73,15 @@ Name = Annotated[
     AfterValidator(plain),
 ]
 Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
-Cursor = Annotated[str, Field(max_length=MOST_CHARACTERS, description="nextCursor of the page before")]
+Cursor = Annotated[
+    str,
+    # The spelling is in the schema for readers; `cursors.read` says it better.
+    Field(
+        max_length=MOST_CHARACTERS,
+        description="nextCursor of the page before",
+        json_schema_extra={"pattern": SPELLING},
+    ),
+]
 Limit = Annotated[
     int, Field(ge=1, le=MOST_A_PAGE, description="entries of a page, at most"), BeforeValidator(number)
 ]
