@@ -6,14 +6,15 @@
 from typing import Annotated, Any
 
 from flask import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.warnings import WarningCode
 
 
-class Sent(BaseModel):
+class Sent(Described):
     """Something we send; in JSON its names are camelCase."""
 
     model_config = ConfigDict(
