@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import requests
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode, Response
@@ -99,7 +100,10 @@ def _call(operation: Any, document: Any, standing: Standing, tally: Tally, round
             standing.look()
         if is_sensible:
             _say_sensibly(made, document, standing, random.Random(chance))
-        tally.add(made, made.call())
+        try:
+            tally.add(made, made.call())
+        except requests.Timeout:
+            tally.faults.setdefault(f"{operation.label}: no answer in time", made.as_curl_command())
 
     answered()
 

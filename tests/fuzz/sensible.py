@@ -13,8 +13,16 @@ from tests.fuzz.standing import APP, CALENDARS, URL, Standing
 HOUR = 3_600_000
 RULES = ("cron", "everyMs", "at", "delayMs")
 OF_A_SERIES = ("startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar")
-# Ways to say one thing, of which one is to be given.
-SPELLINGS = (("id", "timerID"), ("name", "fuzzyName"))
+# Ways to say one thing, of which one is to be given where none is required.
+SPELLINGS = (
+    ("id", "timerID"),
+    ("name", "fuzzyName"),
+    ("id", "name"),
+    ("ids", "filter"),
+    ("firings", "since"),
+)
+# What says which firings besides a list of them.
+OF_A_SPAN = ("id", "since", "until", "statuses")
 CRONS = (
     "* * * * *",
     "*/5 9-17 * * 1-5",
@@ -60,6 +68,10 @@ PICKS: dict[str, Pick] = {
     "fuzzyName": _one_of("standing", "made"),
     "namePrefix": _one_of("standing", "made"),
     "nameContains": _one_of("a", "%"),
+    "filter": _one_of({"nameContains": "a"}, {"status": "enabled"}),
+    "firings": lambda chance, standing: [
+        {"id": timer_id, "fireAt": moment} for timer_id, moment in chance.sample(standing.firings, 1)
+    ],
     "cron": _one_of(*CRONS),
     "everyMs": _one_of(1_000, 90_000, HOUR),
     "delayMs": _one_of(0, 1_000, HOUR),
@@ -69,8 +81,10 @@ PICKS: dict[str, Pick] = {
     "startAt": _moment(-HOUR, HOUR),
     "endAt": _moment(48 * HOUR, 96 * HOUR),
     "nextBefore": _moment(0, HOUR),
-    "since": _moment(-HOUR, 0),
-    "until": _moment(0, HOUR),
+    # Counting 100,000 moments of a daily cron, to the year 2199, takes a web worker 3 to 8 s.
+    "maxFirings": _one_of(None, 1, 10, 1_000),
+    "since": _moment(-2 * HOUR, -HOUR),
+    "until": _moment(-HOUR // 2, HOUR // 2),
     "excludeCalendar": _one_of(*CALENDARS),
     "days": _one_of([], ["2027-01-01", "2028-02-29"]),
     "working": _one_of([], ["2027-01-09"]),
@@ -102,14 +116,20 @@ def make_sensible(
         for name, value in given.items()
         if value is not None
     }
-    _give_one(made, known, standing, chance)
+    _give_one(made, schema, standing, chance)
     return {name: value for name, value in made.items() if value is not None}
 
 
-def _give_one(made: dict[str, Any], known: dict[str, Any], standing: Standing, chance: random.Random) -> None:
+def _give_one(
+    made: dict[str, Any], schema: dict[str, Any], standing: Standing, chance: random.Random
+) -> None:
+    known, required = schema.get("properties", {}), schema.get("required", ())
     for spellings in SPELLINGS:
-        if known.keys() >= set(spellings):
+        if known.keys() >= set(spellings) and not set(required) & set(spellings):
             _keep(made, spellings, chance.choice(spellings), standing, chance)
+    if "firings" in made:
+        for name in OF_A_SPAN:
+            made.pop(name, None)
     if "fireAt" in known and "id" in known:
         made["id"], made["fireAt"] = chance.choice(standing.firings)
     if "cron" not in known:
