@@ -106,6 +106,8 @@ def smallest(world: World, operation: Operation) -> dict[str, Any]:
     """Return a request with nothing but what must be given, about a timer there is."""
     standing = Standing(lambda *_: {}, [TIMER], ["expire"], [(TIMER, world.clock.now)], world.clock.now)
     made = _smallest(operation.schema, standing)
+    if {"firings", "since"} <= operation.fields.keys():
+        made |= {"since": world.clock.now - 1, "until": world.clock.now}
     if {"id", "timerID"} <= operation.fields.keys():
         made["id"] = TIMER
     return made | ({"app": "shop"} if "app" in made else {})
@@ -113,6 +115,8 @@ def smallest(world: World, operation: Operation) -> dict[str, Any]:
 
 def _smallest(schema: dict[str, Any], standing: Standing) -> Any:
     schema = _resolved(schema)
+    if schema.get("title") == "GivenMoment":
+        return standing.now
     match schema.get("type"):
         case "object":
             pass
@@ -139,7 +143,7 @@ BAD_BODIES = {
     "NaN": (b'{"app":NaN}', 400, 40001),
     "a list": (b"[]", 400, 40002),
     "text": (b'"app"', 400, 40002),
-    "64 KiB and a byte": (b" " * 65_537, 413, 41301),
+    "more than any operation takes": (b" " * 9_000_000, 413, 41301),
 }
 
 
