@@ -9,7 +9,7 @@ from tests.api.world import World
 from tests.fuzz.run import LEAST_DONE, Tally, fuzz
 from tests.fuzz.standing import Standing
 
-CASES_AN_OPERATION = 60
+CASES_AN_OPERATION = 40
 SEED = 1
 
 
@@ -45,6 +45,6 @@ def test_an_undocumented_status_and_a_wrong_answer_are_faults(small_world: World
         for operation in methods.values():
             operation["responses"].pop("404", None)
     document["components"]["schemas"]["TimerData"]["properties"]["version"]["type"] = "string"
-    tally = fuzzed(small_world, document, operations(document) * 20)
+    tally = fuzzed(small_world, document, operations(document) * 12)
     assert any("404 Undocumented" in fault for fault in tally.faults)
     assert any("GET /api/timer/v1/def: 200 Response violates schema" in fault for fault in tally.faults)
