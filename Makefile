@@ -11,7 +11,7 @@ PORT ?= 5000
 LEFT_OUT := e2e or chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test e2e chaos simulate ablate cron-oracle broken bench lint format clean
+.PHONY: help install install-dev demo up test e2e chaos simulate ablate cron-oracle fuzz clients broken bench lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,13 @@ ablate: .venv/.installed-dev ## leave out each rule of the protocols in turn and
 # A difference that nothing explains is named by its case: make cron-oracle SEED=1 CASE=17 prints both lists.
 cron-oracle: .venv/.installed-dev ## compare cron with cronsim and brute force (CASES=100000 SEED=1, or CASE=17 in full)
 	@$(BIN)/python -m tests.oracle --seed $(or $(SEED),1) $(if $(CASE),--case $(CASE),--cases $(or $(CASES),100000))
+
+# Another SEED makes up other requests.
+fuzz: .venv/.installed-dev ## call every documented operation of the deployed app with made-up requests (EXAMPLES=5000 SEED=0)
+	@$(BIN)/python -m tests.fuzz --examples $(or $(EXAMPLES),5000) --seed $(or $(SEED),0)
+
+clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile where a compiler is
+	@$(BIN)/python -m tests.clients --out build/clients
 
 # Only those with this in their names: make broken PROMISE=retry
 broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and see its test go red (PROMISE="part of its name")
@@ -96,4 +103,9 @@ clean: ## remove .venv and every cache (the data in .wangtimer stay)
 .venv/.installed-bench: .venv/.installed-dev
 	@echo "installing into .venv, with what benchmarks need ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,bench]"
+	@touch $@
+
+.venv/.installed-clients: .venv/.installed-dev
+	@echo "installing into .venv, with what generates clients ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,clients]"
 	@touch $@

@@ -112,6 +112,23 @@ def test_codes_are_unique_and_carry_an_http_error() -> None:
     assert all(400 <= code.status < 600 for code in ErrorCode)
 
 
+def test_every_code_is_one_that_the_api_gives() -> None:
+    sources = [path for path in (ROOT / "wangtimer/api").glob("*.py") if path.name != "codes.py"]
+    given = set(re.findall(r"ErrorCode\.([A-Z_]+)", "".join(path.read_text() for path in sources)))
+    assert given == {code.name for code in ErrorCode}
+
+
+def test_every_status_of_a_code_is_documented_by_some_operation() -> None:
+    statuses = {
+        status
+        for methods in create_app().api_doc["paths"].values()
+        for operation in methods.values()
+        for status in operation["responses"]
+    }
+    # A wrong method is answered where there is no operation.
+    assert {str(code.status) for code in ErrorCode} - {"405"} <= statuses
+
+
 def test_docs_api_shows_each_operation_once_and_nothing_else() -> None:
     text = (ROOT / "docs/api.md").read_text()
     headings = re.findall(r"^## `(\w+) (/\S+)`", text, re.M)

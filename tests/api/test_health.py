@@ -10,6 +10,8 @@ from tests.servers.server_process import free_port
 from wangtimer.api.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
 
+MEND = "not ready; data says what each of them answered"
+
 
 def test_a_process_is_alive_whatever_is_away(redis_url: str) -> None:
     nowhere = World(f"mysql://root@127.0.0.1:{free_port()}/gone", f"redis://127.0.0.1:{free_port()}/0", 1)
@@ -30,7 +32,7 @@ def test_each_part_that_is_away_is_named(world: World, away: str) -> None:
 
     setattr(world.wiring, f"check_{away}", fail)
     answered = world.get("/readyz")
-    assert (answered.status, answered.code, answered.msg) == (503, 50302, f"not ready: {away}")
+    assert (answered.status, answered.code, answered.msg) == (503, 50302, f"request: {away} {MEND}")
     assert answered.data[away] == {"ok": False, "error": f"{away} is away: gone"}
     assert sum(part["ok"] for part in answered.data.values()) == 2
 
@@ -38,7 +40,7 @@ def test_each_part_that_is_away_is_named(world: World, away: str) -> None:
 def test_a_real_database_and_store_that_are_gone_are_named() -> None:
     nowhere = World(f"mysql://root@127.0.0.1:{free_port()}/gone", f"redis://127.0.0.1:{free_port()}/0", 1)
     answered = nowhere.get("/readyz")
-    assert (answered.status, answered.msg) == (503, "not ready: sql, store")
+    assert (answered.status, answered.msg) == (503, f"request: sql, store {MEND}")
 
 
 @pytest.fixture

@@ -125,10 +125,11 @@ def test_each_row_has_its_next_moment_and_last_outcome(some: World) -> None:
     assert after["nextFireAt"]
 
 
-def test_xtimers_pages_are_numbered_and_have_a_total(some: World) -> None:
+def test_xtimers_pages_are_numbered_latest_first_and_have_a_total(some: World) -> None:
     page = some.get(DEFS, app="shop", pageIndex=2, pageSize=2)
-    assert names(page) == ["expire_100%", "once"]
+    assert names(page) == ["expire_100%", "Billing-run"]
     assert page.json["total"] == 5
+    assert names(some.get(DEFS, app="shop", pageIndex=2, pageSize=2, sort="id")) == ["expire_100%", "once"]
     assert "total" not in some.get(DEFS, app="shop").json
 
 

@@ -82,6 +82,20 @@ def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
         assert session.get(f"{api}/api/timer/v1/defs?app=shop", timeout=5).json()["data"] == []
 
 
+def test_every_filter_at_its_longest_fits_the_request_line(api: str) -> None:
+    text = "\U0001f552" * 128
+    query = {"app": text[:64], "name": text, "namePrefix": text, "nameContains": text, "tag": text[:64]}
+    answered = requests.get(f"{api}/api/timer/v1/defs", params=query, timeout=5)
+    assert (answered.status_code, answered.json()["data"]) == (200, [])
+
+
+def test_a_longer_request_line_is_414_as_documented(api: str) -> None:
+    answered = requests.get(f"{api}/api/timer/v1/defs?app=shop&name={'x' * 9_000}", timeout=5)
+    documented = requests.get(f"{api}/openapi.json", timeout=5).json()["paths"]["/api/timer/v1/defs"]["get"]
+    assert answered.status_code == 414
+    assert [answered.headers["Content-Type"]] == list(documented["responses"]["414"]["content"])
+
+
 def test_wrong_settings_stop_the_start_with_one_line(tmp_path: Path) -> None:
     started = subprocess.run(
         COMMAND, env=environment(tmp_path, http_workers="none"), capture_output=True, text=True, timeout=30

@@ -9,12 +9,14 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from wangtimer.api import create_app
+from wangtimer.api.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
 from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.wiring import Wiring
 
+CODES = {code.number for code in ErrorCode}
 URL = "http://target.example:8080/fire"
 DEF, DEFS, RECORDS = "/api/timer/v1/def", "/api/timer/v1/defs", "/api/task/v1/records"
 ENABLE, DISABLE, UNABLE = (f"/api/timer/v1/{verb}" for verb in ("enable", "disable", "unable"))
@@ -99,6 +101,7 @@ class World:
         assert response.mimetype == "application/json", response.get_data(as_text=True)
         answered = Answered(response.status_code, json.loads(response.data), dict(response.headers))
         self._check_documented(method, path, answered)
+        _check_error(answered)
         return answered
 
     def post(self, path: str, **fields: Any) -> Answered:
@@ -151,6 +154,17 @@ class World:
         jsonschema.validate(answered.json, {**schema, "components": document["components"]})
         properties = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
         assert answered.json.keys() <= properties.keys()
+
+
+def _check_error(answered: Answered) -> None:
+    """Hold every error of every test against the table, and see that it names its field and its mend."""
+    if answered.status < 400:
+        assert answered.code == 0
+        return
+    assert answered.code in CODES
+    assert answered.code // 100 == answered.status
+    assert answered.msg.startswith(f"{answered.json.get('field') or 'request'}: "), answered.msg
+    assert "; " in answered.msg, f"no mend: {answered.msg}"
 
 
 def definition(**fields: Any) -> dict[str, Any]:

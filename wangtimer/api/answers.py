@@ -6,14 +6,15 @@
 from typing import Annotated, Any
 
 from flask import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.warnings import WarningCode
 
 
-class Sent(BaseModel):
+class Sent(Described):
     """Something we send; in JSON its names are camelCase."""
 
     model_config = ConfigDict(
@@ -231,6 +232,9 @@ class RecordsAnswer(Answer):
 
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+    total: Annotated[
+        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many firings there are")
+    ] = None
 
 
 class FiringsAnswer(Answer):

@@ -21,7 +21,7 @@ class ErrorCode(Enum):
         40008,
         (
             "Not exactly one of `cron`, `everyMs`, `at`, `delayMs`; or one that cannot be read, never fires, or is "
-            "long past; or an unknown zone or calendar."
+            "long past; or an unknown zone or calendar; or any moment that cannot be read."
         ),
     )
     BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."

@@ -12,6 +12,7 @@ from wangtimer.api.refusals import Refused
 
 # A sort key, a name of 128 characters and an id, in base64.
 MOST_CHARACTERS = 1_024
+SPELLING = "^[A-Za-z0-9_-]*$"
 # What SQL takes.
 MOST_NUMBER = 2**63 - 1
 

@@ -6,6 +6,12 @@ from typing import Any, get_type_hints
 
 from wangtimer.api.answers import Answer, ErrorAnswer
 
+# The web server's own, before a request is one of ours.
+TOO_LONG = {
+    "description": "The request line is over 8,190 bytes; the web server says so, in HTML",
+    "content": {"text/html": {"schema": {"type": "string"}}},
+}
+
 
 def documented(
     view: Callable[..., Any],
@@ -24,13 +30,15 @@ def documented(
     hints = get_type_hints(view)
     summary, _, description = (getdoc(view) or "").partition("\n")
     of_a_body = (413, 415) if "body" in hints else ()
+    of_a_query = {414: TOO_LONG} if "query" in hints else {}
     statuses = sorted({400, 500, 503, *of_a_body, *errors})
     return {
         "operation_id": operation_id,
         "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
         "responses": {200: _text(texts) if texts else answer or hints["return"]}
-        | dict.fromkeys(statuses, ErrorAnswer),
+        | dict.fromkeys(statuses, ErrorAnswer)
+        | of_a_query,
     }
 
 

@@ -21,8 +21,8 @@ log = structlog.get_logger()
 RETRY_AFTER_S = 1
 
 _BY_STATUS = {
-    404: (ErrorCode.UNKNOWN_PATH, "path: there is nothing here; /docs shows what there is"),
-    405: (ErrorCode.WRONG_METHOD, "method: not for this path; the Allow header names those that are"),
+    404: (ErrorCode.UNKNOWN_PATH, "request: there is nothing at this path; /docs shows what there is"),
+    405: (ErrorCode.WRONG_METHOD, "request: not a method of this path; the Allow header names those it has"),
     413: (ErrorCode.BODY_TOO_LARGE, "request: the body is over 64 KiB; shorten it"),
     415: (ErrorCode.WRONG_CONTENT_TYPE, "request: not JSON; send it with Content-Type: application/json"),
 }

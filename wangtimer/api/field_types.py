@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -15,7 +14,8 @@ from pydantic import (
 )
 
 from wangtimer.api.codes import ErrorCode
-from wangtimer.api.cursors import MOST_CHARACTERS
+from wangtimer.api.cursors import MOST_CHARACTERS, SPELLING
+from wangtimer.api.described import Described
 from wangtimer.api.notify_rules import MOST_HEADERS, read_headers, read_method
 from wangtimer.api.refusals import Refused
 
@@ -28,7 +28,7 @@ MOST_A_PAGE = 500
 _DECIMAL = re.compile(r"[0-9]{1,30}")
 
 
-class Given(BaseModel):
+class Given(Described):
     """Something a caller sent."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -73,7 +73,15 @@ Name = Annotated[
     AfterValidator(plain),
 ]
 Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
-Cursor = Annotated[str, Field(max_length=MOST_CHARACTERS, description="nextCursor of the page before")]
+Cursor = Annotated[
+    str,
+    # The spelling is in the schema for readers; `cursors.read` says it better.
+    Field(
+        max_length=MOST_CHARACTERS,
+        description="nextCursor of the page before",
+        json_schema_extra={"pattern": SPELLING},
+    ),
+]
 Limit = Annotated[
     int, Field(ge=1, le=MOST_A_PAGE, description="entries of a page, at most"), BeforeValidator(number)
 ]
@@ -105,7 +113,9 @@ def moment(description: str) -> WithJsonSchema:
     """Return the JSON schema of a moment, which is read where the clock is at hand; until then it may be anything."""
     return WithJsonSchema(
         {
-            "anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}],
+            # One name for all, or generated clients have a type for each field.
+            "title": "GivenMoment",
+            "anyOf": [{"type": "string"}, {"type": "integer", "format": "int64"}, {"type": "null"}],
             "description": f"{description}; RFC 3339 with an offset (finer than 1 ms is rounded up), or ms since 1970",
             "examples": ["2026-11-20T18:16:51.123Z", 1795198611123],
         }

@@ -37,6 +37,9 @@ timeout = 30
 # s a stopping worker gives its requests: above any request's (SQL 5 s, twice), below compose's 15 s.
 graceful_timeout = 12
 
+# gunicorn's most: every filter of a list together, each with as many characters of four bytes as it may have.
+limit_request_line = 8_190
+
 # It would lie in a home directory that a service may not have.
 control_socket_disable = True
 proc_name = "wangtimer-web"

@@ -80,8 +80,13 @@ def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of health."""
     views = HealthViews(wiring)
     routes = APIBlueprint("health", __name__, abp_tags=[{"name": "health"}])
-    alive: dict[str | int, Any] = {200: Answer, 500: ErrorAnswer}
-    ready: dict[str | int, Any] = {200: ReadyAnswer, 500: ErrorAnswer, 503: ReadyAnswer}
+    alive: dict[str | int, Any] = {200: Answer, 400: ErrorAnswer, 500: ErrorAnswer}
+    ready: dict[str | int, Any] = {
+        200: ReadyAnswer,
+        400: ErrorAnswer,
+        500: ErrorAnswer,
+        503: ReadyAnswer,
+    }
     routes.get("/healthz", operation_id="isAlive", responses=alive)(asking_nothing(views.alive))
     routes.get("/readyz", operation_id="isReady", responses=ready)(asking_nothing(views.ready))
     return routes
@@ -93,4 +98,8 @@ def _answer(health: Mapping[str, PartHealth]) -> Response:
     if not away:
         return send(ReadyAnswer(data=parts))
     code = ErrorCode.NOT_READY
-    return send(ReadyAnswer(code=code.number, msg=f"not ready: {', '.join(away)}", data=parts), code.status)
+    return send(ReadyAnswer(code=code.number, msg=_reason(away), data=parts), code.status)
+
+
+def _reason(away: list[str]) -> str:
+    return f"request: {', '.join(away)} not ready; data says what each of them answered"

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.codes import ErrorCode
 from wangtimer.api.field_types import PAGE, App, Cursor, Given, Id, Limit, flag, number
-from wangtimer.api.refusals import Refused
+from wangtimer.api.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page
+from wangtimer.api.refusals import given_once
 
 
 class RecordsQuery(Given):
@@ -23,13 +23,15 @@ class RecordsQuery(Given):
     limit: Limit = PAGE
     cursor: Cursor | None = None
 
+    page_index: PageIndex = None
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage | None:
+        """The page by number, if one is asked for."""
+        return numbered_page(self.page_index, self.page_size)
+
     @property
     def timer(self) -> int:
         """The timer's id, under whichever name it came; raises `Refused`."""
-        given = [number for number in (self.id, self.timer_id) if number is not None]
-        if len(given) != 1:
-            code = ErrorCode.DUPLICATE_FIELD if given else ErrorCode.MISSING_FIELD
-            raise Refused(
-                code, "id", f"given {len(given)} times", "give the timer's number once, as id or timerID"
-            )
-        return given[0]
+        return given_once(("id", self.id), ("timerID", self.timer_id))

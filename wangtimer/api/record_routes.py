@@ -8,6 +8,7 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api import cursors
 from wangtimer.api.answers import RecordData, RecordsAnswer
 from wangtimer.api.documented import documented
+from wangtimer.api.numbered_pages import NumberedPage
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_models import RecordsQuery
 from wangtimer.api.rfc3339 import show_moment
@@ -45,12 +46,20 @@ class RecordViews:
         if definition is None or definition.app != query.app:
             raise UnknownTimer(query.app, timer_id)
         upto = None if query.pending else int(wiring.clock.now_ms())
+        if query.numbered is not None:
+            return self._numbered(query, query.numbered, upto)
         found = wiring.firings.records(timer_id, query.limit + 1, before, upto)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         data = [record_data(record, query.app) for record in shown]
         return RecordsAnswer(
             data=data, next_cursor=None if is_last else cursors.write(ORDER, data[-1].fire_at_ms, timer_id)
         )
+
+    def _numbered(self, query: RecordsQuery, page: NumberedPage, upto: int | None) -> RecordsAnswer:
+        firings = self.wiring().firings
+        found = firings.records(query.timer, page.size, upto=upto, skipped=page.skipped)
+        data = [record_data(record, query.app) for record in found]
+        return RecordsAnswer(data=data, next_cursor=None, total=firings.count(query.timer, upto))
 
 
 def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

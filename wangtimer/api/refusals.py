@@ -1,7 +1,7 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -10,6 +10,8 @@ from wangtimer.api.codes import ErrorCode
 from wangtimer.core.errors import InvalidInput
 
 SHOWN_CHARACTERS = 64
+
+Value = TypeVar("Value")
 
 _SCHEDULE_FIELDS = frozenset(
     {
@@ -48,6 +50,16 @@ def code_of(error: InvalidInput) -> ErrorCode:
     if isinstance(error, Refused):
         return error.code
     return ErrorCode.BAD_SCHEDULE if error.field in _SCHEDULE_FIELDS else ErrorCode.BAD_VALUE
+
+
+def given_once(*spellings: tuple[str, Value | None]) -> Value:
+    """Return the one value given among a parameter's spellings (name and value); raises `Refused`."""
+    given = [value for _, value in spellings if value is not None]
+    if len(given) == 1:
+        return given[0]
+    code = ErrorCode.DUPLICATE_FIELD if given else ErrorCode.MISSING_FIELD
+    names = " or ".join(name for name, _ in spellings)
+    raise Refused(code, spellings[0][0], f"given {len(given)} times", f"give it once, as {names}")
 
 
 def shown(text: str) -> str:

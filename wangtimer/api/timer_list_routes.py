@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from wangtimer.api import cursors
 from wangtimer.api.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.batch_routes import add_batch_routes
 from wangtimer.api.bulk_routes import add_bulk_routes
 from wangtimer.api.documented import documented
-from wangtimer.api.field_types import MOST_A_PAGE, PAGE, App, Cursor, Given, Limit, number
+from wangtimer.api.field_types import PAGE, App, Cursor, Given, Limit
 from wangtimer.api.filter_fields import FilterFields, Text
+from wangtimer.api.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
 from wangtimer.api.reading import taking_query
+from wangtimer.api.refusals import given_once
 from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_data import timer_fields
 from wangtimer.api.timer_models import OfAnApp
@@ -23,36 +25,33 @@ from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
 
-XTIMERS_PAGE = 10
-
-_Index = Annotated[
-    int | None,
-    BeforeValidator(number),
-    Field(
-        alias="pageIndex", ge=1, le=100_000, description="xTimer's way to page, from 1; then there is a total"
-    ),
-]
-_Size = Annotated[
-    int, BeforeValidator(number), Field(alias="pageSize", ge=1, le=MOST_A_PAGE, description="with pageIndex")
-]
-
 
 class TimersQuery(FilterFields, OfAnApp):
     """Which of an app's timers, in what order, and which page."""
 
     sort: Annotated[
-        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"],
-        Field(description="a minus: largest first"),
-    ] = "id"
+        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
+        Field(description="a minus: largest first; id by default, and -id in pages by number, as in xTimer"),
+    ] = None
     limit: Limit = PAGE
     cursor: Cursor | None = None
-    page_index: _Index = None
-    page_size: _Size = XTIMERS_PAGE
+    page_index: PageIndex = None
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage | None:
+        """The page by number, if one is asked for."""
+        return numbered_page(self.page_index, self.page_size)
+
+    @property
+    def sorted_by(self) -> str:
+        """`sort`, or what stands for it."""
+        return self.sort or ("id" if self.numbered is None else "-id")
 
     @property
     def order(self) -> Order:
-        """What `sort` says."""
-        return Order(SortKey(self.sort.removeprefix("-")), self.sort.startswith("-"))
+        """What `sorted_by` says."""
+        return Order(SortKey(self.sorted_by.removeprefix("-")), self.sorted_by.startswith("-"))
 
     @property
     def wanted(self) -> TimerFilter:
@@ -61,12 +60,23 @@ class TimersQuery(FilterFields, OfAnApp):
 
 
 class NameQuery(Given):
-    """Timers whose name contains a text."""
+    """Timers whose name contains a text; `name` or `fuzzyName` says which."""
 
     app: App
-    name: Text
-    page_index: _Index = 1
-    page_size: _Size = XTIMERS_PAGE
+    name: Text | None = None
+    fuzzy_name: Annotated[Text | None, Field(alias="fuzzyName", description="xTimer's name of name")] = None
+    page_index: PageIndex = 1
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage:
+        """The page asked for; the first by default."""
+        return page_at(self.page_index or 1, self.page_size)
+
+    @property
+    def text(self) -> str:
+        """What a name must contain, under whichever name it came; raises `Refused`."""
+        return given_once(("name", self.name), ("fuzzyName", self.fuzzy_name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +91,18 @@ class TimerListViews:
         By id unless sorted otherwise; rows that come and go meanwhile neither hide nor repeat others. Each row has its
         next moment and its last outcome.
         """
-        if query.page_index is not None:
-            return self._numbered(query.wanted, query.order, query.page_index, query.page_size)
+        if query.numbered is not None:
+            return self._numbered(query.wanted, query.order, query.numbered)
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
         order = query.order
         kind = str if order.key is SortKey.NAME else int
-        behind = None if query.cursor is None else cursors.read(query.sort, query.cursor, kind)
+        behind = None if query.cursor is None else cursors.read(query.sorted_by, query.cursor, kind)
         found = wiring.timer_lists.page(query.wanted, order, query.limit + 1, now, behind)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         cursor = None
         if not is_last:
-            cursor = cursors.write(query.sort, order.value_of(shown[-1]), shown[-1].id)
+            cursor = cursors.write(query.sorted_by, order.value_of(shown[-1]), shown[-1].id)
         return TimersAnswer(data=self._rows(shown, now), next_cursor=cursor)
 
     def by_name(self, query: NameQuery) -> TimersAnswer:
@@ -100,14 +110,13 @@ class TimerListViews:
 
         As xTimer lists them: latest first, page by number. Cursors and filters are those of `/defs`.
         """
-        wanted = TimerFilter(query.app, contains=query.name)
-        newest = Order(SortKey.ID, descending=True)
-        return self._numbered(wanted, newest, query.page_index or 1, query.page_size)
+        wanted = TimerFilter(query.app, contains=query.text)
+        return self._numbered(wanted, Order(SortKey.ID, descending=True), query.numbered)
 
-    def _numbered(self, wanted: TimerFilter, order: Order, index: int, size: int) -> TimersAnswer:
+    def _numbered(self, wanted: TimerFilter, order: Order, page: NumberedPage) -> TimersAnswer:
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        found = wiring.timer_lists.page(wanted, order, size, now, skipped=(index - 1) * size)
+        found = wiring.timer_lists.page(wanted, order, page.size, now, skipped=page.skipped)
         total = wiring.timer_lists.count(wanted, now)
         return TimersAnswer(data=self._rows(found, now), next_cursor=None, total=total)
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from wangtimer.api.codes import ErrorCode
 from wangtimer.api.field_types import (
     MOST_MS,
     App,
@@ -17,6 +18,7 @@ from wangtimer.api.field_types import (
     plain,
 )
 from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_url
+from wangtimer.api.refusals import Refused
 from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
 
 MOST_FIRINGS = 100_000
@@ -24,6 +26,18 @@ MOST_JITTER_MS = 3_600_000
 MOST_TAGS = 16
 
 _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
+
+
+def check_new_status(status: int | None) -> int | None:
+    """Return the status a new timer may be said to have; raises `Refused` for an enabled one."""
+    if status in (None, 0, 1):
+        return status
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "status",
+        f"{str(status)[:30]}, but a new timer is disabled",
+        "leave it out, and enable it with POST /api/timer/v1/enable",
+    )
 
 
 class NotifyParam(Given):
@@ -153,6 +167,18 @@ class TimerTerms(TermFields):
 
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
+    status: Annotated[
+        int | None,
+        Field(
+            description="xTimer's clients write 0 or 1, disabled: so is every new timer",
+            json_schema_extra={"minimum": 0, "maximum": 1},
+        ),
+        AfterValidator(check_new_status),
+    ] = None
+    notify_type: Annotated[
+        int | None,
+        Field(description="1, HTTP, from xTimer's web page: there is no other", ge=1, le=1),
+    ] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
 

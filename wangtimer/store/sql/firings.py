@@ -123,16 +123,24 @@ class FiringStore:
         return Overdue(number, oldest_due_at)
 
     def records(
-        self, timer_id: int, limit: int, before: int | None = None, upto: int | None = None
+        self,
+        timer_id: int,
+        limit: int,
+        before: int | None = None,
+        upto: int | None = None,
+        skipped: int = 0,
     ) -> list[FiringRecord]:
-        """Return a timer's firings with moments under `before` and up to `upto`, latest first."""
-        wanted = firings.c.timer_id == timer_id
+        """Return a timer's firings with moments under `before` and up to `upto`, latest first, the first skipped."""
+        wanted = _of_timer(timer_id, upto)
         if before is not None:
             wanted = and_(wanted, firings.c.fire_at < before)
-        if upto is not None:
-            wanted = and_(wanted, firings.c.fire_at <= upto)
-        query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(limit)
+        query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(limit).offset(skipped)
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+
+    def count(self, timer_id: int, upto: int | None = None) -> int:
+        """Return how many firings with moments up to `upto` a timer has."""
+        query = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
+        return self._database.read(lambda sql: sql.execute(query).scalar_one())
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
@@ -190,6 +198,11 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
         firings.c.status == PENDING,
     )
     return [firing for firing in _firings_where(sql, where) if (firing.timer_id, firing.fire_at) in wanted]
+
+
+def _of_timer(timer_id: int, upto: int | None) -> ColumnElement[bool]:
+    wanted = firings.c.timer_id == timer_id
+    return wanted if upto is None else and_(wanted, firings.c.fire_at <= upto)
 
 
 def _up_to(table: Table, fire_at: int, timer_id: int) -> ColumnElement[bool]:

@@ -1,0 +1,1 @@
+"""schemathesis against the app, driven by the OpenAPI document alone: whatever operations it has are called."""
