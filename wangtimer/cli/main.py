@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.bench import bench
+from wangtimer.cli.cron_command import cron
 from wangtimer.cli.settings import settings
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
@@ -33,6 +34,7 @@ def up(data_dir: Path, port: int) -> None:
 
 commands.add_command(settings)
 commands.add_command(bench)
+commands.add_command(cron)
 
 
 def main() -> None:
