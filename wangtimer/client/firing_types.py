@@ -1,0 +1,105 @@
+"""Firings as the service sends them, and its health. A newer service may send further keys."""
+
+from typing import TypedDict
+
+
+class Firing(TypedDict):
+    """A firing: one moment of one timer, and what became of it."""
+
+    timerID: int
+    app: str
+    runTimer: str
+    fireAtMs: int
+    firstSentAtMs: int | None
+    latenessMs: int | None
+    costTime: int
+    attempt: int
+    status: int
+    statusName: str
+    httpStatus: int | None
+    output: str
+    error: str
+    webhookId: str
+
+
+class FiringsPage(TypedDict):
+    """A page of firings; `nextCursor` None: the last."""
+
+    data: list[Firing]
+    nextCursor: str | None
+
+
+class Attempt(TypedDict):
+    """One try at a firing's call."""
+
+    attempt: int
+    sentAtMs: int | None
+    latenessMs: int | None
+    connectMs: int | None
+    firstByteMs: int | None
+    costMs: int | None
+    httpStatus: int | None
+    output: str
+    error: str
+    statusName: str
+
+
+class FiringDetail(Firing):
+    """A firing with each of its attempts; `kind` is scheduled, manual or backfill."""
+
+    kind: str
+    attempts: list[Attempt]
+
+
+class Counts(TypedDict):
+    """How many firings have each outcome."""
+
+    pending: int
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+class NotReplayed(TypedDict):
+    """A firing that could not be replayed, and why."""
+
+    id: int
+    fireAtMs: int
+    msg: str
+
+
+class Replay(TypedDict):
+    """What one round of a replay did; `remaining` are left to do: call again."""
+
+    matched: int
+    replayed: int
+    notReplayed: list[NotReplayed]
+    firstDueAtMs: int | None
+    lastDueAtMs: int | None
+    remaining: int
+
+
+class Backfill(TypedDict):
+    """What one round of a backfill did; where moments remain, `nextSince` begins the next."""
+
+    matched: int
+    planned: int
+    firstDueAtMs: int | None
+    lastDueAtMs: int | None
+    remaining: int
+    nextSince: str | int | None
+
+
+class PartHealth(TypedDict):
+    """Whether a part answers, and what it said if not."""
+
+    ok: bool
+    error: str
+
+
+class PartsHealth(TypedDict):
+    """The parts without which nothing can be made or fired."""
+
+    sql: PartHealth
+    store: PartHealth
+    broker: PartHealth
