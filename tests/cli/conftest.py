@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.world import World
+from tests.cli.runs import Run, runner_of
 from tests.client.served import Served, serving
 
 
@@ -17,3 +18,9 @@ def served(sqlite_url: str, redis_url: str) -> Iterator[Served]:
 def small_world(served: Served) -> World:
     """The same, without its port."""
     return served.world
+
+
+@pytest.fixture
+def run(served: Served) -> Run:
+    """Runs `wangtimer ...` against the API, as the app `shop`."""
+    return runner_of(served.url)

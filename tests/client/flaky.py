@@ -16,9 +16,12 @@ class Told:
 
     fails: list[int | str] = field(default_factory=list)
     answer: dict[str, Any] = field(default_factory=lambda: {"code": 0, "msg": "", "data": {"id": 7}})
+    # What the next requests are answered, before `answer` is.
+    answers: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200
     header: dict[str, str] = field(default_factory=dict)
     came: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
 
 
@@ -27,7 +30,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.told.bodies.append(json.loads(sent or "{}"))
         self.told.came.append((self.command, self.path, dict(self.headers)))
         fault = self.told.fails.pop(0) if self.told.fails else None
         if fault == "cut":
@@ -35,7 +39,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         status = self.told.status if fault is None else int(fault)
-        body = json.dumps(self.told.answer).encode() if fault is None else b"<html>away</html>"
+        answer = self.told.answers.pop(0) if fault is None and self.told.answers else self.told.answer
+        body = json.dumps(answer).encode() if fault is None else b"<html>away</html>"
         self.send_response(status)
         for name, value in {**self.told.header, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.output import show_json, show_line, show_table
+from wangtimer.cli.output import show_json
+from wangtimer.cli.timer_tables import show_preview
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.warnings import warnings_of
@@ -44,7 +45,7 @@ def cron(expression: str, tz: str, count: int, as_json: bool) -> None:
     if as_json:
         show_json(found)
     else:
-        _show(found, tz)
+        show_preview(found, tz)
 
 
 def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
@@ -61,18 +62,6 @@ def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
             for one in warnings_of(schedule, now_ms)
         ],
     }
-
-
-def _show(found: dict[str, Any], timezone: str) -> None:
-    for words in found["words"].values():
-        show_line(words)
-    click.echo()
-    show_table(
-        (timezone, "weekday", "UTC"),
-        ((one["at"], f"{datetime.fromisoformat(one['at']):%A}", one["utc"]) for one in found["nextMoments"]),
-    )
-    for one in found["warnings"]:
-        show_line(f"warning: {one['text']} ({one['textZh']})")
 
 
 def _text(moment_ms: int, zone: tzinfo) -> str:

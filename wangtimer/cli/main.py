@@ -7,7 +7,10 @@ import click
 
 from wangtimer.cli.bench import bench
 from wangtimer.cli.cron_command import cron
+from wangtimer.cli.firing_commands import firings
+from wangtimer.cli.load_command import load
 from wangtimer.cli.settings import settings
+from wangtimer.cli.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 
@@ -35,6 +38,9 @@ def up(data_dir: Path, port: int) -> None:
 commands.add_command(settings)
 commands.add_command(bench)
 commands.add_command(cron)
+commands.add_command(timers)
+commands.add_command(firings)
+commands.add_command(load)
 
 
 def main() -> None:
