@@ -66,6 +66,7 @@ def test_bulk_that_failed_in_part_is_exit_code_3(told: Told, run: Run) -> None:
 def test_bulk_that_failed_wholly_is_exit_code_1(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 1), change(0, 1, 9))
     assert run("timers", "bulk", "enable", "--id", 9).exit_code == 1
+    assert len(told.came) == 2
 
 
 def test_bulk_stops_where_a_round_gets_no_further(told: Told, run: Run) -> None:

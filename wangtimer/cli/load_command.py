@@ -11,7 +11,7 @@ from wangtimer.cli.output import show_json, show_line, show_table
 @asking_of_any_app
 def load(asked: Asked, minutes: int | None) -> None:
     """Show the firings planned for each of the coming minutes, of all apps or of one."""
-    found = asked.client.get_load(minutes=minutes, of_all_apps=asked.client.app is None)
+    found = asked.client.get_load(minutes=minutes)
     if asked.as_json:
         show_json(found)
         return
