@@ -9,6 +9,7 @@ from wangtimer.cli.bench import bench
 from wangtimer.cli.cron_command import cron
 from wangtimer.cli.firing_commands import firings
 from wangtimer.cli.load_command import load
+from wangtimer.cli.schema_command import schema
 from wangtimer.cli.settings import settings
 from wangtimer.cli.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
@@ -41,6 +42,7 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(schema)
 
 
 def main() -> None:
