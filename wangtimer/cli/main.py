@@ -7,6 +7,7 @@ import click
 
 from wangtimer.cli.bench import bench
 from wangtimer.cli.cron_command import cron
+from wangtimer.cli.doctor import doctor
 from wangtimer.cli.firing_commands import firings
 from wangtimer.cli.load_command import load
 from wangtimer.cli.schema_command import schema
@@ -43,6 +44,7 @@ commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
 commands.add_command(schema)
+commands.add_command(doctor)
 
 
 def main() -> None:
