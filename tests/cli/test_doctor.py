@@ -14,6 +14,7 @@ from redis import Redis
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.servers.server_process import free_port
+from wangtimer.cli.broker_checkup import judge_beat
 from wangtimer.cli.clock_checkup import judged
 from wangtimer.cli.findings import Finding, Severity
 from wangtimer.cli.redis_checkup import check_redis
@@ -135,6 +136,11 @@ def test_wrong_settings_are_one_line() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("wangtimer: WANGTIMER_DATABASE_URL='nonsense'")
     assert done.stderr.count("\n") == 1
+
+
+def test_workers_that_answer_are_no_beat() -> None:
+    assert wrong([judge_beat({"migrate@a": {"ok": "pong"}, "callback@a": {"ok": "pong"}})])
+    assert not wrong([judge_beat({"migrate@a": {"ok": "pong"}, "beat@a": {"ok": "pong"}})])
 
 
 # Redis

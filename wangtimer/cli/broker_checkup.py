@@ -1,6 +1,6 @@
 """The check-up of the broker: reachable, each queue with its workers, none of them long, a beat that ticks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from celery import Celery
 from kombu.exceptions import OperationalError
@@ -54,7 +54,7 @@ def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:
                 f"queue {queue} has no worker",
                 f"start one: celery -A wangtimer worker -Q {queue} (the Procfile has it in full)",
             )
-    yield _beat(asked.ping() or {})
+    yield judge_beat(asked.ping() or {})
     waiting = Broker(app).waiting_chunks()
     if waiting > settings.callback_queue_most:
         yield warning(
@@ -68,7 +68,8 @@ def _names(queues: list[dict[str, object]] | None) -> set[object]:
     return {queue.get("name") for queue in queues or ()}
 
 
-def _beat(answered: dict[str, object]) -> Finding:
+def judge_beat(answered: Mapping[str, object]) -> Finding:
+    """Return what it comes to that these processes, by node name, answered a ping."""
     beats = sorted(name for name in answered if name.startswith(BEAT))
     if beats:
         return ok(PART, f"beat: {', '.join(beats)}")
