@@ -26,7 +26,8 @@ def answers(*data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def change(done: int, remaining: int, *failed: int) -> dict[str, Any]:
     faults = [{"id": one, "name": f"t{one}", "code": 40902, "msg": "at: long past"} for one in failed]
-    return {"matched": done + remaining, "done": done, "failed": faults, "remaining": remaining}
+    matched = done + remaining + len(failed)
+    return {"matched": matched, "done": done, "failed": faults, "remaining": remaining, "lastId": 77}
 
 
 def replayed(done: int, remaining: int) -> dict[str, Any]:
@@ -43,8 +44,9 @@ def replayed(done: int, remaining: int) -> dict[str, Any]:
 def test_bulk_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500), change(1_000, 1_500), change(1_000, 500), change(500, 0))
     done = json_of(run("timers", "bulk", "disable", "--tag", "x", "--json"))
-    assert done == {"matched": 2_500, "done": 2_500, "failed": [], "remaining": 0}
+    assert done == {"matched": 2_500, "done": 2_500, "failed": [], "remaining": 0, "lastId": 77}
     assert [body["dryRun"] for body in told.bodies] == [True, False, False, False]
+    assert [body.get("afterId") for body in told.bodies] == [None, None, 77, 77]
     assert told.bodies[1] == {
         "app": "shop",
         "action": "disable",
@@ -64,14 +66,16 @@ def test_bulk_that_failed_in_part_is_exit_code_3(told: Told, run: Run) -> None:
 
 
 def test_bulk_that_failed_wholly_is_exit_code_1(told: Told, run: Run) -> None:
-    told.answers = answers(change(0, 1), change(0, 1, 9))
+    told.answers = answers(change(0, 1), change(0, 0, 9))
     assert run("timers", "bulk", "enable", "--id", 9).exit_code == 1
     assert len(told.came) == 2
 
 
-def test_bulk_stops_where_a_round_gets_no_further(told: Told, run: Run) -> None:
-    told.answers = answers(change(0, 5), change(3, 2, 4, 5), change(0, 2, 4, 5))
-    assert run("timers", "bulk", "enable", "--all").exit_code == 3
+def test_bulk_passes_by_what_failed(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 5), change(0, 3, 4, 5), change(3, 0))
+    result = run("timers", "bulk", "enable", "--all")
+    assert result.exit_code == 3
+    assert "3 of 5 timers enabled, 2 failed, 0 left" in result.stdout
     assert len(told.came) == 3
 
 
@@ -102,6 +106,7 @@ def test_a_replay_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
         "since": "2026-01-01T00:00:00Z",
         "perSecond": 9,
         "statuses": ["failed"],
+        "startAt": 2,
         "dryRun": False,
     }
 
@@ -136,7 +141,11 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
     told.answers = answers(filled(0, 12, None), filled(10, 2, 500), filled(2, 0, None))
     done = json_of(run("firings", "backfill", 7, "--since", 100, "--until", 900, "--json"))
     assert (done["matched"], done["planned"], done["remaining"]) == (12, 12, 0)
-    assert [body["since"] for body in told.bodies] == [100, 100, 500]
+    assert [(body["since"], body.get("startAt")) for body in told.bodies] == [
+        (100, None),
+        (100, None),
+        (500, 2),
+    ]
 
 
 def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:

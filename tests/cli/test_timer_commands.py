@@ -125,6 +125,7 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
         (("edit", "a"), "nothing is to change"),
         (("edit", "a", "--body", "x"), "go with --callback"),
         (("bulk", "delete"), "say which timers"),
+        (("bulk", "delete", "--id", "7", "--all"), "--id names timers in full"),
         (("list", "--url", "nonsense"), "is no URL"),
     ],
 )

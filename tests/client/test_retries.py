@@ -44,15 +44,16 @@ SAFE: dict[str, Callable[[Client], Any]] = {
     "enable": lambda client: client.enable_timer(7),
     "disable": lambda client: client.disable_timer(7),
     "delete": lambda client: client.delete_timer(7),
+    "replay": lambda client: client.replay_firings(since=1),
+    "cancel": lambda client: client.cancel_firing(7, 1),
+    "backfill": lambda client: client.backfill_firings(7, since=1, until=2),
+    "change many": lambda client: client.change_timers("disable", all_timers=True),
     "preview": lambda client: client.preview_schedule(cron="@daily"),
 }
 UNSAFE: dict[str, Callable[[Client], Any]] = {
     "edit without a version": lambda client: client.edit_timer(7, cron="@daily"),
     "create many": lambda client: client.create_timers([{"name": "a", "callback": CALLBACK}]),
     "fire now": lambda client: client.fire_now(7),
-    "replay": lambda client: client.replay_firings(since=1),
-    "cancel": lambda client: client.cancel_firing(7, 1),
-    "backfill": lambda client: client.backfill_firings(7, since=1, until=2),
 }
 
 

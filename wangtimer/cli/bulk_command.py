@@ -34,6 +34,8 @@ def bulk(
     wanted = cast(TimerFilter, given(filters))
     if not (wanted or ids or all_timers):
         raise click.UsageError("say which timers: a filter, --id, or --all")
+    if ids and (wanted or all_timers):
+        raise click.UsageError("--id names timers in full: leave out filters and --all")
     counted = asked.client.change_timers(action, wanted=wanted, ids=ids, all_timers=all_timers, dry_run=True)
     if dry_run:
         _tell(asked, action, counted, is_dry=True)
@@ -48,18 +50,16 @@ def bulk(
 def _change_all(
     asked: Asked, action: Action, wanted: TimerFilter, ids: tuple[int, ...], all_timers: bool, matched: int
 ) -> TimersChange:
-    whole: TimersChange = {"matched": matched, "done": 0, "failed": [], "remaining": 0}
-    failed: dict[int, Any] = {}
+    whole: TimersChange = {"matched": matched, "done": 0, "failed": [], "remaining": 0, "lastId": None}
     rounds = asked.client.change_timers_in_rounds(action, wanted=wanted, ids=ids, all_timers=all_timers)
     with progress() as bar:
         task = bar.add_task(action, total=matched)
         for done in rounds:
-            failed |= {one["id"]: one for one in done["failed"]}
             whole["done"] += done["done"]
+            whole["failed"] += done["failed"]
             whole["remaining"] = done["remaining"]
-            bar.update(task, completed=whole["done"] + len(failed))
-    # What failed in one round may be tried again in the next.
-    whole["failed"] = list(failed.values())
+            whole["lastId"] = done["lastId"]
+            bar.update(task, completed=whole["done"] + len(whole["failed"]))
     return whole
 
 

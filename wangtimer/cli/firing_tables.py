@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from wangtimer.cli.output import show_pairs, show_table
-from wangtimer.client.firing_types import Firing, FiringDetail
+from wangtimer.client.firing_types import Firing, FiringDetail, KnownFiring
 
 
 def show_firings(firings: Iterable[Firing]) -> None:
@@ -29,13 +29,13 @@ def show_firings(firings: Iterable[Firing]) -> None:
     )
 
 
-def show_firing(firing: Firing | FiringDetail) -> None:
+def show_firing(firing: KnownFiring | FiringDetail) -> None:
     """Print all of a firing, and its attempts where they came with it."""
     show_pairs(
         {
             "firing": firing["webhookId"],
             "moment": firing["runTimer"],
-            "kind": firing.get("kind"),
+            "kind": firing["kind"],
             "status": firing["statusName"],
             "late": _ms(firing["latenessMs"]),
             "took": _ms(firing["costTime"]),

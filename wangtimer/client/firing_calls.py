@@ -11,6 +11,7 @@ from wangtimer.client.firing_types import (
     Firing,
     FiringDetail,
     FiringsPage,
+    KnownFiring,
     Replay,
 )
 from wangtimer.client.transport import Call
@@ -39,12 +40,23 @@ class FiringCalls(Calls):
         return {"data": answer["data"], "nextCursor": answer["nextCursor"]}
 
     def list_records(
-        self, id: int, *, pending: bool = False, limit: int | None = None, cursor: str | None = None
+        self,
+        id: int,
+        *,
+        pending: bool = False,
+        limit: int | None = None,
+        cursor: str | None = None,
+        page_index: int | None = None,
+        page_size: int | None = None,
     ) -> FiringsPage:
         """Return one page of a timer's firings, latest first; those still to come only with `pending`."""
         query = given({"id": id, "pending": pending, "limit": limit, "cursor": cursor})
+        query |= given({"page_index": page_index, "page_size": page_size})
         answer = self._get(f"{TASK}/records", query)
-        return {"data": answer["data"], "nextCursor": answer["nextCursor"]}
+        page: FiringsPage = {"data": answer["data"], "nextCursor": answer["nextCursor"]}
+        if "total" in answer:
+            page["total"] = answer["total"]
+        return page
 
     def export_firings(
         self, *, format: Literal["csv", "jsonl"] = "jsonl", **wanted: Unpack[FiringFilter]
@@ -62,17 +74,19 @@ class FiringCalls(Calls):
         """Return how many firings have each outcome."""
         return cast(Counts, self._get(f"{TASK}/counts", given(wanted))["data"])
 
-    def fire_now(self, id: int) -> Firing:
+    def fire_now(self, id: int) -> KnownFiring:
         """Have a timer fire now, whatever its schedule; return the new firing.
 
         Not sent again after no answer: it might fire twice.
         """
-        return cast(Firing, self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False)["data"])
+        return cast(
+            KnownFiring, self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False)["data"]
+        )
 
-    def cancel_firing(self, id: int, fire_at: Moment) -> Firing:
+    def cancel_firing(self, id: int, fire_at: Moment) -> KnownFiring:
         """Have a firing that is still to come be skipped."""
         body = written({"id": id, "fire_at": fire_at})
-        return cast(Firing, self._send("POST", f"{TASK}/cancel", body, bears_repeating=False)["data"])
+        return cast(KnownFiring, self._send("POST", f"{TASK}/cancel", body)["data"])
 
     def replay_firings(
         self,
@@ -83,19 +97,23 @@ class FiringCalls(Calls):
         until: Moment | None = None,
         statuses: Sequence[Literal["failed", "skipped"]] = (),
         per_second: int | None = None,
+        start_at: Moment | None = None,
         dry_run: bool = False,
     ) -> Replay:
         """Make firings again, `per_second` of them: these, or up to 10,000 that failed or were skipped `since`.
 
-        `dry_run` only counts them. `remaining` says how many are left to do; `replay_in_rounds` goes on.
+        `dry_run` only counts them. `remaining` says how many are left to do; `replay_in_rounds` goes on. What waits
+        already is not replayed again, so that this bears repeating.
         """
-        body = given({"id": id, "since": since, "until": until, "per_second": per_second})
+        body = given(
+            {"id": id, "since": since, "until": until, "per_second": per_second, "start_at": start_at}
+        )
         if firings:
             body["firings"] = [written(cast(dict[str, Any], key)) for key in firings]
         if statuses:
             body["statuses"] = list(statuses)
         body["dryRun"] = dry_run
-        return cast(Replay, self._send("POST", f"{TASK}/replay", body, bears_repeating=False)["data"])
+        return cast(Replay, self._send("POST", f"{TASK}/replay", body)["data"])
 
     def replay_in_rounds(
         self,
@@ -112,34 +130,52 @@ class FiringCalls(Calls):
         """
         matched: int | None = None
         replayed, left = 0, 1
+        start_at: int | None = None
         while left and (matched is None or replayed < matched):
             done = self.replay_firings(
-                id=id, since=since, until=until, statuses=statuses, per_second=per_second
+                id=id,
+                since=since,
+                until=until,
+                statuses=statuses,
+                per_second=per_second,
+                start_at=start_at,
             )
             yield done
             if not done["replayed"]:
                 return
+            start_at = done["lastDueAtMs"]
             matched = done["matched"] if matched is None else matched
             replayed, left = replayed + done["replayed"], done["remaining"]
 
     def backfill_firings(
-        self, id: int, *, since: Moment, until: Moment, per_second: int | None = None, dry_run: bool = False
+        self,
+        id: int,
+        *,
+        since: Moment,
+        until: Moment,
+        per_second: int | None = None,
+        start_at: Moment | None = None,
+        dry_run: bool = False,
     ) -> Backfill:
         """Make the firings of past moments for which there is none, up to 10,000, `per_second` of them.
 
-        Where some remain, `nextSince` begins the next round; `backfill_in_rounds` goes on.
+        Where some remain, `nextSince` and `lastDueAtMs` begin the next round; `backfill_in_rounds` goes on.
         """
-        body = given({"id": id, "since": since, "until": until, "per_second": per_second, "dry_run": dry_run})
-        return cast(Backfill, self._send("POST", f"{TASK}/backfill", body, bears_repeating=False)["data"])
+        body = given({"id": id, "since": since, "until": until, "dry_run": dry_run})
+        body |= given({"per_second": per_second, "start_at": start_at})
+        return cast(Backfill, self._send("POST", f"{TASK}/backfill", body)["data"])
 
     def backfill_in_rounds(
         self, id: int, *, since: Moment, until: Moment, per_second: int | None = None
     ) -> Iterator[Backfill]:
         """Backfill all of a span, yielding what each round did."""
+        start_at: int | None = None
         while True:
-            done = self.backfill_firings(id, since=since, until=until, per_second=per_second)
+            done = self.backfill_firings(
+                id, since=since, until=until, per_second=per_second, start_at=start_at
+            )
             yield done
             following = done["nextSince"]
-            if not done["remaining"] or following is None or following == since:
+            if following is None or following == since:
                 return
-            since = following
+            since, start_at = following, done["lastDueAtMs"] or start_at

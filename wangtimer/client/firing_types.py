@@ -1,6 +1,6 @@
 """Firings as the service sends them, and its health. A newer service may send further keys."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Firing(TypedDict):
@@ -23,10 +23,11 @@ class Firing(TypedDict):
 
 
 class FiringsPage(TypedDict):
-    """A page of firings; `nextCursor` None: the last."""
+    """A page of firings; `nextCursor` None: the last. `total` only where pages are numbered."""
 
     data: list[Firing]
     nextCursor: str | None
+    total: NotRequired[int]
 
 
 class Attempt(TypedDict):
@@ -44,10 +45,15 @@ class Attempt(TypedDict):
     statusName: str
 
 
-class FiringDetail(Firing):
-    """A firing with each of its attempts; `kind` is scheduled, manual or backfill."""
+class KnownFiring(Firing):
+    """A firing with its `kind`: scheduled, manual or backfill."""
 
     kind: str
+
+
+class FiringDetail(KnownFiring):
+    """A firing with each of its attempts."""
+
     attempts: list[Attempt]
 
 
@@ -69,7 +75,7 @@ class NotReplayed(TypedDict):
 
 
 class Replay(TypedDict):
-    """What one round of a replay did; `remaining` are left to do: call again."""
+    """What one round of a replay did; where some remain, `lastDueAtMs` is the next round's `start_at`."""
 
     matched: int
     replayed: int
@@ -80,7 +86,7 @@ class Replay(TypedDict):
 
 
 class Backfill(TypedDict):
-    """What one round of a backfill did; where moments remain, `nextSince` begins the next."""
+    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`."""
 
     matched: int
     planned: int

@@ -60,16 +60,20 @@ class TimerListCalls(Calls):
         all_timers: bool = False,
         dry_run: bool = False,
         limit: int = MOST_A_ROUND,
+        after_id: int | None = None,
     ) -> TimersChange:
         """Enable, disable or delete up to `limit` timers: those `wanted`, or these `ids`, or `all_timers`.
 
-        `dry_run` only counts them. `remaining` says how many are left to do; `change_timers_in_rounds` goes on.
+        `dry_run` only counts them. `remaining` says how many are left to do; the next round passes by what failed with
+        the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does.
         """
         body: dict[str, Any] = {"action": action, "all": all_timers, "dryRun": dry_run, "limit": limit}
         if wanted:
             body["filter"] = written(wanted)
         if ids:
             body["ids"] = list(ids)
+        if after_id is not None:
+            body["afterId"] = after_id
         return cast(TimersChange, self._send("POST", f"{TIMER}/bulk", body)["data"])
 
     def change_timers_in_rounds(
@@ -80,14 +84,16 @@ class TimerListCalls(Calls):
         ids: Sequence[int] = (),
         all_timers: bool = False,
     ) -> Iterator[TimersChange]:
-        """Change all that match, yielding what each round did, until none remains or a round gets no further."""
-        left: int | None = None
-        while left != 0:
-            done = self.change_timers(action, wanted=wanted, ids=ids, all_timers=all_timers)
+        """Change all that match, each once, yielding what each round did."""
+        after_id: int | None = None
+        while True:
+            done = self.change_timers(
+                action, wanted=wanted, ids=ids, all_timers=all_timers, after_id=after_id
+            )
             yield done
-            if not done["done"] or (left is not None and done["remaining"] >= left):
+            after_id = done["lastId"]
+            if not done["remaining"] or after_id is None:
                 return
-            left = done["remaining"]
 
     def get_load(self, *, minutes: int | None = None, of_all_apps: bool = False) -> Load:
         """Return how many firings each of the coming minutes has, of this client's app or of all."""

@@ -136,18 +136,19 @@ class FailedChange(TypedDict):
     """A timer that could not be changed, and why."""
 
     id: int
-    name: str
+    name: str | None
     code: int
     msg: str
 
 
 class TimersChange(TypedDict):
-    """What one round of a change of many did; `remaining` are left to do: call again."""
+    """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`."""
 
     matched: int
     done: int
     failed: list[FailedChange]
     remaining: int
+    lastId: int | None
 
 
 class Calendar(TypedDict):
