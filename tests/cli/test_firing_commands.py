@@ -7,12 +7,8 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of
+from tests.client.needs import needs
 from tests.client.outcomes import fired
-from tests.client.test_agreement import CONTRACT, OPERATIONS
-
-NEEDS_CONTRACT = pytest.mark.skipif(
-    not set(CONTRACT) <= set(OPERATIONS), reason="openapi.json has not all of the contract yet"
-)
 
 
 @pytest.fixture
@@ -73,7 +69,7 @@ def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("firings", *arguments).exit_code == 2
 
 
-@NEEDS_CONTRACT
+@needs("countFirings", "fireNow", "getFiring", "cancelFiring")
 def test_a_firing_is_made_shown_counted_and_cancelled(
     run: Run, small_world: World, moments: list[int]
 ) -> None:
@@ -94,7 +90,7 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
     assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
 
 
-@NEEDS_CONTRACT
+@needs("getLoad")
 def test_load_shows_the_minutes_to_come(run: Run, small_world: World) -> None:
     small_world.enabled(name="each", cron="* * * * *")
     found = json_of(run("load", "--minutes", 5, "--json"))
