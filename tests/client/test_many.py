@@ -67,6 +67,7 @@ def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPa
     rounds = list(client.change_timers_in_rounds("enable", wanted={"tag": "x"}))
     assert [(one["done"], one["remaining"]) for one in rounds] == [(2, 3), (2, 1), (1, 0)]
     assert {timer["statusName"] for timer in client.timers()} == {"enabled"}
+    monkeypatch.undo()
     deleted = list(client.change_timers_in_rounds("delete", ids=[1, 2, 99]))
     assert sum(one["done"] for one in deleted) == 2
     assert [fault["id"] for one in deleted for fault in one["failed"]] == [99]
