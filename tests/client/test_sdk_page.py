@@ -1,6 +1,8 @@
 """docs/sdk.md: its examples run, one after another, against the real service."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,19 @@ def test_its_examples_run(served: Served, capsys: pytest.CaptureFixture[str]) ->
     printed = capsys.readouterr().out
     assert printed.startswith("at 09:00 from Monday to Friday (Asia/Shanghai) ")
     assert "400 40008 cron cron: " in printed
+
+
+def test_its_examples_hold_to_the_types(tmp_path: Path) -> None:
+    page = tmp_path / "page.py"
+    page.write_text("\n".join(EXAMPLES))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(page)],
+        cwd=PAGE.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([a-z]+_[a-z_]+)", PAGE.read_text()))))
