@@ -131,6 +131,19 @@ def test_a_redirection_is_not_followed_with_the_body_lost(told: Told, client: Cl
     assert [path for _, path, _ in told.came] == ["/api/timer/v1/enable"]
 
 
+def test_a_password_in_the_url_is_in_no_message(told: Told, pauses: list[float]) -> None:
+    address = told.url.removeprefix("http://")
+    with client_of(f"http://operator:secret@{address}/", pauses, retries=0) as client:
+        told.fails = ["cut", 404]
+        with pytest.raises(Unreachable) as cut:
+            client.get_timer(7)
+        with pytest.raises(BadAnswer) as bad:
+            client.get_timer(7)
+    assert address in str(cut.value)
+    assert "secret" not in f"{cut.value}{bad.value}"
+    assert told.came[0][2]["Authorization"].startswith("Basic ")
+
+
 @pytest.mark.parametrize("url", ["", "shop.example", "ftp://shop.example", "http://"])
 def test_what_is_no_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="is no URL"):

@@ -57,6 +57,10 @@ class Transport:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise ValueError(f"{base_url!r} is no URL; write it as in http://127.0.0.1:5000")
         self._base = base_url.rstrip("/")
+        # Errors end in logs, where a password in the URL has no place.
+        self._shown = (
+            urlsplit(self._base)._replace(netloc=urlsplit(base_url).netloc.rpartition("@")[2]).geturl()
+        )
         self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
@@ -81,7 +85,7 @@ class Transport:
             try:
                 yield from response.iter_content(PIECE_BYTES)
             except requests.RequestException as error:
-                raise Unreachable(f"{self._base}: the answer broke off: {error}") from error
+                raise Unreachable(f"{self._shown}: the answer broke off: {error}") from error
 
     def _send(self, call: Call, stream: bool) -> tuple[requests.Response, bool]:
         """Return the response, and whether an earlier try may have been done."""
@@ -126,7 +130,7 @@ class Transport:
         is_passing = isinstance(error, requests.ConnectionError | requests.Timeout) and not isinstance(
             error, requests.exceptions.SSLError
         )
-        return Failure(Unreachable(f"{self._base}: {error}"), not _was_never_sent(error), is_passing)
+        return Failure(Unreachable(f"{self._shown}: {error}"), not _was_never_sent(error), is_passing)
 
 
 def _was_never_sent(error: requests.RequestException) -> bool:
@@ -143,7 +147,7 @@ def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> dict[s
         answer = None
     if not isinstance(answer, dict) or not isinstance(answer.get("code"), int):
         shown = response.text[:SHOWN_CHARACTERS]
-        raise BadAnswer(f"{response.url} answered {response.status_code}, not as WangTimer does: {shown}")
+        raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
     if answer["code"] == 0 or response.status_code == call.accepted:
         return answer
     raise _refused(response.status_code, answer, was_in_doubt)
