@@ -157,6 +157,12 @@ def test_a_missing_word_of_an_enumeration_is_told(mariadb: Database) -> None:
     assert lack.what == "words of column firing.kind: manual, backfill"
 
 
+def test_a_column_that_is_too_short_is_told(mariadb: Database) -> None:
+    mariadb.write(lambda sql: sql.exec_driver_sql("ALTER TABLE firing MODIFY output VARCHAR(256) NOT NULL"))
+    (lack,) = mariadb.read(lacks)
+    assert (lack.what, lack.statement) == ("room in column firing.output: it is to be VARCHAR(1024)", None)
+
+
 def test_an_unknown_column_that_every_row_needs_is_told(mariadb: Database) -> None:
     mariadb.write(lambda sql: sql.exec_driver_sql("ALTER TABLE timer ADD COLUMN owner BIGINT NOT NULL"))
     (lack,) = mariadb.read(lacks)

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    String,
     Table,
     Text,
     UniqueConstraint,
@@ -38,7 +39,7 @@ class Lack:
 
 
 def lacks(sql: Connection) -> list[Lack]:
-    """Return what the database lacks: tables, then columns, then indexes and words of an enumeration."""
+    """Return what the database lacks: tables, then columns, then indexes, words of an enumeration and room."""
     inspector = inspect(sql)
     there = set(inspector.get_table_names())
     found: list[Lack] = []
@@ -65,6 +66,8 @@ def _of_columns(sql: Connection, inspector: Inspector, table: Table) -> Iterator
             yield Lack(f"column {table.name}.{column.name}", _column_text(sql, column))
         elif missing := _missing_words(column, there[column.name]["type"]):
             yield Lack(f"words of column {table.name}.{column.name}: {', '.join(missing)}", None)
+        elif sql.dialect.name != "sqlite" and _is_shorter(there[column.name]["type"], column.type):
+            yield Lack(f"room in column {table.name}.{column.name}: it is to be {column.type}", None)
     for name, column_there in there.items():
         is_needed = not column_there["nullable"] and column_there.get("default") is None
         if name not in table.columns and is_needed:
@@ -98,6 +101,12 @@ def _missing_words(column: Column[object], there: object) -> list[str]:
     if not isinstance(column.type, Enum) or not isinstance(there, Enum):
         return []
     return [word for word in column.type.enums if word not in there.enums]
+
+
+def _is_shorter(there: object, wanted: object) -> bool:
+    if isinstance(wanted, Enum) or not isinstance(wanted, String) or not isinstance(there, String):
+        return False
+    return there.length is not None and wanted.length is not None and there.length < wanted.length
 
 
 def _column_text(sql: Connection, column: Column[object]) -> str:
