@@ -1,10 +1,11 @@
-"""The `wangtimer` command and its sub-commands; wrong use exits with 2, what fails with 1."""
+"""The `wangtimer` command and its sub-commands; docs/cli.md has their exit codes."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from wangtimer.cli.asking import EXIT_CODES
 from wangtimer.cli.bench import bench
 from wangtimer.cli.cron_command import cron
 from wangtimer.cli.doctor import doctor
@@ -17,7 +18,7 @@ from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
 @click.version_option(package_name="wangtimer")
 def commands() -> None:
     """WangTimer: an alarm clock for other services."""
