@@ -208,3 +208,8 @@ def test_without_redis_they_are_enabled_and_the_sweep_tells_it_later(
     answered = create(world, item("a"), enable=True)
     assert answered.json["failed"] == 0
     assert world.get(DEF, app="shop", id=answered.data[0]["id"]).data["statusName"] == "enabled"
+
+
+def test_a_number_beyond_64_bits_spoils_its_own_timer_alone(world: World) -> None:
+    answer = create(world, item("bad", cron=None, delayMs=10**30), item("good"))
+    assert [(one["code"], one["field"]) for one in answer.data] == [(40008, "delayMs"), (0, "")]

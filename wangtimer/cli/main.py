@@ -1,17 +1,24 @@
-"""The `wangtimer` command and its sub-commands; wrong use exits with 2, what fails with 1."""
+"""The `wangtimer` command and its sub-commands; docs/cli.md has their exit codes."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from wangtimer.cli.asking import EXIT_CODES
 from wangtimer.cli.bench import bench
+from wangtimer.cli.cron_command import cron
+from wangtimer.cli.doctor import doctor
+from wangtimer.cli.firing_commands import firings
+from wangtimer.cli.load_command import load
+from wangtimer.cli.schema_command import schema
 from wangtimer.cli.settings import settings
+from wangtimer.cli.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
 @click.version_option(package_name="wangtimer")
 def commands() -> None:
     """WangTimer: an alarm clock for other services."""
@@ -33,6 +40,12 @@ def up(data_dir: Path, port: int) -> None:
 
 commands.add_command(settings)
 commands.add_command(bench)
+commands.add_command(cron)
+commands.add_command(timers)
+commands.add_command(firings)
+commands.add_command(load)
+commands.add_command(schema)
+commands.add_command(doctor)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -112,12 +112,18 @@ class Database:
                     raise StoreAway("SQL", _cause(error)) from error
 
 
-def _engine(url: str, pool_size: int) -> Engine:
+def with_driver(url: str) -> URL:
+    """Return the URL with the driver we use, where it names none."""
     parsed = make_url(url)
+    if parsed.drivername in ("mysql", "mariadb"):
+        return parsed.set(drivername=f"{parsed.drivername}+mysqldb")
+    return parsed
+
+
+def _engine(url: str, pool_size: int) -> Engine:
+    parsed = with_driver(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite_engine(url, pool_size)
-    if parsed.drivername in ("mysql", "mariadb"):
-        parsed = parsed.set(drivername=f"{parsed.drivername}+mysqldb")
     engine = create_engine(
         parsed,
         pool_size=pool_size,

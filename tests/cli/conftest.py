@@ -1,0 +1,26 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.world import World
+from tests.cli.runs import Run, runner_of
+from tests.client.served import Served, serving
+
+
+@pytest.fixture
+def served(sqlite_url: str, redis_url: str) -> Iterator[Served]:
+    """The API, listening, on an empty SQLite and Redis."""
+    with serving(sqlite_url, redis_url) as found:
+        yield found
+
+
+@pytest.fixture
+def small_world(served: Served) -> World:
+    """The same, without its port."""
+    return served.world
+
+
+@pytest.fixture
+def run(served: Served) -> Run:
+    """Runs `wangtimer ...` against the API, as the app `shop`."""
+    return runner_of(served.url)

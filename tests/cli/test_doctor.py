@@ -1,0 +1,259 @@
+"""`wangtimer doctor` finds what was broken on purpose, and nothing where all is well."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, redis_program
+from tests.servers.server_process import free_port
+from wangtimer.cli.broker_checkup import judge_beat
+from wangtimer.cli.clock_checkup import judged
+from wangtimer.cli.findings import Finding, Severity
+from wangtimer.cli.redis_checkup import check_redis
+from wangtimer.cli.sql_checkup import check_sql
+from wangtimer.stack.child import inherited_environment
+from wangtimer.stack.procfile import read_commands
+from wangtimer.stack.service import Service
+from wangtimer.stack.supervisor import Supervisor, wait_for
+from wangtimer.store.sql.database import Database
+
+WORKERS = ("beat", "scheduler", "migrate", "trigger", "callback")
+QUEUES = ("schedule", "migrate", "trigger", "callback")
+
+
+def wrong(findings: list[Finding]) -> list[str]:
+    return [one.text for one in findings if one.severity is Severity.ERROR]
+
+
+def doubtful(findings: list[Finding]) -> list[str]:
+    return [one.text for one in findings if one.severity is Severity.WARNING]
+
+
+# the command
+
+
+def settings_of(database_url: str, store_url: str, broker_url: str) -> dict[str, str]:
+    return {
+        "WANGTIMER_DATABASE_URL": database_url,
+        "WANGTIMER_STORE_URL": store_url,
+        "WANGTIMER_BROKER_URL": broker_url,
+    }
+
+
+def doctor(settings: dict[str, str], *options: str) -> "subprocess.CompletedProcess[str]":
+    """Celery reads its settings once a process, so each check-up is a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", "from wangtimer.cli import main; main()", "doctor", *options],
+        env=inherited_environment() | settings,
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+
+
+def found(settings: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
+    done = doctor(settings, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def deployment(
+    redis_url: str, redis_server: RedisServer, mariadb_url: str, tmp_path: Path
+) -> Iterator[tuple[Supervisor, dict[str, str]]]:
+    """The Procfile's workers and beat, and what they were told."""
+    with closing(Database(mariadb_url)) as database:
+        database.create_tables()
+    settings = settings_of(mariadb_url, redis_url, redis_server.url(1))
+    supervisor = Supervisor()
+    try:
+        Service(supervisor, tmp_path, settings).start(read_commands()[name] for name in WORKERS)
+        assert wait_for(supervisor.all_ready, seconds=60), supervisor.unready()
+        yield supervisor, settings
+    finally:
+        supervisor.stop(seconds=5)
+
+
+@pytest.mark.processes
+@pytest.mark.xdist_group("whole stack")
+def test_a_deployment_that_is_well_has_nothing_wrong_and_each_queue_its_worker(
+    deployment: tuple[Supervisor, dict[str, str]],
+) -> None:
+    _, settings = deployment
+    answers: list[tuple[int, list[dict[str, Any]]]] = []
+
+    def is_well() -> bool:
+        """A worker just started may need a moment more to answer."""
+        answers.append(found(settings))
+        return answers[-1][0] == 0
+
+    assert wait_for(is_well, seconds=45), answers[-1]
+    texts = [one["text"] for one in answers[-1][1]]
+    assert [one for one in answers[-1][1] if one["severity"] == "error"] == []
+    assert any(text.startswith("MariaDB 10.") for text in texts)
+    assert {"transactions are READ COMMITTED", "maxmemory-policy is noeviction"} <= set(texts)
+    for queue in QUEUES:
+        assert any(text.startswith(f"queue {queue}: ") for text in texts)
+    for start in ("beat: beat@", "the clock of this host is ", "the clock of SQL is "):
+        assert any(text.startswith(start) for text in texts)
+
+
+@pytest.mark.processes
+def test_queues_without_workers_and_a_missing_beat_are_errors(
+    redis_url: str, redis_server: RedisServer, mariadb_url: str
+) -> None:
+    status, findings = found(settings_of(mariadb_url, redis_url, redis_server.url(1)))
+    assert status == 1
+    errors = {one["text"]: one["mend"] for one in findings if one["severity"] == "error"}
+    for queue in QUEUES:
+        assert f"-Q {queue} " in errors[f"queue {queue} has no worker"]
+    assert "no beat answers: nothing is planned, scheduled or swept" in errors
+    assert "CREATE TABLE timer (" in errors["the schema lacks table timer"]
+
+
+@pytest.mark.processes
+def test_what_is_away_is_told_of_each_part_in_a_table_too(tmp_path: Path) -> None:
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    done = doctor(settings_of(f"mysql://root@127.0.0.1:{free_port()}/none", away, away))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    for part in ("sql", "store", "broker"):
+        assert f"error: {part}: " in done.stdout
+    assert "look at WANGTIMER_STORE_URL" in done.stdout
+
+
+@pytest.mark.processes
+def test_wrong_settings_are_one_line() -> None:
+    done = doctor({"WANGTIMER_DATABASE_URL": "nonsense"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("wangtimer: WANGTIMER_DATABASE_URL='nonsense'")
+    assert done.stderr.count("\n") == 1
+
+
+def test_workers_that_answer_are_no_beat() -> None:
+    assert wrong([judge_beat({"migrate@a": {"ok": "pong"}, "callback@a": {"ok": "pong"}})])
+    assert not wrong([judge_beat({"migrate@a": {"ok": "pong"}, "beat@a": {"ok": "pong"}})])
+
+
+# Redis
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(redis_program(), tmp_path) as server:
+        yield server
+
+
+def checked(server: RedisServer) -> list[Finding]:
+    return list(check_redis(server.url(), "store", "WANGTIMER_STORE_URL"))
+
+
+def configure(server: RedisServer, **values: str) -> None:
+    with closing(Redis.from_url(server.url())) as client:
+        for name, value in values.items():
+            client.config_set(name.replace("_", "-"), value)
+
+
+def test_a_redis_that_may_evict_is_wrong(own_redis: RedisServer) -> None:
+    assert wrong(checked(own_redis)) == []
+    configure(own_redis, maxmemory_policy="allkeys-lru")
+    (finding,) = [one for one in checked(own_redis) if one.severity is Severity.ERROR]
+    assert "maxmemory-policy is allkeys-lru" in finding.text
+    assert finding.mend.startswith("CONFIG SET maxmemory-policy noeviction")
+
+
+def test_a_replica_is_wrong(own_redis: RedisServer) -> None:
+    with closing(Redis.from_url(own_redis.url())) as client:
+        client.replicaof("127.0.0.1", 1)
+    assert wrong(checked(own_redis)) == ["it is a replica and takes no writes"]
+
+
+def test_a_redis_that_is_nearly_full_is_doubtful(own_redis: RedisServer) -> None:
+    with closing(Redis.from_url(own_redis.url())) as client:
+        used = int(client.info()["used_memory"])
+        client.config_set("maxmemory", used)
+    assert "% of its maxmemory is used" in doubtful(checked(own_redis))[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "it persists nothing, which is enough: what it loses is loaded again from SQL"),
+        ({"save": "60 1"}, "it persists by snapshots (save 60 1)"),
+        ({"appendonly": "yes"}, "it persists (appendonly)"),
+    ],
+)
+def test_it_says_how_a_redis_persists(own_redis: RedisServer, values: dict[str, str], said: str) -> None:
+    configure(own_redis, **values)
+    assert said in [one.text for one in checked(own_redis)]
+
+
+def test_the_embedded_valkey_is_new_enough(valkey_url: str) -> None:
+    findings = list(check_redis(valkey_url, "store", "WANGTIMER_STORE_URL"))
+    assert wrong(findings) == []
+    assert findings[0].text.startswith("Valkey ")
+
+
+# SQL
+
+
+def test_a_database_that_lacks_something_is_wrong_and_its_mend_is_printed(mariadb_url: str) -> None:
+    with closing(Database(mariadb_url)) as database:
+        database.create_tables()
+        assert wrong(list(check_sql(mariadb_url))) == []
+        database.write(lambda sql: sql.exec_driver_sql("DROP INDEX timer_updated ON timer"))
+    (finding,) = [one for one in check_sql(mariadb_url) if one.severity is Severity.ERROR]
+    assert finding.text == "the schema lacks index timer.timer_updated"
+    assert finding.mend.endswith("or run: CREATE INDEX timer_updated ON timer (updated_at);")
+
+
+def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_doubtful(
+    mariadb_url: str, mariadb_server: MariaDBServer
+) -> None:
+    with closing(Database(mariadb_url)) as database:
+        database.create_tables()
+    try:
+        mariadb_server.run("SET GLOBAL read_only = 1")
+        mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+        findings = list(check_sql(mariadb_url))
+    finally:
+        mariadb_server.run("SET GLOBAL read_only = 0")
+        mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+    assert wrong(findings) == ["the server takes no writes (read_only)"]
+    assert "innodb_flush_log_at_trx_commit is 2" in doubtful(findings)[0]
+
+
+def test_an_sqlite_file_that_is_not_there_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
+    assert doubtful(list(check_sql(sqlite_url)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sqlite_is_well(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url)) as database:
+        database.create_tables()
+    assert {one.severity for one in check_sql(sqlite_url)} == {Severity.OK}
+
+
+# clocks
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "severity", "said"),
+    [
+        (3.2, Severity.OK, "3 ms ahead of"),
+        (-700.0, Severity.WARNING, "700 ms behind"),
+        (3_600_000.0, Severity.ERROR, "3600000 ms ahead of"),
+    ],
+)
+def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, said: str) -> None:
+    finding = judged("SQL", ahead_ms)
+    assert finding.severity is severity
+    assert f"the clock of SQL is {said} Redis'" in finding.text

@@ -1,0 +1,97 @@
+"""`wangtimer firings ...` against the real service."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.api.world import World
+from tests.cli.runs import Run, json_of
+from tests.client.needs import needs
+from tests.client.outcomes import fired
+
+
+@pytest.fixture
+def moments(small_world: World) -> list[int]:
+    """Five firings of timer 1, `each`, that succeeded."""
+    return fired(small_world, small_world.made(name="each"), 5)
+
+
+def test_json_is_exactly_the_servers_data(run: Run, small_world: World, moments: list[int]) -> None:
+    listed = json_of(run("firings", "list", "--timer", "each", "--json"))
+    assert listed == small_world.get("/api/task/v1/firings", app="shop", id=1).data
+    assert len(listed) == 5
+
+
+def test_firings_are_filtered(run: Run, moments: list[int]) -> None:
+    def shown(*options: object) -> list[int]:
+        return [one["fireAtMs"] for one in json_of(run("firings", "list", "--json", *options))]
+
+    assert shown("--since", moments[1], "--until", moments[2]) == [moments[2], moments[1]]
+    assert shown("--status", "failed") == []
+    assert shown("--since", "1h", "--limit", 1) == moments[-1:]
+    assert shown("--later-than", "1s") == []
+
+
+def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, moments: list[int]) -> None:
+    lines = run("firings", "list").stdout.splitlines()
+    assert lines[1].split()[0] == f"1-{moments[-1]}"
+    assert "succeeded" in lines[1]
+
+
+def test_an_export_is_a_whole_file_or_none(run: Run, moments: list[int], tmp_path: Path) -> None:
+    out = tmp_path / "firings.jsonl"
+    assert run("firings", "export", "--out", out).exit_code == 0
+    assert [json.loads(line)["fireAtMs"] for line in out.read_text().splitlines()] == moments[::-1]
+    refused = run("firings", "export", "--since", "yesterday", "--out", tmp_path / "none")
+    assert refused.exit_code == 1
+    assert sorted(tmp_path.glob("*one*")) == []
+    assert run("firings", "export", "--out", tmp_path / "no" / "where").exit_code == 1
+
+
+def test_an_export_without_a_file_is_printed(run: Run, moments: list[int]) -> None:
+    lines = run("firings", "export", "--format", "csv").stdout.splitlines()
+    assert lines[0].startswith("timerID,app,runTimer")
+    assert len(lines) == 6
+
+
+def test_what_a_target_answered_cannot_steer_the_terminal(run: Run, small_world: World) -> None:
+    small_world.made(name="a", notifyHTTPParam={"url": "http://target.example/", "body": "\x1b[31mred[/x]"})
+    shown = run("timers", "show", "a").stdout
+    assert "\x1b" not in shown
+    assert "\N{REPLACEMENT CHARACTER}[31mred[/x]" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show", "7"), ("replay",), ("replay", "7-1", "--since", "1h"), ("cancel", "x-y")]
+)
+def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run("firings", *arguments).exit_code == 2
+
+
+@needs("countFirings", "fireNow", "getFiring", "cancelFiring")
+def test_a_firing_is_made_shown_counted_and_cancelled(
+    run: Run, small_world: World, moments: list[int]
+) -> None:
+    assert json_of(run("firings", "counts", "--json")) == {
+        "pending": 0,
+        "succeeded": 5,
+        "failed": 0,
+        "skipped": 0,
+    }
+    assert json_of(run("timers", "enable", "each", "--json"))["statusName"] == "enabled"
+    made = json_of(run("firings", "fire", "each", "--json"))
+    shown = json_of(run("firings", "show", made["webhookId"], "--json"))
+    assert shown["kind"] == "manual"
+    pending = json_of(
+        run("firings", "list", "--status", "pending", "--until", "2100-01-01T00:00:00Z", "--json")
+    )
+    cancelled = json_of(run("firings", "cancel", pending[0]["webhookId"], "--json"))
+    assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
+
+
+@needs("getLoad")
+def test_load_shows_the_minutes_to_come(run: Run, small_world: World) -> None:
+    small_world.enabled(name="each", cron="* * * * *")
+    found = json_of(run("load", "--minutes", 5, "--json"))
+    assert sum(one["apps"]["shop"] for one in found["data"]) == found["total"] > 0

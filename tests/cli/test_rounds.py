@@ -1,0 +1,161 @@
+"""Long work goes on, round after round, until nothing is left; how it ended is the exit code."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.flaky import Told, flaky
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with flaky() as told:
+        yield told
+
+
+@pytest.fixture
+def run(told: Told) -> Run:
+    return runner_of(told.url)
+
+
+def answers(*data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"code": 0, "msg": "", "data": one} for one in data]
+
+
+def change(done: int, remaining: int, *failed: int) -> dict[str, Any]:
+    faults = [{"id": one, "name": f"t{one}", "code": 40902, "msg": "at: long past"} for one in failed]
+    matched = done + remaining + len(failed)
+    return {"matched": matched, "done": done, "failed": faults, "remaining": remaining, "lastId": 77}
+
+
+def replayed(done: int, remaining: int) -> dict[str, Any]:
+    return {
+        "matched": done + remaining,
+        "replayed": done,
+        "notReplayed": [],
+        "firstDueAtMs": 1,
+        "lastDueAtMs": 2,
+        "remaining": remaining,
+    }
+
+
+def test_bulk_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 2_500), change(1_000, 1_500), change(1_000, 500), change(500, 0))
+    done = json_of(run("timers", "bulk", "disable", "--tag", "x", "--json"))
+    assert done == {"matched": 2_500, "done": 2_500, "failed": [], "remaining": 0, "lastId": 77}
+    assert [body["dryRun"] for body in told.bodies] == [True, False, False, False]
+    assert [body.get("afterId") for body in told.bodies] == [None, None, 77, 77]
+    assert told.bodies[1] == {
+        "app": "shop",
+        "action": "disable",
+        "filter": {"tag": "x"},
+        "all": False,
+        "dryRun": False,
+        "limit": 1_000,
+    }
+
+
+def test_bulk_that_failed_in_part_is_exit_code_3(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 3), change(2, 0, 9))
+    result = run("timers", "bulk", "enable", "--all")
+    assert result.exit_code == 3
+    assert "2 of 3 timers enabled, 1 failed, 0 left" in result.stdout
+    assert "t9" in result.stdout
+
+
+def test_bulk_that_failed_wholly_is_exit_code_1(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 1), change(0, 0, 9))
+    assert run("timers", "bulk", "enable", "--id", 9).exit_code == 1
+    assert len(told.came) == 2
+
+
+def test_bulk_passes_by_what_failed(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 5), change(0, 3, 4, 5), change(3, 0))
+    result = run("timers", "bulk", "enable", "--all")
+    assert result.exit_code == 3
+    assert "3 of 5 timers enabled, 2 failed, 0 left" in result.stdout
+    assert len(told.came) == 3
+
+
+def test_bulk_delete_asks_first(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 5))
+    result = run("timers", "bulk", "delete", "--all", input="n\n")
+    assert result.exit_code == 1
+    assert "Delete 5 timers?" in result.stderr
+    assert len(told.came) == 1
+    told.answers = answers(change(0, 5), change(5, 0))
+    assert run("timers", "bulk", "delete", "--all", "--yes").exit_code == 0
+
+
+def test_a_dry_run_only_counts(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 5), replayed(0, 7))
+    assert run("timers", "bulk", "delete", "--all", "--dry-run").stdout == "5 timers would be deleted\n"
+    result = run("firings", "replay", "--since", "1h", "--dry-run")
+    assert result.stdout == "7 firings would be replayed\n"
+    assert [body["dryRun"] for body in told.bodies] == [True, True]
+
+
+def test_a_replay_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
+    told.answers = answers(replayed(0, 15_000), replayed(10_000, 5_000), replayed(5_000, 0))
+    done = json_of(run("firings", "replay", "--since", "2026-01-01T00:00:00Z", "--per-second", 9, "--json"))
+    assert (done["matched"], done["replayed"], done["remaining"]) == (15_000, 15_000, 0)
+    assert told.bodies[2] == {
+        "app": "shop",
+        "since": "2026-01-01T00:00:00Z",
+        "perSecond": 9,
+        "statuses": ["failed"],
+        "startAt": 2,
+        "dryRun": False,
+    }
+
+
+def test_a_replay_does_not_chase_what_fails_anew(told: Told, run: Run) -> None:
+    told.answers = answers(replayed(0, 10), replayed(6, 4), replayed(4, 6))
+    told.answer = {"code": 0, "data": replayed(6, 4)}
+    assert run("firings", "replay", "--since", "1h").exit_code == 3
+    assert len(told.came) == 3
+
+
+def test_firings_are_replayed_by_their_ids(told: Told, run: Run) -> None:
+    fault = {"id": 8, "fireAtMs": 200, "msg": "fireAt: it is pending"}
+    told.answers = answers({**replayed(1, 0), "notReplayed": [fault]})
+    result = run("firings", "replay", "7-100", "8-200")
+    assert result.exit_code == 3
+    assert "8-200" in result.stdout
+    assert told.bodies[0]["firings"] == [{"id": 7, "fireAt": 100}, {"id": 8, "fireAt": 200}]
+
+
+def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
+    def filled(planned: int, remaining: int, following: int | None) -> dict[str, Any]:
+        return {
+            "matched": planned + remaining,
+            "planned": planned,
+            "firstDueAtMs": 1,
+            "lastDueAtMs": 2,
+            "remaining": remaining,
+            "nextSince": following,
+        }
+
+    told.answers = answers(filled(0, 12, None), filled(10, 2, 500), filled(2, 0, None))
+    done = json_of(run("firings", "backfill", 7, "--since", 100, "--until", 900, "--json"))
+    assert (done["matched"], done["planned"], done["remaining"]) == (12, 12, 0)
+    assert [(body["since"], body.get("startAt")) for body in told.bodies] == [
+        (100, None),
+        (100, None),
+        (500, 2),
+    ]
+
+
+def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
+    minute = {"minute": "2026-11-21T00:00:00.000Z", "minuteMs": 1, "total": 3, "apps": {"bank": 1, "shop": 2}}
+    told.answer = {"code": 0, "msg": "", "data": [minute], "total": 3, "plannedUntilMs": 9}
+    shown = runner_of(told.url, "")("load").stdout
+    assert "shop 2, bank 1" in shown
+    assert "3 in all" in shown
+    runner_of(told.url)("load", "--minutes", 5)
+    assert [path for _, path, _ in told.came] == [
+        "/api/timer/v1/load",
+        "/api/timer/v1/load?app=shop&minutes=5",
+    ]

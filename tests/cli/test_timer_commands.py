@@ -1,0 +1,173 @@
+"""`wangtimer timers ...` against the real service."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.world import World
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.needs import needs
+from tests.servers.server_process import free_port
+
+CALLBACK = ("--callback", "http://target.example/fire")
+
+
+def created(run: Run, name: str, *options: object) -> dict[str, Any]:
+    made: dict[str, Any] = json_of(run("timers", "create", name, *CALLBACK, "--json", *options))
+    return made
+
+
+def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_path: Path) -> None:
+    body = tmp_path / "body.json"
+    body.write_text('{"名": 1}')
+    made = created(
+        run,
+        "all",
+        *(
+            "--every",
+            "90s",
+            "--start",
+            "2030-01-01T00:00:00Z",
+            "--end",
+            "1900000000000",
+            "--tz",
+            "Asia/Tokyo",
+        ),
+        *("--max-firings", 5, "--jitter", "500ms", "--exclude-calendar", "weekends", "--misfire", "skip"),
+        *("--misfire-grace", "2m", "--catchup-window", "1h30m", "--tag", "a", "--tag", "b"),
+        *("--method", "put", "--header", "X-Tag: a", "--header", "X-Tag:b:c", "--body", f"@{body}"),
+    )
+    assert (made["everyMs"], made["maxFirings"], made["jitterMs"]) == (90_000, 5, 500)
+    assert (made["startAt"], made["endAt"]) == ("2030-01-01T00:00:00.000Z", "2030-03-17T17:46:40.000Z")
+    assert (made["misfireGraceMs"], made["catchupWindowMs"]) == (120_000, 5_400_000)
+    assert (made["excludeCalendar"], made["timezone"], made["tags"]) == ("weekends", "Asia/Tokyo", ["a", "b"])
+    assert made["notifyHTTPParam"] == {
+        "url": CALLBACK[1],
+        "method": "PUT",
+        "header": {"X-Tag": ["a", "b:c"]},
+        "body": '{"名": 1}',
+    }
+
+
+def test_in_is_a_moment_so_far_from_now(run: Run, small_world: World) -> None:
+    made = created(run, "soon", "--in", "10m", "--enable")
+    assert made["atMs"] == small_world.clock.now + 600_000
+    assert made["statusName"] == "enabled"
+
+
+def test_json_is_exactly_the_servers_data(run: Run, small_world: World) -> None:
+    made = created(run, "a", "--cron", "@daily")
+    shown = json_of(run("timers", "show", "a", "--json"))
+    assert shown == small_world.get("/api/timer/v1/def", app="shop", id=made["id"]).data
+    listed = json_of(run("timers", "list", "--json"))
+    assert listed == small_world.get("/api/timer/v1/defs", app="shop").data
+    seen = json_of(run("timers", "preview", "--cron", "@daily", "-n", 3, "--json"))
+    assert seen == small_world.post("/api/timer/v1/preview", cron="@daily", count=3).data
+
+
+def test_a_timer_is_named_by_its_id_or_its_name(run: Run) -> None:
+    made = created(run, "by-name", "--cron", "@daily")
+    assert json_of(run("timers", "enable", "by-name", "--json"))["statusName"] == "enabled"
+    assert json_of(run("timers", "disable", made["id"], "--json"))["statusName"] == "disabled"
+    missing = run("timers", "show", "other")
+    assert missing.exit_code == 1
+    assert missing.stderr == "wangtimer: app 'shop' has no timer named 'other'\n"
+
+
+def test_an_edit_changes_what_is_given_and_clears_what_is_named(run: Run) -> None:
+    created(run, "a", "--cron", "@daily", "--tag", "x", "--max-firings", 3, "--body", "old")
+    edited = json_of(
+        run("timers", "edit", "a", "--cron", "@hourly", "--clear", "tags", "--clear", "max-firings", "--json")
+    )
+    assert edited["cron"] == "@hourly"
+    assert "tags" not in edited
+    assert "maxFirings" not in edited
+    assert edited["notifyHTTPParam"]["body"] == "old"
+    stale = run("timers", "edit", "a", "--version", 1, "--cron", "@daily")
+    assert stale.exit_code == 1
+    assert "(40903)" in stale.stderr
+
+
+def test_tables_into_a_pipe_are_plain_columns(run: Run) -> None:
+    created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")
+    created(run, "second", "--at", "2030-01-01T00:00:00Z")
+    lines = run("timers", "list").stdout.splitlines()
+    assert lines[0].split() == ["id", "name", "status", "when", "next", "last", "tags"]
+    assert lines[1].split() == ["1", "first", "disabled", "0", "9", "*", "*", "1-5", "(UTC)", "-", "-", "x"]
+    assert lines[2].split()[3:5] == ["at", "2030-01-01T00:00:00.000Z"]
+    assert run("timers", "list", "--tag", "x", "--sort=-name").stdout.count("\n") == 2
+    shown = " ".join(run("timers", "show", "first").stdout.split())
+    assert "calls POST http://target.example/fire misfire" in shown
+
+
+def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
+    for number in range(3):
+        created(run, f"t{number}", "--cron", "@daily")
+    assert [one["id"] for one in json_of(run("timers", "list", "--limit", 2, "--json"))] == [1, 2]
+    assert len(json_of(run("timers", "list", "--limit", 0, "--json"))) == 3
+
+
+def test_a_deleted_timer_is_gone(run: Run) -> None:
+    created(run, "a", "--cron", "@daily")
+    assert run("timers", "delete", "a").stdout == "timer 1 is deleted\n"
+    assert run("timers", "show", "1").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("create", "a", *CALLBACK, "--in", "10"), "'10' is no duration"),
+        (("create", "a"), "--callback"),
+        (("create", "a", *CALLBACK, "--header", "x", "--in", "1m"), "no colon"),
+        (("create", "a", *CALLBACK, "--body", "@/not/there", "--in", "1m"), "--body"),
+        (("edit", "a"), "nothing is to change"),
+        (("edit", "a", "--body", "x"), "go with --callback"),
+        (("bulk", "delete"), "say which timers"),
+        (("bulk", "delete", "--id", "7", "--all"), "--id names timers in full"),
+        (("list", "--url", "nonsense"), "is no URL"),
+    ],
+)
+def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    result = run("timers", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_without_an_app_it_is_wrong_use() -> None:
+    result = runner_of("http://127.0.0.1:9", "")("timers", "list")
+    assert result.exit_code == 2
+    assert "--app" in result.stderr
+    assert "WANGTIMER_APP" in result.stderr
+
+
+def test_what_the_service_refuses_is_one_line_and_exit_code_1(run: Run) -> None:
+    result = run("timers", "create", "a", *CALLBACK, "--cron", "61 * * * *")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("wangtimer: cron: minute '61' cannot be read")
+    assert result.stdout == ""
+
+
+def test_a_service_that_is_not_there_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.client.transport.FIRST_PAUSE_S", 0.001)
+    result = runner_of(f"http://127.0.0.1:{free_port()}")("timers", "list")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("wangtimer: http://127.0.0.1:")
+    assert result.stderr.count("\n") == 1
+
+
+def test_help_says_the_exit_codes(run: Run) -> None:
+    for command in (("timers",), ("timers", "bulk"), ("firings",), ("firings", "replay"), ("load",)):
+        shown = " ".join(run(*command, "--help").stdout.split())
+        assert (
+            "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; 3 partly" in shown
+        )
+
+
+@needs("putTimer")
+def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
+    put = ("timers", "put", "a", *CALLBACK, "--json")
+    assert json_of(run(*put, "--cron", "@daily", "--tag", "x"))["tags"] == ["x"]
+    again = json_of(run(*put, "--cron", "@hourly"))
+    assert (again["id"], again["cron"]) == (1, "@hourly")
+    assert "tags" not in again

@@ -1,0 +1,38 @@
+"""The API over real stores, listening on a port: what the client and the command line talk to."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from werkzeug.serving import make_server
+
+from tests.api.world import World
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A world and where it listens."""
+
+    world: World
+    url: str
+
+
+@contextmanager
+def serving(database_url: str, store_url: str) -> Iterator[Served]:
+    """Serve the app on a free port, from several threads."""
+    world = World(database_url, store_url, int(time.time()) * 1_000)
+    world.wiring.database.create_tables()
+    server = make_server(HOST, 0, world.app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, name="api", daemon=True)
+    thread.start()
+    try:
+        yield Served(world, f"http://{HOST}:{server.port}")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        world.close()

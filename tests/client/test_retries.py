@@ -1,0 +1,150 @@
+"""What is sent again, how often, and what is not."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.client.flaky import Told, flaky
+from tests.servers.server_process import free_port
+from wangtimer.client import BadAnswer, Client, NotFound, Unavailable, Unreachable
+from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
+
+CALLBACK = {"url": "http://target.example/"}
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with flaky() as told:
+        yield told
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def client(told: Told, pauses: list[float]) -> Iterator[Client]:
+    with client_of(told.url, pauses) as client:
+        yield client
+
+
+def client_of(url: str, pauses: list[float], retries: int = 3) -> Client:
+    client = Client(url, "shop")
+    client._transport = Transport(url, 5, retries, pauses.append)
+    return client
+
+
+SAFE: dict[str, Callable[[Client], Any]] = {
+    "read": lambda client: client.get_timer(7),
+    "create": lambda client: client.create_timer("a", CALLBACK, cron="@daily"),
+    "put": lambda client: client.put_timer("a", CALLBACK, cron="@daily"),
+    "edit with a version": lambda client: client.edit_timer(7, version=1, cron="@daily"),
+    "enable": lambda client: client.enable_timer(7),
+    "disable": lambda client: client.disable_timer(7),
+    "delete": lambda client: client.delete_timer(7),
+    "replay": lambda client: client.replay_firings(since=1),
+    "cancel": lambda client: client.cancel_firing(7, 1),
+    "backfill": lambda client: client.backfill_firings(7, since=1, until=2),
+    "change many": lambda client: client.change_timers("disable", all_timers=True),
+    "preview": lambda client: client.preview_schedule(cron="@daily"),
+}
+UNSAFE: dict[str, Callable[[Client], Any]] = {
+    "edit without a version": lambda client: client.edit_timer(7, cron="@daily"),
+    "create many": lambda client: client.create_timers([{"name": "a", "callback": CALLBACK}]),
+    "fire now": lambda client: client.fire_now(7),
+}
+
+
+@pytest.mark.parametrize("name", SAFE)
+@pytest.mark.parametrize("fault", [502, 503, 504, "cut"])
+def test_what_bears_repeating_is_sent_again(
+    told: Told, client: Client, pauses: list[float], name: str, fault: int | str
+) -> None:
+    told.answer = {"code": 0, "id": 7, "created": True, "data": {"id": 7}}
+    told.fails = [fault, fault]
+    SAFE[name](client)
+    assert len(told.came) == 3
+    assert len(pauses) == 2
+    assert pauses[0] < pauses[1] * 3 <= LONGEST_PAUSE_S * 4.5
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+@pytest.mark.parametrize("fault", [503, "cut"])
+def test_what_does_not_is_sent_once(told: Told, client: Client, name: str, fault: int | str) -> None:
+    told.fails = [fault]
+    with pytest.raises(Unreachable if fault == "cut" else BadAnswer):
+        UNSAFE[name](client)
+    assert len(told.came) == 1
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_what_never_left_is_sent_again_all_the_same(name: str, pauses: list[float]) -> None:
+    with (
+        client_of(f"http://127.0.0.1:{free_port()}", pauses) as client,
+        pytest.raises(Unreachable, match="127"),
+    ):
+        UNSAFE[name](client)
+    assert len(pauses) == 3
+
+
+def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(
+    told: Told, client: Client
+) -> None:
+    told.fails = ["cut"]
+    SAFE["create"](client)
+    SAFE["create"](client)
+    first, again, other = (header["Idempotency-Key"] for _, _, header in told.came)
+    assert first == again != other
+
+
+def test_it_gives_up_after_its_retries_and_says_what_it_met(told: Told, client: Client) -> None:
+    told.fails = [503] * 9
+    with pytest.raises(BadAnswer, match="answered 503, not as WangTimer does: <html>away"):
+        client.get_timer(7)
+    assert len(told.came) == 4
+
+
+def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses: list[float]) -> None:
+    told.status, told.header = 503, {"Retry-After": "4"}
+    told.answer = {"code": 50301, "msg": "request: SQL is away", "field": ""}
+    with pytest.raises(Unavailable) as caught:
+        client.get_timer(7)
+    assert (caught.value.code, caught.value.status) == (50301, 503)
+    assert len(pauses) == 3
+    assert min(pauses) >= 4
+
+
+def test_a_delete_whose_first_try_got_no_answer_may_find_nothing_left(told: Told, client: Client) -> None:
+    told.answer, told.status = {"code": 40401, "msg": "id: unknown", "field": "id"}, 404
+    told.fails = ["cut"]
+    client.delete_timer(7)
+    with pytest.raises(NotFound):
+        client.delete_timer(7)
+
+
+def test_a_redirection_is_not_followed_with_the_body_lost(told: Told, client: Client) -> None:
+    told.status, told.header, told.answer = 302, {"Location": "/elsewhere"}, {}
+    with pytest.raises(BadAnswer, match="302"):
+        client.enable_timer(7)
+    assert [path for _, path, _ in told.came] == ["/api/timer/v1/enable"]
+
+
+def test_a_password_in_the_url_is_in_no_message(told: Told, pauses: list[float]) -> None:
+    address = told.url.removeprefix("http://")
+    with client_of(f"http://operator:secret@{address}/", pauses, retries=0) as client:
+        told.fails = ["cut", 404]
+        with pytest.raises(Unreachable) as cut:
+            client.get_timer(7)
+        with pytest.raises(BadAnswer) as bad:
+            client.get_timer(7)
+    assert address in str(cut.value)
+    assert "secret" not in f"{cut.value}{bad.value}"
+    assert told.came[0][2]["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize("url", ["", "shop.example", "ftp://shop.example", "http://"])
+def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="is no URL"):
+        Client(url, "shop")

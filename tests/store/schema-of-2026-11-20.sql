@@ -1,0 +1,56 @@
+-- WangTimer's tables, for MySQL 8 and MariaDB 10.11: load this into an empty database, then start the processes.
+-- Every moment is ms since 1970-01-01 UTC. (SQLite, the embedded default, makes its tables by itself.)
+
+CREATE TABLE timer (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    app VARCHAR(64) NOT NULL,
+    name VARCHAR(128) NOT NULL,
+    -- 0 while the timer lives, its id once deleted: so that deleting frees the name
+    tombstone BIGINT NOT NULL DEFAULT 0,
+    status ENUM('disabled', 'enabled', 'deleted') NOT NULL,
+    -- a cron expression with its zone, or one moment
+    cron VARCHAR(128),
+    timezone VARCHAR(64) NOT NULL,
+    at_ms BIGINT,
+    -- the HTTP call to make: JSON {url, method, headers, body}
+    notify MEDIUMTEXT NOT NULL,
+    -- grows with every change
+    version BIGINT NOT NULL,
+    -- when the schedule last changed, 0 = never
+    edited_at BIGINT NOT NULL,
+    -- every moment up to here has its row in `firing`; the first moment after it comes next
+    planned_until BIGINT NOT NULL,
+    next_fire_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
+    -- planning reads only what comes due before the horizon
+    INDEX timer_to_plan (status, next_fire_at),
+    -- the sweep refreshes what changed lately
+    INDEX timer_updated (updated_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+CREATE TABLE firing (
+    -- in this order planning appends, settling touches neighbouring pages, one minute is a range scan
+    fire_at BIGINT NOT NULL,
+    timer_id BIGINT NOT NULL,
+    -- decided when the row is inserted; with the minute of due_at it names the slice
+    bucket SMALLINT NOT NULL,
+    kind ENUM('scheduled', 'manual', 'backfill') NOT NULL,
+    status ENUM('pending', 'succeeded', 'failed', 'skipped') NOT NULL,
+    -- fire_at, or the moment of the next attempt
+    due_at BIGINT NOT NULL,
+    attempt SMALLINT NOT NULL,
+    first_sent_at BIGINT,
+    lateness_ms BIGINT,
+    cost_ms BIGINT,
+    http_status SMALLINT,
+    output VARCHAR(1024) NOT NULL DEFAULT '',
+    error VARCHAR(255) NOT NULL DEFAULT '',
+    PRIMARY KEY (fire_at, timer_id),
+    -- overdue work, and one slice's pending rows
+    INDEX firing_due (status, due_at),
+    -- one timer's history
+    INDEX firing_of_timer (timer_id, fire_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -1,0 +1,175 @@
+"""A database of an older version gets what it lacks, and keeps all it has."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from tests.servers.mariadb import MariaDBServer
+from tests.store.members import row_at
+from tests.store.test_schema import table_in
+from tests.store.test_timers import NOW, new
+from tests.store.worlds import real_sql
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.drift import lacks
+from wangtimer.store.sql.tables import metadata
+from wangtimer.store.sql.upgrade import add_missing, patient_connection
+
+OLD_SCHEMA = Path(__file__).with_name("schema-of-2026-11-20.sql")
+OLD_TIMER = (
+    "INSERT INTO timer (app, name, status, cron, timezone, notify, version, edited_at, planned_until, next_fire_at,"
+    " created_at, updated_at) VALUES ('shop', '{name}', 'disabled', '0 9 * * *', 'UTC',"
+    ' \'{{"url": "http://a.example/", "method": "POST", "headers": [], "body": ""}}\', 1, 0, 0, NULL, 1, 1)'
+)
+
+
+def old_statements(is_sqlite: bool) -> list[str]:
+    """Return the older schema; SQLite gets it in its own words."""
+    code = re.sub(r"--.*", "", OLD_SCHEMA.read_text())
+    if is_sqlite:
+        code = re.sub(r"\).ENGINE[^;]*;", ");", code)
+        code = re.sub(r"ENUM\([^)]*\)", "VARCHAR(9)", code).replace("MEDIUMTEXT", "TEXT")
+        code = code.replace("id BIGINT NOT NULL AUTO_INCREMENT", "id INTEGER NOT NULL")
+        indexes = re.findall(r"INDEX (\w+) (\([^)]*\))", code)
+        code = re.sub(r",\s*INDEX \w+ \([^)]*\)", "", code)
+        tables = {"timer_to_plan": "timer", "timer_updated": "timer"}
+        code += ";".join(
+            f"CREATE INDEX {name} ON {tables.get(name, 'firing')} {columns}" for name, columns in indexes
+        )
+    return [statement for statement in code.split(";") if statement.strip()]
+
+
+@pytest.fixture
+def old(database_url: str) -> Iterator[Database]:
+    """A database of the oldest schema, with a timer."""
+    with closing(Database(database_url)) as database:
+
+        def fill(sql: Connection) -> None:
+            for statement in old_statements(database.is_sqlite):
+                sql.exec_driver_sql(statement)
+            sql.exec_driver_sql(OLD_TIMER.format(name="old"))
+
+        database.write(fill)
+        yield database
+
+
+def upgrade(url: str) -> list[str]:
+    with patient_connection(url) as sql:
+        return [lack.what for lack in add_missing(sql)]
+
+
+def test_an_old_database_lacks_what_was_added_since(old: Database) -> None:
+    missing = [lack.what for lack in old.read(lacks)]
+    assert "table calendar" in missing
+    assert "table timer_tag" in missing
+    assert "column timer.misfire" in missing
+    assert "index timer.timer_calendar" in missing
+    assert not [what for what in missing if what.startswith(("table timer ", "table firing "))]
+
+
+def test_upgraded_it_lacks_nothing_and_a_second_time_does_nothing(old: Database, database_url: str) -> None:
+    assert upgrade(database_url)
+    assert old.read(lacks) == []
+    assert upgrade(database_url) == []
+
+
+def test_the_program_runs_on_it_and_finds_the_timers_there_were(old: Database, database_url: str) -> None:
+    upgrade(database_url)
+    old.ping()
+    world = real_sql(old)
+    timer = world.timers.get("shop", 1)
+    assert (timer.name, timer.definition.misfire.grace_ms) == ("old", 60_000)
+    assert timer.definition.misfire.policy.value == "fire_all"
+    made = world.timers.create(new(), NOW)
+    assert world.insert([row_at(NOW, made.id)])
+
+
+def test_a_process_of_the_older_version_can_still_insert(old: Database, database_url: str) -> None:
+    upgrade(database_url)
+    old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="later")))
+    assert real_sql(old).timers.get("shop", 2).definition.misfire.grace_ms == 60_000
+
+
+def test_an_upgrade_that_was_cut_off_goes_on(old: Database, database_url: str) -> None:
+    with patient_connection(database_url) as sql:
+        steps = add_missing(sql)
+        done = [next(steps).what for _ in range(4)]
+        steps.close()
+    rest = upgrade(database_url)
+    assert not set(done) & set(rest)
+    assert old.read(lacks) == []
+
+
+def test_nothing_is_dropped_or_changed(old: Database) -> None:
+    for lack in old.read(lacks):
+        assert lack.statement is not None
+        assert re.match(r"CREATE (UNIQUE )?(TABLE|INDEX) |ALTER TABLE \w+ ADD COLUMN ", lack.statement)
+
+
+def test_on_mariadb_it_becomes_what_schema_sql_makes_save_for_defaults_and_order(
+    mariadb_server: MariaDBServer, mariadb_url: str
+) -> None:
+    with closing(Database(mariadb_url)) as old:
+        old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
+        upgrade(mariadb_url)
+        url = mariadb_server.create_database("made_anew")
+        with closing(Database(url)) as made:
+            made.create_tables()
+            for name in metadata.tables:
+                assert plain(table_in(old, name)) == plain(table_in(made, name))
+        mariadb_server.drop_database("made_anew")
+
+
+def plain(lines: list[str]) -> list[str]:
+    return sorted(re.sub(r" NOT NULL DEFAULT \S+$| NOT NULL$", " NOT NULL", line) for line in lines)
+
+
+def test_a_new_database_gets_every_table(database_url: str) -> None:
+    upgrade(database_url)
+    with closing(Database(database_url)) as database:
+        database.ping()
+        assert database.read(lacks) == []
+
+
+def test_what_is_there_but_another_is_left_to_a_person(database: Database, database_url: str) -> None:
+    def spoil(sql: Connection) -> None:
+        for statement in (
+            f"DROP INDEX timer_updated{'' if database.is_sqlite else ' ON timer'}",
+            "CREATE INDEX timer_updated ON timer (created_at)",
+            "ALTER TABLE timer ADD COLUMN owner VARCHAR(9)",
+        ):
+            sql.exec_driver_sql(statement)
+
+    database.write(spoil)
+    (lack,) = database.read(lacks)
+    assert (lack.what, lack.statement) == ("index timer.timer_updated over updated_at", None)
+    assert upgrade(database_url) == []
+
+
+def test_a_missing_word_of_an_enumeration_is_told(mariadb: Database) -> None:
+    mariadb.write(
+        lambda sql: sql.exec_driver_sql("ALTER TABLE firing MODIFY kind ENUM('scheduled') NOT NULL")
+    )
+    (lack,) = mariadb.read(lacks)
+    assert lack.what == "words of column firing.kind: manual, backfill"
+
+
+def test_a_column_that_is_too_short_is_told(mariadb: Database) -> None:
+    mariadb.write(lambda sql: sql.exec_driver_sql("ALTER TABLE firing MODIFY output VARCHAR(256) NOT NULL"))
+    (lack,) = mariadb.read(lacks)
+    assert (lack.what, lack.statement) == ("room in column firing.output: it is to be VARCHAR(1024)", None)
+
+
+def test_an_unknown_column_that_every_row_needs_is_told(mariadb: Database) -> None:
+    mariadb.write(lambda sql: sql.exec_driver_sql("ALTER TABLE timer ADD COLUMN owner BIGINT NOT NULL"))
+    (lack,) = mariadb.read(lacks)
+    assert lack.what == "a default of timer.owner, which this version does not know"
+
+
+def test_a_missing_unique_index_is_added(mariadb: Database) -> None:
+    mariadb.write(lambda sql: sql.exec_driver_sql("DROP INDEX timer_app_name ON timer"))
+    (lack,) = mariadb.read(lacks)
+    assert lack.statement == "CREATE UNIQUE INDEX timer_app_name ON timer (app, name, tombstone)"

@@ -1,0 +1,81 @@
+"""`wangtimer timers bulk`: enable, disable or delete many timers, round after round."""
+
+from typing import Any, cast
+
+import click
+
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many
+from wangtimer.cli.output import progress, show_json, show_line, show_table
+from wangtimer.cli.timer_options import FILTERS, given, options
+from wangtimer.client.fields import Action, TimerFilter
+from wangtimer.client.timer_types import TimersChange
+
+DONE = {"enable": "enabled", "disable": "disabled", "delete": "deleted"}
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("action", type=click.Choice(list(DONE)))
+@options(*FILTERS)
+@click.option("--id", "ids", type=click.IntRange(1), multiple=True, help="This timer; again for more.")
+@click.option("--all", "all_timers", is_flag=True, help="Every timer of the app.")
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+@asking
+def bulk(
+    asked: Asked,
+    action: Action,
+    ids: tuple[int, ...],
+    all_timers: bool,
+    dry_run: bool,
+    yes: bool,
+    **filters: Any,
+) -> None:
+    """Enable, disable or delete every timer that matches."""
+    wanted = cast(TimerFilter, given(filters))
+    if not (wanted or ids or all_timers):
+        raise click.UsageError("say which timers: a filter, --id, or --all")
+    if ids and (wanted or all_timers):
+        raise click.UsageError("--id names timers in full: leave out filters and --all")
+    counted = asked.client.change_timers(action, wanted=wanted, ids=ids, all_timers=all_timers, dry_run=True)
+    if dry_run:
+        _tell(asked, action, counted, is_dry=True)
+        return
+    if action == "delete" and not yes:
+        click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
+    done = _change_all(asked, action, wanted, ids, all_timers, counted["matched"])
+    _tell(asked, action, done)
+    end_of_many(done["done"], len(done["failed"]) + done["remaining"])
+
+
+def _change_all(
+    asked: Asked, action: Action, wanted: TimerFilter, ids: tuple[int, ...], all_timers: bool, matched: int
+) -> TimersChange:
+    whole: TimersChange = {"matched": matched, "done": 0, "failed": [], "remaining": 0, "lastId": None}
+    rounds = asked.client.change_timers_in_rounds(action, wanted=wanted, ids=ids, all_timers=all_timers)
+    with progress() as bar:
+        task = bar.add_task(action, total=matched)
+        for done in rounds:
+            whole["done"] += done["done"]
+            whole["failed"] += done["failed"]
+            whole["remaining"] = done["remaining"]
+            whole["lastId"] = done["lastId"]
+            bar.update(task, completed=whole["done"] + len(whole["failed"]))
+    return whole
+
+
+def _tell(asked: Asked, action: Action, done: TimersChange, is_dry: bool = False) -> None:
+    if asked.as_json:
+        show_json(done)
+        return
+    if is_dry:
+        show_line(f"{done['matched']} timers would be {DONE[action]}")
+        return
+    show_line(
+        f"{done['done']} of {done['matched']} timers {DONE[action]}, {len(done['failed'])} failed, "
+        f"{done['remaining']} left"
+    )
+    if done["failed"]:
+        show_table(
+            ("id", "name", "code", "why"),
+            ((one["id"], one["name"], one["code"], one["msg"]) for one in done["failed"]),
+        )

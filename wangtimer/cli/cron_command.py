@@ -1,0 +1,70 @@
+"""`wangtimer cron`: what a cron expression comes to, without a server."""
+
+import sys
+import time
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+import click
+
+from wangtimer.cli.output import show_json
+from wangtimer.cli.timer_tables import show_preview
+from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.warnings import warnings_of
+from wangtimer.core.words import Language, describe
+from wangtimer.core.zones import read_zone
+
+MOST_SHOWN = 1_000
+
+
+@click.command()
+@click.argument("expression")
+@click.option("--tz", default="UTC", show_default=True, help="IANA zone in whose wall time it is meant.")
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(1, MOST_SHOWN),
+    default=10,
+    show_default=True,
+    help="Moments to show, at most.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the `data` that POST /preview would answer.")
+def cron(expression: str, tz: str, count: int, as_json: bool) -> None:
+    """Show the next moments of a cron EXPRESSION, the schedule in words, and what may surprise about it.
+
+    Needs no server. Six or seven fields have the SECONDS FIRST. Exits with 2 where the expression or the zone cannot
+    be read.
+    """
+    try:
+        schedule = Cron.read(expression, tz)
+    except InvalidSchedule as error:
+        click.echo(f"wangtimer: {error}", err=True)
+        sys.exit(2)
+    found = preview(schedule, int(time.time() * 1_000), count)
+    if as_json:
+        show_json(found)
+    else:
+        show_preview(found, tz)
+
+
+def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
+    """Return the `data` of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
+    zone = read_zone(schedule.timezone)
+    return {
+        "nextMoments": [
+            {"at": _text(moment, zone), "atMs": moment, "utc": _text(moment, UTC)}
+            for moment in schedule.moments(now_ms, END_MS, count)
+        ],
+        "words": {language.value: describe(schedule, language) for language in Language},
+        "warnings": [
+            {"code": one.code.value, "text": one.text, "textZh": one.text_zh}
+            for one in warnings_of(schedule, now_ms)
+        ],
+    }
+
+
+def _text(moment_ms: int, zone: tzinfo) -> str:
+    second = datetime.fromtimestamp(moment_ms // 1_000, zone)
+    text = second.replace(microsecond=moment_ms % 1_000 * 1_000).isoformat(timespec="milliseconds")
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text

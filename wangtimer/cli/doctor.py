@@ -1,0 +1,59 @@
+"""`wangtimer doctor`: a check-up of what the workers need, read from the same settings."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from wangtimer.cli.asking import Failed
+from wangtimer.cli.broker_checkup import check_broker
+from wangtimer.cli.clock_checkup import check_clocks
+from wangtimer.cli.findings import Finding, is_wrong
+from wangtimer.cli.output import show_json, show_line, show_table
+from wangtimer.cli.redis_checkup import check_redis
+from wangtimer.cli.sql_checkup import check_sql
+from wangtimer.core.errors import WangTimerError
+from wangtimer.settings import read_settings
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
+def doctor(as_json: bool) -> None:
+    """Look at SQL, Redis, broker, workers and clocks, and say what is wrong and what to do.
+
+    Run it with the workers' settings. Nothing is changed. Exits with 1 where something is wrong; a warning is not.
+    """
+    try:
+        findings = examine()
+    except WangTimerError as error:
+        raise Failed(str(error)) from error
+    if as_json:
+        show_json([_data(one) for one in findings])
+    else:
+        _show(findings)
+    sys.exit(1 if is_wrong(findings) else 0)
+
+
+def examine() -> list[Finding]:
+    """Return everything found; raises `BadSetting`."""
+    settings = read_settings()
+    # Its settings are read when it is imported.
+    from wangtimer.celery import app
+
+    return [
+        *check_sql(settings.database_url),
+        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
+        *check_broker(settings, app),
+        *check_clocks(settings),
+    ]
+
+
+def _data(one: Finding) -> dict[str, str]:
+    return {"severity": one.severity.value, "part": one.part, "text": one.text, "mend": one.mend}
+
+
+def _show(findings: Sequence[Finding]) -> None:
+    show_table(("", "part", "found"), ((one.severity.value, one.part, one.text) for one in findings))
+    for one in findings:
+        if one.mend:
+            show_line(f"\n{one.severity.value}: {one.part}: {one.text}\n  {one.mend}")

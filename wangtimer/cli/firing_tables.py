@@ -1,0 +1,73 @@
+"""Firings as a person reads them."""
+
+from collections.abc import Iterable
+from typing import cast
+
+import click
+
+from wangtimer.cli.output import show_pairs, show_table
+from wangtimer.client.firing_types import Firing, FiringDetail, KnownFiring
+
+
+def show_firings(firings: Iterable[Firing]) -> None:
+    """Print a line for each firing."""
+    show_table(
+        ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "error"),
+        (
+            (
+                firing["webhookId"],
+                firing["runTimer"],
+                firing["statusName"],
+                firing["latenessMs"],
+                firing["costTime"],
+                firing["attempt"],
+                firing["httpStatus"],
+                firing["error"],
+            )
+            for firing in firings
+        ),
+    )
+
+
+def show_firing(firing: KnownFiring | FiringDetail) -> None:
+    """Print all of a firing, and its attempts where they came with it."""
+    show_pairs(
+        {
+            "firing": firing["webhookId"],
+            "moment": firing["runTimer"],
+            "kind": firing["kind"],
+            "status": firing["statusName"],
+            "late": _ms(firing["latenessMs"]),
+            "took": _ms(firing["costTime"]),
+            "attempt": firing["attempt"],
+            "HTTP status": firing["httpStatus"],
+            "error": firing["error"],
+            "output": firing["output"],
+        }
+    )
+    if "attempts" in firing:
+        click.echo()
+        _show_attempts(cast(FiringDetail, firing))
+
+
+def _show_attempts(firing: FiringDetail) -> None:
+    show_table(
+        ("attempt", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        (
+            (
+                one["attempt"],
+                one["latenessMs"],
+                one["connectMs"],
+                one["firstByteMs"],
+                one["costMs"],
+                one["httpStatus"],
+                one["statusName"],
+                one["error"],
+            )
+            for one in firing["attempts"]
+        ),
+    )
+
+
+def _ms(value: int | None) -> str | None:
+    return None if value is None else f"{value} ms"

@@ -1,0 +1,27 @@
+"""`wangtimer load`: how many firings the coming minutes have."""
+
+import click
+
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking_of_any_app
+from wangtimer.cli.output import show_json, show_line, show_table
+
+
+@click.command(epilog=EXIT_CODES)
+@click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
+@asking_of_any_app
+def load(asked: Asked, minutes: int | None) -> None:
+    """Show the firings planned for each of the coming minutes, of all apps or of one."""
+    found = asked.client.get_load(minutes=minutes)
+    if asked.as_json:
+        show_json(found)
+        return
+    show_table(
+        ("minute", "firings", "apps"),
+        ((one["minute"], one["total"], _by_app(one["apps"])) for one in found["data"]),
+    )
+    show_line(f"{found['total']} in all")
+
+
+def _by_app(apps: dict[str, int]) -> str:
+    largest_first = sorted(apps.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{app} {number}" for app, number in largest_first)

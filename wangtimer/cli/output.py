@@ -1,0 +1,82 @@
+"""What a command shows: JSON, or tables; lines and colours on a terminal, plain columns into a pipe or file."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+# Nothing is cut off or wrapped where no terminal sets a width.
+PLAIN_COLUMNS = 10_000
+
+
+def show_json(data: object) -> None:
+    """Print data as JSON, other scripts than Latin as they are."""
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under their columns' names; None is a dash."""
+    is_terminal = sys.stdout.isatty()
+    table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    _print(table, is_terminal)
+
+
+def show_pairs(pairs: Mapping[str, object]) -> None:
+    """Print each name with its value, one a line; None is a dash."""
+    is_terminal = sys.stdout.isatty()
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in pairs.items():
+        table.add_row(Text(name, "bold" if is_terminal else ""), _cell(value))
+    _print(table, is_terminal)
+
+
+def show_line(text: str) -> None:
+    """Print one line of text, harmless to a terminal."""
+    click.echo(printable(text))
+
+
+def progress() -> Progress:
+    """Return a progress bar on standard error, where it is a terminal; elsewhere it shows nothing."""
+    console = Console(stderr=True)
+    parts = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*parts, console=console, transient=True, disable=not console.is_terminal)
+
+
+def printable(text: str) -> str:
+    """Return text without control characters: what a target answered must not steer a terminal."""
+    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def _cell(value: Any) -> Text:
+    if value is None or value == "":
+        return Text("-")
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    return Text(printable(str(value)).replace("\n", " "))
+
+
+def _print(table: Table, is_terminal: bool) -> None:
+    if is_terminal:
+        Console().print(table)
+        return
+    console = Console(width=PLAIN_COLUMNS, no_color=True, force_terminal=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())

@@ -1,0 +1,132 @@
+"""`wangtimer firings replay` and `backfill`: firings made again, or for the first time, round after round."""
+
+from typing import Any, Literal
+
+import click
+
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many, timer_id
+from wangtimer.cli.firing_options import SINCE, TIMER, UNTIL
+from wangtimer.cli.output import progress, show_json, show_line, show_table
+from wangtimer.cli.parameter_types import FIRING, PAST
+from wangtimer.cli.timer_options import options
+from wangtimer.client.fields import FiringKey
+from wangtimer.client.firing_types import Backfill, Replay
+
+Status = Literal["failed", "skipped"]
+
+PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(TIMER, SINCE, UNTIL)
+@click.option("--status", "statuses", multiple=True, type=click.Choice(["failed", "skipped"]))
+@PER_SECOND
+@DRY_RUN
+@asking
+def replay(
+    asked: Asked,
+    firings: tuple[FiringKey, ...],
+    timer: str | None,
+    since: Any,
+    until: Any,
+    statuses: tuple[Status, ...],
+    per_second: int | None,
+    dry_run: bool,
+) -> None:
+    """Make FIRINGS again: these, or all that failed (or --status skipped) --since a moment."""
+    if bool(firings) == (since is not None):
+        raise click.UsageError("say which: FIRINGS, or --since")
+    if firings:
+        if timer or until or statuses:
+            raise click.UsageError("FIRINGS are named in full: leave out --timer, --until and --status")
+        done = asked.client.replay_firings(firings, per_second=per_second, dry_run=dry_run)
+    else:
+        number = None if timer is None else timer_id(asked.client, timer)
+        wanted = {"id": number, "since": since, "until": until, "statuses": statuses or ("failed",)}
+        counted = asked.client.replay_firings(**wanted, per_second=per_second, dry_run=True)
+        done = (
+            counted
+            if dry_run
+            else _replay_all(asked, counted["matched"], {**wanted, "per_second": per_second})
+        )
+    _tell_replay(asked, done, dry_run)
+    if not dry_run:
+        end_of_many(done["replayed"], len(done["notReplayed"]) + done["remaining"])
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("timer")
+@click.option("--since", type=PAST, required=True, help="RFC 3339, ms, or so long ago: 2h.")
+@click.option("--until", type=PAST, required=True)
+@PER_SECOND
+@DRY_RUN
+@asking
+def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
+    """Make the firings of a TIMER's past moments for which there is none."""
+    number = timer_id(asked.client, timer)
+    counted = asked.client.backfill_firings(
+        number, since=since, until=until, per_second=per_second, dry_run=True
+    )
+    done = counted if dry_run else _backfill_all(asked, number, since, until, per_second, counted["matched"])
+    if asked.as_json:
+        show_json(done)
+    elif dry_run:
+        show_line(f"{done['matched']} firings would be planned")
+    else:
+        show_line(f"{done['planned']} of {done['matched']} firings planned, {done['remaining']} left")
+    if not dry_run:
+        end_of_many(done["planned"], done["remaining"])
+
+
+def _replay_all(asked: Asked, matched: int, wanted: dict[str, Any]) -> Replay:
+    whole: Replay | None = None
+    with progress() as bar:
+        task = bar.add_task("replay", total=matched)
+        for done in asked.client.replay_in_rounds(**wanted):
+            whole = done if whole is None else _joined(whole, done)
+            bar.update(task, completed=whole["replayed"] + len(whole["notReplayed"]))
+    assert whole is not None
+    return whole
+
+
+def _joined(first: Replay, then: Replay) -> Replay:
+    return {
+        "matched": first["matched"],
+        "replayed": first["replayed"] + then["replayed"],
+        "notReplayed": first["notReplayed"] + then["notReplayed"],
+        "firstDueAtMs": first["firstDueAtMs"],
+        "lastDueAtMs": then["lastDueAtMs"] or first["lastDueAtMs"],
+        "remaining": then["remaining"],
+    }
+
+
+def _backfill_all(
+    asked: Asked, timer: int, since: Any, until: Any, per_second: int | None, matched: int
+) -> Backfill:
+    whole: Backfill | None = None
+    with progress() as bar:
+        task = bar.add_task("backfill", total=matched)
+        for done in asked.client.backfill_in_rounds(timer, since=since, until=until, per_second=per_second):
+            planned = done["planned"] + (0 if whole is None else whole["planned"])
+            first = done["firstDueAtMs"] if whole is None else whole["firstDueAtMs"]
+            whole = {**done, "matched": matched, "planned": planned, "firstDueAtMs": first}
+            bar.update(task, completed=planned)
+    assert whole is not None
+    return whole
+
+
+def _tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
+    if asked.as_json:
+        show_json(done)
+        return
+    if is_dry:
+        show_line(f"{done['matched']} firings would be replayed")
+        return
+    show_line(f"{done['replayed']} of {done['matched']} firings replayed, {done['remaining']} left")
+    if done["notReplayed"]:
+        show_table(
+            ("firing", "why not"),
+            ((f"{one['id']}-{one['fireAtMs']}", one["msg"]) for one in done["notReplayed"]),
+        )

@@ -1,0 +1,201 @@
+"""`wangtimer timers ...`: make, look at and change timers."""
+
+from itertools import islice
+from typing import Any, cast
+
+import click
+
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
+from wangtimer.cli.bulk_command import bulk
+from wangtimer.cli.output import show_json, show_line
+from wangtimer.cli.timer_options import CALL, FILTERS, SCHEDULE, TERMS, callback_of, given, options
+from wangtimer.cli.timer_tables import show_planned, show_preview, show_timer, show_timers
+from wangtimer.client.timer_types import PlannedTimer, Timer
+
+CLEARED = {
+    "start": "start_at",
+    "end": "end_at",
+    "max-firings": "max_firings",
+    "jitter": "jitter_ms",
+    "calendar": "exclude_calendar",
+    "tags": "tags",
+}
+_CALLBACK = click.option("--callback", "url_to_call", required=True, metavar="URL", help="The URL to call.")
+_ENABLE = click.option("--enable", is_flag=True, help="Enable it at once.")
+_VERSION = click.option(
+    "--version", type=click.IntRange(1), help="Refuse where somebody changed it since this version."
+)
+
+
+@click.group(epilog=EXIT_CODES)
+def timers() -> None:
+    """Make, look at and change timers; a TIMER is its id or, where that is no number, its name."""
+
+
+@timers.command("list")
+@options(*FILTERS)
+@click.option(
+    "--sort",
+    type=click.Choice([sign + key for key in ("id", "name", "createdAt", "updatedAt") for sign in ("", "-")]),
+    default="id",
+    show_default=True,
+    help="A minus: largest first.",
+)
+@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@asking
+def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
+    """List timers."""
+    found = asked.client.timers(sort=sort, **given(wanted))
+    rows = list(found if limit == 0 else islice(found, limit))
+    if asked.as_json:
+        show_json(rows)
+    else:
+        show_timers(rows)
+
+
+@timers.command()
+@click.argument("timer")
+@asking
+def show(asked: Asked, timer: str) -> None:
+    """Show all of a TIMER."""
+    _tell(asked, asked.client.get_timer(timer_id(asked.client, timer)))
+
+
+@timers.command()
+@click.argument("name")
+@_CALLBACK
+@options(*SCHEDULE, *TERMS, *CALL)
+@_ENABLE
+@asking
+def create(
+    asked: Asked,
+    name: str,
+    url_to_call: str,
+    method: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    enable: bool,
+    **fields: Any,
+) -> None:
+    """Make a timer of this NAME: exactly one of --cron, --every, --at, --in says when."""
+    callback = callback_of(url_to_call, method, headers, body)
+    made = asked.client.create_timer(name, callback, **given(fields))
+    _tell_planned(asked, _enabled(asked, made) if enable else made)
+
+
+@timers.command()
+@click.argument("name")
+@_CALLBACK
+@options(*SCHEDULE, *TERMS, *CALL)
+@_VERSION
+@_ENABLE
+@asking
+def put(
+    asked: Asked,
+    name: str,
+    url_to_call: str,
+    method: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    version: int | None,
+    enable: bool,
+    **fields: Any,
+) -> None:
+    """Make the timer of this NAME be so, whether it is there or not; what is not given gets its default."""
+    callback = callback_of(url_to_call, method, headers, body)
+    answer = asked.client.put_timer(name, callback, version=version, **given(fields))
+    _tell_planned(asked, _enabled(asked, answer["data"]) if enable else answer["data"])
+
+
+@timers.command()
+@click.argument("timer")
+@click.option("--name", help="Another name.")
+@click.option("--callback", "url_to_call", metavar="URL", help="Another call, in all its parts.")
+@options(*SCHEDULE, *TERMS, *CALL)
+@click.option("--clear", multiple=True, type=click.Choice(list(CLEARED)), help="Take this away.")
+@_VERSION
+@asking
+def edit(
+    asked: Asked,
+    timer: str,
+    url_to_call: str | None,
+    method: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    clear: tuple[str, ...],
+    version: int | None,
+    **fields: Any,
+) -> None:
+    """Change of a TIMER what is given; the rest stays."""
+    changes = given(fields) | {CLEARED[one]: None for one in clear}
+    if url_to_call is not None:
+        changes["callback"] = callback_of(url_to_call, method, headers, body)
+    elif method or headers or body is not None:
+        raise click.UsageError("--method, --header and --body go with --callback: a call changes as a whole")
+    if not changes:
+        raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
+    edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)
+    _tell_planned(asked, edited)
+
+
+@timers.command()
+@click.argument("timer")
+@asking
+def enable(asked: Asked, timer: str) -> None:
+    """Enable a TIMER."""
+    _tell(asked, asked.client.enable_timer(timer_id(asked.client, timer)))
+
+
+@timers.command()
+@click.argument("timer")
+@asking
+def disable(asked: Asked, timer: str) -> None:
+    """Disable a TIMER: a moment more than a second away no longer fires."""
+    _tell(asked, asked.client.disable_timer(timer_id(asked.client, timer)))
+
+
+@timers.command()
+@click.argument("timer")
+@asking
+def delete(asked: Asked, timer: str) -> None:
+    """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
+    number = timer_id(asked.client, timer)
+    asked.client.delete_timer(number)
+    if asked.as_json:
+        show_json({})
+    else:
+        show_line(f"timer {number} is deleted")
+
+
+@timers.command()
+@options(*SCHEDULE)
+@click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="Moments.")
+@asking
+def preview(asked: Asked, count: int, **schedule: Any) -> None:
+    """Show what a schedule comes to, calendars of the app included; nothing is stored."""
+    found = asked.client.preview_schedule(count=count, **given(schedule))
+    if asked.as_json:
+        show_json(found)
+    else:
+        show_preview(found, schedule["timezone"] or "UTC")
+
+
+timers.add_command(bulk)
+
+
+def _enabled(asked: Asked, made: PlannedTimer) -> PlannedTimer:
+    return cast(PlannedTimer, {**made, **asked.client.enable_timer(made["id"])})
+
+
+def _tell(asked: Asked, timer: Timer) -> None:
+    if asked.as_json:
+        show_json(timer)
+    else:
+        show_timer(timer)
+
+
+def _tell_planned(asked: Asked, timer: PlannedTimer) -> None:
+    if asked.as_json:
+        show_json(timer)
+    else:
+        show_planned(timer)

@@ -1,0 +1,40 @@
+"""What the groups of operations have in common: the app they name, and the way to the service."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from wangtimer.client.transport import Call, Transport
+
+TIMER, TASK = "/api/timer/v1", "/api/task/v1"
+
+
+class Calls:
+    """Operations of one app; `app` None leaves it out, where the service allows that."""
+
+    def __init__(self, transport: Transport, app: str | None) -> None:
+        self._transport = transport
+        self.app = app
+
+    def _get(self, path: str, query: Mapping[str, Any]) -> dict[str, Any]:
+        return self._transport.ask(Call("GET", path, query=self._with_app(query)))
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any],
+        bears_repeating: bool = True,
+        header: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        return self._transport.ask(
+            Call(
+                method,
+                path,
+                body=self._with_app(body),
+                header=header or {},
+                bears_repeating=bears_repeating,
+            )
+        )
+
+    def _with_app(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(fields) if self.app is None else {"app": self.app, **fields}

@@ -1,0 +1,118 @@
+"""What callers say, in Python's spelling; `written` turns it into the API's."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypedDict
+
+# RFC 3339 text, ms since 1970 UTC, or a datetime with its zone.
+Moment = str | int | datetime
+
+Status = Literal["disabled", "enabled", "finished"]
+FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
+Action = Literal["enable", "disable", "delete"]
+Sort = Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
+
+
+class Callback(TypedDict):
+    """The HTTP call a timer makes."""
+
+    url: str
+    method: NotRequired[str]
+    header: NotRequired[Mapping[str, str | list[str]]]
+    body: NotRequired[str]
+
+
+class ScheduleFields(TypedDict, total=False):
+    """When: one of `cron`, `every_ms`, `at`, `delay_ms`, and what bounds it."""
+
+    cron: str
+    every_ms: int
+    anchor_at: Moment
+    at: Moment
+    delay_ms: int
+    timezone: str
+    start_at: Moment | None
+    end_at: Moment | None
+    max_firings: int | None
+    jitter_ms: int | None
+    exclude_calendar: str | None
+
+
+class TimerFields(ScheduleFields, total=False):
+    """What can be said of a timer; None takes a bound or the tags away."""
+
+    misfire: Literal["fire_all", "fire_latest", "skip"]
+    misfire_grace_ms: int
+    catchup_window_ms: int
+    tags: list[str] | None
+
+
+class TimerChanges(TimerFields, total=False):
+    """What can change of a timer."""
+
+    name: str
+    callback: Callback
+
+
+class NewTimer(TimerFields):
+    """A timer to be made with others; its keys are the arguments of `create_timer`."""
+
+    name: str
+    callback: Callback
+
+
+class TimerFilter(TypedDict, total=False):
+    """Which timers; all conditions hold together."""
+
+    name: str
+    name_prefix: str
+    name_contains: str
+    status: Status
+    tag: str
+    next_before: Moment
+
+
+class FiringFilter(TypedDict, total=False):
+    """Which firings; all conditions hold together, `until` is now by default."""
+
+    id: int
+    status: FiringStatus
+    since: Moment
+    until: Moment
+    later_than_ms: int
+
+
+class FiringKey(TypedDict):
+    """Which firing: a timer's id and the scheduled moment."""
+
+    id: int
+    fire_at: Moment
+
+
+_SPELLED = {"callback": "notifyHTTPParam"}
+
+
+def written(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as the API spells them, in camelCase, moments as text; None stays.
+
+    Raises ValueError for a datetime without a zone.
+    """
+    return {_SPELLED.get(name, _camel(name)): _value(value) for name, value in fields.items()}
+
+
+def given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `written` of those fields that are not None."""
+    return written({name: value for name, value in fields.items() if value is not None})
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        raise ValueError(f"{value} has no time zone; write it with one, as in datetime(..., tzinfo=UTC)")
+    return value.astimezone(UTC).isoformat()

@@ -1,0 +1,111 @@
+"""Firings as the service sends them, and its health. A newer service may send further keys."""
+
+from typing import NotRequired, TypedDict
+
+
+class Firing(TypedDict):
+    """A firing: one moment of one timer, and what became of it."""
+
+    timerID: int
+    app: str
+    runTimer: str
+    fireAtMs: int
+    firstSentAtMs: int | None
+    latenessMs: int | None
+    costTime: int
+    attempt: int
+    status: int
+    statusName: str
+    httpStatus: int | None
+    output: str
+    error: str
+    webhookId: str
+
+
+class FiringsPage(TypedDict):
+    """A page of firings; `nextCursor` None: the last. `total` only where pages are numbered."""
+
+    data: list[Firing]
+    nextCursor: str | None
+    total: NotRequired[int]
+
+
+class Attempt(TypedDict):
+    """One try at a firing's call."""
+
+    attempt: int
+    sentAtMs: int | None
+    latenessMs: int | None
+    connectMs: int | None
+    firstByteMs: int | None
+    costMs: int | None
+    httpStatus: int | None
+    output: str
+    error: str
+    statusName: str
+
+
+class KnownFiring(Firing):
+    """A firing with its `kind`: scheduled, manual or backfill."""
+
+    kind: str
+
+
+class FiringDetail(KnownFiring):
+    """A firing with each of its attempts."""
+
+    attempts: list[Attempt]
+
+
+class Counts(TypedDict):
+    """How many firings have each outcome."""
+
+    pending: int
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+class NotReplayed(TypedDict):
+    """A firing that could not be replayed, and why."""
+
+    id: int
+    fireAtMs: int
+    msg: str
+
+
+class Replay(TypedDict):
+    """What one round of a replay did; where some remain, `lastDueAtMs` is the next round's `start_at`."""
+
+    matched: int
+    replayed: int
+    notReplayed: list[NotReplayed]
+    firstDueAtMs: int | None
+    lastDueAtMs: int | None
+    remaining: int
+
+
+class Backfill(TypedDict):
+    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`."""
+
+    matched: int
+    planned: int
+    firstDueAtMs: int | None
+    lastDueAtMs: int | None
+    remaining: int
+    nextSince: str | int | None
+
+
+class PartHealth(TypedDict):
+    """Whether a part answers, and what it said if not."""
+
+    ok: bool
+    error: str
+
+
+class PartsHealth(TypedDict):
+    """The parts without which nothing can be made or fired."""
+
+    sql: PartHealth
+    store: PartHealth
+    broker: PartHealth

@@ -1,0 +1,89 @@
+"""The operations on one timer."""
+
+from typing import Any, Unpack, cast
+from uuid import uuid4
+
+from wangtimer.client.calls import TIMER, Calls
+from wangtimer.client.errors import NotFound
+from wangtimer.client.fields import Callback, ScheduleFields, TimerChanges, TimerFields, given, written
+from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
+
+DEF = f"{TIMER}/def"
+
+
+class TimerCalls(Calls):
+    """Make, read, change and delete a timer. Each method raises `ClientError`."""
+
+    def create_timer(
+        self,
+        name: str,
+        callback: Callback,
+        *,
+        idempotency_key: str | None = None,
+        **fields: Unpack[TimerFields],
+    ) -> PlannedTimer:
+        """Create a timer, disabled; exactly one of `cron`, `every_ms`, `at`, `delay_ms` says when.
+
+        Carries an Idempotency-Key, a new one unless given, so that it is safe to send it again.
+        """
+        body = given({"name": name, "callback": callback, **fields})
+        header = {"Idempotency-Key": idempotency_key or uuid4().hex}
+        return cast(PlannedTimer, self._send("POST", DEF, body, header=header)["data"])
+
+    def put_timer(
+        self, name: str, callback: Callback, *, version: int | None = None, **fields: Unpack[TimerFields]
+    ) -> PutTimer:
+        """Make the app's timer of this name be so, created disabled where there is none.
+
+        What is not given gets its default. With `version`, `Conflict` where the timer is not at it any more.
+        """
+        body = given({"name": name, "callback": callback, "version": version, **fields})
+        answer = self._send("PUT", DEF, body)
+        return {"id": answer["id"], "data": answer["data"], "created": answer["created"]}
+
+    def edit_timer(
+        self, id: int, *, version: int | None = None, **changes: Unpack[TimerChanges]
+    ) -> PlannedTimer:
+        """Change what is given, None takes a bound or the tags away; the rest stays.
+
+        With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer,
+        and a `Conflict` with `was_in_doubt` may be this call's own work.
+        """
+        body: dict[str, Any] = {"id": id, **written(changes)}
+        if version is not None:
+            body["version"] = version
+        answer = self._send("PATCH", DEF, body, bears_repeating=version is not None)
+        return cast(PlannedTimer, answer["data"])
+
+    def get_timer(self, id: int) -> Timer:
+        """Return a timer; `NotFound` where the app has none of this id."""
+        return cast(Timer, self._get(DEF, {"id": id})["data"])
+
+    def enable_timer(self, id: int) -> Timer:
+        """Enable a timer; twice is the same as once."""
+        return self._switch("enable", id)
+
+    def disable_timer(self, id: int) -> Timer:
+        """Disable a timer: a moment more than a second away no longer fires."""
+        return self._switch("disable", id)
+
+    def unable_timer(self, id: int) -> Timer:
+        """Disable a timer, in xTimer's word."""
+        return self._switch("unable", id)
+
+    def delete_timer(self, id: int | None = None, *, name: str | None = None) -> None:
+        """Delete the timer of this id, or of this name."""
+        try:
+            self._send("DELETE", DEF, given({"id": id, "name": name}))
+        except NotFound as error:
+            # An earlier try without an answer did it.
+            if not error.was_in_doubt:
+                raise
+
+    def preview_schedule(self, *, count: int = 10, **schedule: Unpack[ScheduleFields]) -> Preview:
+        """Return what a schedule comes to; nothing is stored."""
+        answer = self._send("POST", f"{TIMER}/preview", given({"count": count, **schedule}))
+        return cast(Preview, answer["data"])
+
+    def _switch(self, verb: str, id: int) -> Timer:
+        return cast(Timer, self._send("POST", f"{TIMER}/{verb}", {"id": id})["data"])

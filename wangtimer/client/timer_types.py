@@ -1,0 +1,187 @@
+"""Timers, schedules and calendars as the service sends them. A newer service may send further keys."""
+
+from typing import NotRequired, TypedDict
+
+
+class MomentShown(TypedDict):
+    """A moment in the timer's zone, in UTC, and in ms since 1970."""
+
+    at: str
+    atMs: int
+    utc: str
+
+
+class Words(TypedDict):
+    """A schedule in words."""
+
+    en: str
+    zh: str
+
+
+class WarningShown(TypedDict):
+    """What may surprise about a schedule."""
+
+    code: str
+    text: str
+    textZh: str
+
+
+class Preview(TypedDict):
+    """What a schedule comes to."""
+
+    nextMoments: list[MomentShown]
+    words: Words
+    warnings: list[WarningShown]
+
+
+class Notify(TypedDict):
+    """The HTTP call a timer makes."""
+
+    url: str
+    method: str
+    header: dict[str, list[str]]
+    body: str
+
+
+class Timer(TypedDict):
+    """A timer; it has either `cron`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+
+    id: int
+    app: str
+    name: str
+    status: int
+    statusName: str
+    cron: NotRequired[str]
+    everyMs: NotRequired[int]
+    anchorAt: NotRequired[str]
+    at: NotRequired[str]
+    atMs: NotRequired[int]
+    timezone: str
+    startAt: NotRequired[str]
+    endAt: NotRequired[str]
+    maxFirings: NotRequired[int]
+    jitterMs: NotRequired[int]
+    excludeCalendar: NotRequired[str]
+    tags: NotRequired[list[str]]
+    notifyHTTPParam: Notify
+    misfire: str
+    misfireGraceMs: int
+    catchupWindowMs: int
+    nextFireAt: str | None
+    version: int
+    createdAt: str
+    updatedAt: str
+
+
+class PlannedTimer(Timer):
+    """A timer just made or edited, with what its schedule comes to."""
+
+    nextMoments: list[MomentShown]
+    words: Words
+    warnings: list[WarningShown]
+
+
+class PutTimer(TypedDict):
+    """A timer as it is now, and whether it was made by this call."""
+
+    id: int
+    data: PlannedTimer
+    created: bool
+
+
+class LastOutcome(TypedDict):
+    """What became of a timer's latest firing that has an outcome."""
+
+    runTimer: str
+    statusName: str
+    latenessMs: int | None
+    httpStatus: int | None
+    error: str
+
+
+class ListedTimer(Timer):
+    """A timer in a list; `lastOutcome` is None until something fired."""
+
+    lastOutcome: LastOutcome | None
+
+
+class TimersPage(TypedDict):
+    """A page of timers; `nextCursor` None: the last. `total` only where pages are numbered."""
+
+    data: list[ListedTimer]
+    nextCursor: str | None
+    total: NotRequired[int]
+
+
+class MadeTimer(TypedDict):
+    """What became of one of several timers: `code` 0 where it was made, else an error's."""
+
+    index: int
+    code: int
+    msg: str
+    field: str
+    id: int | None
+    created: bool
+
+
+class MadeTimers(TypedDict):
+    """What became of each, in order, and counts."""
+
+    data: list[MadeTimer]
+    created: int
+    failed: int
+
+
+class FailedChange(TypedDict):
+    """A timer that could not be changed, and why."""
+
+    id: int
+    name: str | None
+    code: int
+    msg: str
+
+
+class TimersChange(TypedDict):
+    """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`."""
+
+    matched: int
+    done: int
+    failed: list[FailedChange]
+    remaining: int
+    lastId: int | None
+
+
+class Calendar(TypedDict):
+    """Days on which nothing fires."""
+
+    name: str
+    weekdays: list[int]
+    days: list[str]
+    working: list[str]
+    firstYear: int | None
+    lastYear: int | None
+    isBuiltIn: bool
+
+
+class PutCalendar(TypedDict):
+    """A calendar, and how many timers were edited to follow it."""
+
+    data: Calendar
+    edited: int
+
+
+class MinuteLoad(TypedDict):
+    """Firings planned for a minute, in all and by app."""
+
+    minute: str
+    minuteMs: int
+    total: int
+    apps: dict[str, int]
+
+
+class Load(TypedDict):
+    """The coming minutes that have firings; nothing is known after `plannedUntilMs`."""
+
+    data: list[MinuteLoad]
+    total: int
+    plannedUntilMs: int

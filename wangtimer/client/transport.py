@@ -1,0 +1,172 @@
+"""Requests to the service: sent, sent again where that is safe, and their answers read."""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from urllib3.exceptions import NewConnectionError
+
+from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Refused, Unreachable, refused
+
+# Statuses of a server, or a proxy before it, that may be well again in a moment.
+AWAY = frozenset({502, 503, 504})
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+SHOWN_CHARACTERS = 200
+PIECE_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation; `bears_repeating` where doing it twice is the same as once."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    header: Mapping[str, str] = field(default_factory=dict)
+    bears_repeating: bool = True
+    # An error's status that is an answer here.
+    accepted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A try in vain; `in_doubt` where the service may have done it all the same."""
+
+    error: ClientError
+    in_doubt: bool
+    is_passing: bool = True
+    wait_s: float = 0.0
+
+
+class Transport:
+    """Sends calls over kept-open connections. Not for several threads at once.
+
+    `timeout` (s) bounds connecting, and each wait for bytes. `retries` is how often a failed call is sent again, with
+    growing pauses: what bears repeating after no answer or a 502, 503, 504; anything where no connection was made.
+    """
+
+    def __init__(
+        self, base_url: str, timeout: float, retries: int, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
+            raise ValueError(f"{base_url!r} is no URL; write it as in http://127.0.0.1:5000")
+        self._base = base_url.rstrip("/")
+        # Errors end in logs, where a password in the URL has no place.
+        self._shown = (
+            urlsplit(self._base)._replace(netloc=urlsplit(base_url).netloc.rpartition("@")[2]).geturl()
+        )
+        self._timeout = timeout
+        self._retries = retries
+        self._sleep = sleep
+        self._session = requests.Session()
+        self._session.headers["User-Agent"] = "wangtimer-client"
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+    def ask(self, call: Call) -> dict[str, Any]:
+        """Return the answer's envelope; raises `ClientError`."""
+        response, was_in_doubt = self._send(call, stream=False)
+        return _read(response, call, was_in_doubt)
+
+    def stream(self, call: Call) -> Iterator[bytes]:
+        """Yield an answer that is no JSON envelope, piece by piece; raises `ClientError`, even half-way."""
+        response, was_in_doubt = self._send(call, stream=True)
+        with response:
+            if response.status_code != 200:
+                _read(response, call, was_in_doubt)
+            try:
+                yield from response.iter_content(PIECE_BYTES)
+            except requests.RequestException as error:
+                raise Unreachable(f"{self._shown}: the answer broke off: {error}") from error
+
+    def _send(self, call: Call, stream: bool) -> tuple[requests.Response, bool]:
+        """Return the response, and whether an earlier try may have been done."""
+        was_in_doubt = False
+        for tries_left in range(self._retries, -1, -1):
+            found = self._try(call, stream)
+            if isinstance(found, requests.Response):
+                return found, was_in_doubt
+            may_repeat = found.is_passing and (call.bears_repeating or not found.in_doubt)
+            if not tries_left or not may_repeat:
+                raise found.error
+            was_in_doubt |= found.in_doubt
+            self._sleep(max(found.wait_s, _pause_s(self._retries - tries_left)))
+        raise AssertionError("the last try returns or raises")
+
+    def _try(self, call: Call, stream: bool) -> requests.Response | Failure:
+        try:
+            response = self._session.request(
+                call.method,
+                self._base + call.path,
+                params={name: _parameter(value) for name, value in call.query.items()},
+                data=None if call.body is None else json.dumps(call.body, ensure_ascii=False).encode(),
+                headers={
+                    **({} if call.body is None else {"Content-Type": "application/json"}),
+                    **call.header,
+                },
+                timeout=self._timeout,
+                allow_redirects=False,
+                stream=stream,
+            )
+        except requests.RequestException as error:
+            return self._unreachable(error)
+        if response.status_code not in AWAY or response.status_code == call.accepted:
+            return response
+        try:
+            _read(response, call, was_in_doubt=False)
+        except ClientError as error:
+            return Failure(error, in_doubt=True, wait_s=_retry_after_s(response))
+        return response
+
+    def _unreachable(self, error: requests.RequestException) -> Failure:
+        is_passing = isinstance(error, requests.ConnectionError | requests.Timeout) and not isinstance(
+            error, requests.exceptions.SSLError
+        )
+        return Failure(Unreachable(f"{self._shown}: {error}"), not _was_never_sent(error), is_passing)
+
+
+def _was_never_sent(error: requests.RequestException) -> bool:
+    if isinstance(error, requests.ConnectTimeout):
+        return True
+    cause = error.args[0] if error.args else None
+    return isinstance(getattr(cause, "reason", None), NewConnectionError)
+
+
+def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> dict[str, Any]:
+    try:
+        answer = response.json()
+    except (ValueError, requests.RequestException):
+        answer = None
+    if not isinstance(answer, dict) or not isinstance(answer.get("code"), int):
+        shown = response.text[:SHOWN_CHARACTERS]
+        raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
+    if answer["code"] == 0 or response.status_code == call.accepted:
+        return answer
+    raise _refused(response.status_code, answer, was_in_doubt)
+
+
+def _refused(status: int, answer: Mapping[str, Any], was_in_doubt: bool) -> Refused:
+    refusal = Refusal(status, answer["code"], str(answer.get("msg", "")), str(answer.get("field", "")))
+    return refused(refusal, was_in_doubt)
+
+
+def _pause_s(tries: int) -> float:
+    """Return a pause that doubles with each try, ±50 %, so that clients do not come back together."""
+    return float(min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1.5))
+
+
+def _retry_after_s(response: requests.Response) -> float:
+    given = response.headers.get("Retry-After", "")
+    return min(float(given), LONGEST_PAUSE_S) if given.isascii() and given.isdecimal() else 0.0
+
+
+def _parameter(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

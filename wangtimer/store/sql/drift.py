@@ -1,0 +1,141 @@
+"""What a database lacks of the tables the program expects, and the statements that add it; nothing is ever dropped."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Enum,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    inspect,
+)
+from sqlalchemy.engine.reflection import Inspector
+from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.sql.compiler import DDLCompiler
+
+from wangtimer.core.misfire import USUAL
+from wangtimer.store.sql.tables import metadata
+
+# What rows of before a column have in it, where that is neither 0 nor "" nor the first of its words.
+_OF_OLD_ROWS: dict[str, str] = {"timer.misfire_grace_ms": str(USUAL.grace_ms)}
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something a database has not: `what` in words, and the statement that adds it.
+
+    `statement` None: something is there, but another; a person must look.
+    """
+
+    what: str
+    statement: str | None
+
+
+def lacks(sql: Connection) -> list[Lack]:
+    """Return what the database lacks: tables, then columns, then indexes, words of an enumeration and room."""
+    inspector = inspect(sql)
+    there = set(inspector.get_table_names())
+    found: list[Lack] = []
+    for table in metadata.sorted_tables:
+        if table.name not in there:
+            found += _of_table(sql, table)
+    for table in metadata.sorted_tables:
+        if table.name in there:
+            found += _of_columns(sql, inspector, table)
+            found += _of_indexes(sql, inspector, table)
+    return found
+
+
+def _of_table(sql: Connection, table: Table) -> Iterator[Lack]:
+    yield Lack(f"table {table.name}", _text(CreateTable(table).compile(dialect=sql.dialect)))
+    for index in sorted(table.indexes, key=lambda one: str(one.name)):
+        yield Lack(f"index {table.name}.{index.name}", _index_text(sql, index))
+
+
+def _of_columns(sql: Connection, inspector: Inspector, table: Table) -> Iterator[Lack]:
+    there = {column["name"]: column for column in inspector.get_columns(table.name)}
+    for column in table.columns:
+        if column.name not in there:
+            yield Lack(f"column {table.name}.{column.name}", _column_text(sql, column))
+        elif missing := _missing_words(column, there[column.name]["type"]):
+            yield Lack(f"words of column {table.name}.{column.name}: {', '.join(missing)}", None)
+        elif sql.dialect.name != "sqlite" and _is_shorter(there[column.name]["type"], column.type):
+            yield Lack(f"room in column {table.name}.{column.name}: it is to be {column.type}", None)
+    for name, column_there in there.items():
+        is_needed = not column_there["nullable"] and column_there.get("default") is None
+        if name not in table.columns and is_needed:
+            yield Lack(f"a default of {table.name}.{name}, which this version does not know", None)
+
+
+def _of_indexes(sql: Connection, inspector: Inspector, table: Table) -> Iterator[Lack]:
+    there = {str(one["name"]): list(one["column_names"]) for one in inspector.get_indexes(table.name)}
+    there |= {
+        str(one["name"]): list(one["column_names"]) for one in inspector.get_unique_constraints(table.name)
+    }
+    for index in _indexes_of(table):
+        columns = [column.name for column in index.columns]
+        if index.name not in there:
+            yield Lack(f"index {table.name}.{index.name}", _index_text(sql, index))
+        elif there[str(index.name)] != columns:
+            yield Lack(f"index {table.name}.{index.name} over {', '.join(columns)}", None)
+
+
+def _indexes_of(table: Table) -> list[Index]:
+    """Return the table's indexes, its unique constraints among them: to add, they are the same."""
+    found = sorted(table.indexes, key=lambda one: str(one.name))
+    copy = table.to_metadata(MetaData())
+    for constraint in list(copy.constraints):
+        if isinstance(constraint, UniqueConstraint):
+            found.append(Index(str(constraint.name), *constraint.columns, unique=True))
+    return found
+
+
+def _missing_words(column: Column[object], there: object) -> list[str]:
+    if not isinstance(column.type, Enum) or not isinstance(there, Enum):
+        return []
+    return [word for word in column.type.enums if word not in there.enums]
+
+
+def _is_shorter(there: object, wanted: object) -> bool:
+    if isinstance(wanted, Enum) or not isinstance(wanted, String) or not isinstance(there, String):
+        return False
+    return there.length is not None and wanted.length is not None and there.length < wanted.length
+
+
+def _column_text(sql: Connection, column: Column[object]) -> str:
+    compiler = sql.dialect.ddl_compiler(sql.dialect, None)  # type: ignore[arg-type]
+    assert isinstance(compiler, DDLCompiler)
+    words = compiler.get_column_specification(column)
+    if not column.nullable and column.server_default is None:
+        words += _default(sql, column)
+    return f"ALTER TABLE {column.table.name} ADD COLUMN {words}"
+
+
+def _default(sql: Connection, column: Column[object]) -> str:
+    """Return a default for the rows there are, and for processes of the older version that still insert.
+
+    MySQL allows none for a long text, and gives the rows there are an empty one.
+    """
+    if isinstance(column.type, Text) and sql.dialect.name != "sqlite":
+        return ""
+    known = _OF_OLD_ROWS.get(f"{column.table.name}.{column.name}")
+    if known is None and isinstance(column.type, Enum):
+        known = f"'{column.type.enums[0]}'"
+    if known is None:
+        known = "0" if isinstance(column.type, Integer) else "''"
+    return f" DEFAULT {known}"
+
+
+def _index_text(sql: Connection, index: Index) -> str:
+    return _text(CreateIndex(index).compile(dialect=sql.dialect))
+
+
+def _text(compiled: object) -> str:
+    return "\n".join(line.rstrip() for line in str(compiled).strip().splitlines())
