@@ -25,8 +25,8 @@ STOP_WATCHES = {"time": {"monotonic", "monotonic_ns", "perf_counter", "perf_coun
 # What a message may not carry: Celery holds them against the receiver's wall clock.
 WALL_CLOCK_OPTIONS = {"eta", "countdown", "expires"}
 
-# What runs beside the service: supervisors, and tools that tell a person when something came.
-BESIDE = ("cli/", "stack/")
+# What runs beside the service: supervisors, tools that tell a person when something came, and other services' client.
+BESIDE = ("cli/", "client/", "stack/")
 # The clock itself; connections and watchdogs, which only measure how long something takes.
 MAY_HOLD_A_STOP_WATCH = {
     "broker.py",
@@ -101,8 +101,10 @@ def test_every_way_to_the_wall_clock_is_seen(source: str) -> None:
 
 def test_the_sql_that_is_sent_asks_no_server_for_its_time() -> None:
     words = ("CURRENT_TIMESTAMP", "NOW()", "UTC_TIMESTAMP", "SYSDATE", "UNIX_TIMESTAMP")
-    for path in [*ROOT.rglob("*.py"), *ROOT.parent.glob("*.sql")]:
-        assert not [word for word in words if word in path.read_text()], path
+    schemas = {path.name: path.read_text() for path in ROOT.parent.glob("*.sql")}
+    assert schemas
+    for path, text in (sources() | schemas).items():
+        assert not [word for word in words if word in text], path
 
 
 def test_nodes_an_hour_ahead_and_behind_send_nothing_early_and_stall_nothing() -> None:
