@@ -111,7 +111,10 @@ class Settings(BaseSettings):
         default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"
     )
     chunk_size: int = Field(
-        default=500, ge=1, le=1_000, description="firings one executor message carries at most"
+        default=1_000,
+        ge=1,
+        le=1_000,
+        description="firings one executor message carries at most: each costs a callback process some 2 ms of its own",
     )
     arm_credit: int = Field(
         default=20_000,
@@ -126,7 +129,7 @@ class Settings(BaseSettings):
         "now stays on time; several times the usual load, well under what the callback processes can do",
     )
     callback_queue_most: int = Field(
-        default=80,
+        default=40,
         ge=1,
         description="chunks in the callback queue above which nothing more is armed: they are to be claimed well "
         "within armed_lease_ms",
