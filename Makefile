@@ -66,7 +66,7 @@ broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and 
 
 # Some of them, quicker: make bench WORKLOADS="steady burst" RUNS=1 SCALE=0.1
 bench: .venv/.installed-bench ## measure speed against its bounds and other systems; write docs/benchmarks.md (WORKLOADS= RUNS=3 SCALE=1)
-	@sh .ci/system-packages
+	@sh .ci/system-packages bench
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
 lint: .venv/.installed-dev ## check style, format, types and import contracts
