@@ -32,16 +32,20 @@ def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from methods.values()
 
 
-def schemas_in(part: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object in a part of the document that says its type."""
+def objects_in(part: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object in a part of the document."""
     if isinstance(part, dict):
-        if isinstance(part.get("type"), str):
-            yield part
+        yield part
         for inner in part.values():
-            yield from schemas_in(inner)
+            yield from objects_in(inner)
     if isinstance(part, list):
         for inner in part:
-            yield from schemas_in(inner)
+            yield from objects_in(inner)
+
+
+def schemas_in(part: Any) -> list[dict[str, Any]]:
+    """Return every object in a part of the document that says its type."""
+    return [one for one in objects_in(part) if isinstance(one.get("type"), str)]
 
 
 def test_operation_ids_are_unique_names(document: dict[str, Any]) -> None:
@@ -88,7 +92,7 @@ def test_whole_numbers_say_how_many_bits_they_need(document: dict[str, Any]) -> 
 
 
 def test_a_union_of_types_has_one_name_wherever_it_stands(document: dict[str, Any]) -> None:
-    unions = [schema for schema in _unions(document) if _width(schema) > 1]
+    unions = [one for one in objects_in(document) if "anyOf" in one and _width(one) > 1]
     assert {schema.get("title") for schema in unions} <= {"GivenMoment", None}
     for schema in unions:
         if schema.get("title") == "GivenMoment":
@@ -104,30 +108,9 @@ def test_values_of_an_enum_are_unique_words(document: dict[str, Any]) -> None:
 
 def test_nothing_of_openapi_3_2_is_used(document: dict[str, Any]) -> None:
     assert document["openapi"] == "3.1.0"
-    found = set(_keys(document["paths"])) & OF_3_2
+    found = {key for one in objects_in(document["paths"]) for key in one} & OF_3_2
     assert not found
-
-
-def _unions(part: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(part, dict):
-        if "anyOf" in part:
-            yield part
-        for inner in part.values():
-            yield from _unions(inner)
-    if isinstance(part, list):
-        for inner in part:
-            yield from _unions(inner)
 
 
 def _width(schema: dict[str, Any]) -> int:
     return len([one for one in schema["anyOf"] if one.get("type") != "null"])
-
-
-def _keys(part: Any) -> Iterator[str]:
-    if isinstance(part, dict):
-        yield from part
-        for inner in part.values():
-            yield from _keys(inner)
-    if isinstance(part, list):
-        for inner in part:
-            yield from _keys(inner)

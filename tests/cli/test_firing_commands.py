@@ -7,7 +7,6 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of
-from tests.client.needs import needs
 from tests.client.outcomes import fired
 
 
@@ -69,7 +68,6 @@ def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("firings", *arguments).exit_code == 2
 
 
-@needs("countFirings", "fireNow", "getFiring", "cancelFiring")
 def test_a_firing_is_made_shown_counted_and_cancelled(
     run: Run, small_world: World, moments: list[int]
 ) -> None:
@@ -90,7 +88,6 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
     assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
 
 
-@needs("getLoad")
 def test_load_shows_the_minutes_to_come(run: Run, small_world: World) -> None:
     small_world.enabled(name="each", cron="* * * * *")
     found = json_of(run("load", "--minutes", 5, "--json"))

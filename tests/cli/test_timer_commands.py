@@ -7,7 +7,6 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
-from tests.client.needs import needs
 from tests.servers.server_process import free_port
 
 CALLBACK = ("--callback", "http://target.example/fire")
@@ -164,7 +163,6 @@ def test_help_says_the_exit_codes(run: Run) -> None:
         )
 
 
-@needs("putTimer")
 def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
     put = ("timers", "put", "a", *CALLBACK, "--json")
     assert json_of(run(*put, "--cron", "@daily", "--tag", "x"))["tags"] == ["x"]

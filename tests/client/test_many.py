@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.client.needs import needs
 from tests.client.outcomes import fired
 from tests.client.served import Served
 from wangtimer.client import Callback, Client, Conflict, NotFound
@@ -11,7 +10,6 @@ CALLBACK: Callback = {"url": "http://target.example/"}
 MINUTE_MS = 60_000
 
 
-@needs("putTimer")
 def test_a_timer_is_put_twice_and_then_differently(client: Client) -> None:
     put = client.put_timer("a", CALLBACK, cron="@daily", tags=["x"])
     assert (put["created"], put["id"], put["data"]["version"]) == (True, 1, 1)
@@ -24,7 +22,6 @@ def test_a_timer_is_put_twice_and_then_differently(client: Client) -> None:
         client.put_timer("a", CALLBACK, cron="@daily", version=1)
 
 
-@needs("putTimer")
 def test_a_timer_is_deleted_by_its_name(client: Client) -> None:
     timer_id = client.create_timer("a", CALLBACK, cron="@daily")["id"]
     client.delete_timer(name="a")
@@ -32,13 +29,11 @@ def test_a_timer_is_deleted_by_its_name(client: Client) -> None:
         client.get_timer(timer_id)
 
 
-@needs("putTimer", "createTimers")
 def test_a_create_with_the_same_key_is_one_timer(client: Client) -> None:
     first = client.create_timer("a", CALLBACK, cron="@daily", idempotency_key="k")
     assert client.create_timer("a", CALLBACK, cron="@daily", idempotency_key="k") == first
 
 
-@needs("createTimers")
 def test_timers_are_made_together_and_one_that_cannot_be_stops_no_other(client: Client) -> None:
     made = client.create_timers(
         [
@@ -53,7 +48,6 @@ def test_timers_are_made_together_and_one_that_cannot_be_stops_no_other(client: 
     assert {timer["statusName"] for timer in client.timers()} == {"enabled"}
 
 
-@needs("changeTimers")
 def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         client.create_timer(f"t{number}", CALLBACK, cron="@daily", tags=["x"])
@@ -73,7 +67,6 @@ def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPa
     assert [fault["id"] for one in deleted for fault in one["failed"]] == [99]
 
 
-@needs("getLoad")
 def test_the_load_is_that_of_one_app_or_of_all(served: Served, client: Client) -> None:
     served.world.enabled(name="a", cron="* * * * *")
     served.world.enabled(name="b", app="bank", cron="* * * * *")
@@ -83,14 +76,12 @@ def test_the_load_is_that_of_one_app_or_of_all(served: Served, client: Client) -
     assert {app for minute in both["data"] for app in minute["apps"]} == {"shop", "bank"}
 
 
-@needs("countFirings")
 def test_firings_are_counted(served: Served, client: Client) -> None:
     fired(served.world, client.create_timer("a", CALLBACK, cron="* * * * * *")["id"], 3)
     assert client.count_firings() == {"pending": 0, "succeeded": 3, "failed": 0, "skipped": 0}
     assert client.count_firings(status="failed")["succeeded"] == 0
 
 
-@needs("getFiring")
 def test_a_firing_has_its_attempts(served: Served, client: Client) -> None:
     timer_id = client.create_timer("a", CALLBACK, cron="* * * * * *")["id"]
     (moment,) = fired(served.world, timer_id, 1)
@@ -101,14 +92,12 @@ def test_a_firing_has_its_attempts(served: Served, client: Client) -> None:
         client.get_firing(timer_id, moment + 1)
 
 
-@needs("fireNow")
 def test_a_timer_fires_now(client: Client) -> None:
     timer_id = client.create_timer("a", CALLBACK, cron="@yearly")["id"]
     made = client.fire_now(timer_id)
     assert (made["timerID"], made["kind"], made["statusName"]) == (timer_id, "manual", "pending")
 
 
-@needs("cancelFiring")
 def test_a_firing_to_come_is_cancelled(served: Served, client: Client) -> None:
     timer_id = served.world.enabled(name="a", cron="* * * * *")
     moment = (served.world.clock.now // MINUTE_MS + 3) * MINUTE_MS
@@ -116,7 +105,6 @@ def test_a_firing_to_come_is_cancelled(served: Served, client: Client) -> None:
     assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
 
 
-@needs("backfillFirings")
 def test_moments_past_are_backfilled_in_rounds(served: Served, client: Client) -> None:
     timer_id = client.create_timer("a", CALLBACK, cron="* * * * *")["id"]
     until = served.world.clock.now // MINUTE_MS * MINUTE_MS
@@ -127,7 +115,6 @@ def test_moments_past_are_backfilled_in_rounds(served: Served, client: Client) -
     assert rounds[-1]["remaining"] == 0
 
 
-@needs("replayFirings")
 def test_failed_firings_are_replayed_in_rounds_and_by_their_keys(served: Served, client: Client) -> None:
     timer_id = client.create_timer("a", CALLBACK, cron="* * * * * *")["id"]
     moments = fired(served.world, timer_id, 4, failed=True)
