@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.servers.nginx import PACKAGE
-from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+from tests.servers.server_process import ServerProcess, find_program
+from wangtimer.stack.ports import HOST, free_port
 
 _CONFIGURATION = """
 daemon off;

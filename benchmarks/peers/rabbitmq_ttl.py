@@ -16,7 +16,8 @@ import amqp
 
 from benchmarks.due import Due
 from benchmarks.peers.parts import Parts
-from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+from tests.servers.server_process import ServerProcess, find_program
+from wangtimer.stack.ports import HOST, free_port
 
 WORK = "calls"
 _PACKAGE = "rabbitmq-server"

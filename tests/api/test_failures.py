@@ -6,8 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, UNABLE, World
-from tests.servers.server_process import free_port
 from wangtimer.core.errors import StoreAway
+from wangtimer.stack.ports import free_port
 
 
 def every_answer(world: World, timer_id: int) -> list[Any]:

@@ -6,9 +6,9 @@ import pytest
 
 from tests.api.world import World
 from tests.servers.mariadb import MariaDBServer
-from tests.servers.server_process import free_port
 from wangtimer.api.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
+from wangtimer.stack.ports import free_port
 
 MEND = "not ready; data says what each of them answered"
 

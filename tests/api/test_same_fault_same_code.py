@@ -5,7 +5,6 @@ The operations and their fields are read off the OpenAPI document.
 
 import json
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_refused import assert_refused
-from tests.api.world import Answered, World
+from tests.api.world import Answered, World, present
 from tests.fuzz.sensible import PICKS, RULES
 from tests.fuzz.standing import Standing
 from tests.servers.redis_server import RedisServer
@@ -86,7 +85,7 @@ MOMENTS = [
 def standing_world(redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """One for all tests, with one timer: what is refused changes nothing."""
     folder = tmp_path_factory.mktemp("same-fault")
-    world = World(f"sqlite:///{folder / 'wangtimer.db'}", redis_server.url(), int(time.time()) * 1_000)
+    world = World(f"sqlite:///{folder / 'wangtimer.db'}", redis_server.url(), present())
     world.wiring.database.create_tables()
     assert world.made() == TIMER
     yield world

@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from tests.api.world import definition
-from tests.servers.server_process import free_port
 from wangtimer.stack.child import dying_with
+from wangtimer.stack.ports import free_port
 from wangtimer.store.sql.database import Database
 
 pytestmark = pytest.mark.processes

@@ -11,7 +11,8 @@ from sqlalchemy import create_engine, select
 from wangtimer.cli.bench import bench
 from wangtimer.cli.bench_verdict import Verdict, judge
 from wangtimer.stack.arrivals import Arrival
-from wangtimer.stack.embedded import EmbeddedStack, embedded_stack, free_port
+from wangtimer.stack.embedded import EmbeddedStack, embedded_stack
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import StopRequest
 from wangtimer.store.sql.tables import timers
 

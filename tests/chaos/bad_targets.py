@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tests.servers.nginx import ArrivedCall
-from tests.servers.server_process import HOST, ServerProcess, free_port
+from tests.servers.server_process import ServerProcess
+from wangtimer.stack.ports import HOST, free_port
 
 WAYS = ("hang", "drip", "reset", "500", "429", "301")
 # Between two bytes of a dripping answer, so that no time-out between bytes ever ends it.

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-from tests.servers.server_process import HOST, free_port
+from wangtimer.stack.ports import HOST, free_port
 
 CHUNK = 65_536
 WAIT_S = 10.0

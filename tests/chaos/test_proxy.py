@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.chaos.proxy import Proxy
-from tests.servers.server_process import HOST
+from wangtimer.stack.ports import HOST
 
 
 @pytest.fixture

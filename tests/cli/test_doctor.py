@@ -13,13 +13,13 @@ from redis import Redis
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
-from tests.servers.server_process import free_port
 from wangtimer.cli.broker_checkup import judge_beat
 from wangtimer.cli.clock_checkup import judged
 from wangtimer.cli.findings import Finding, Severity
 from wangtimer.cli.redis_checkup import check_redis
 from wangtimer.cli.sql_checkup import check_sql
 from wangtimer.stack.child import inherited_environment
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
 from wangtimer.stack.supervisor import Supervisor, wait_for

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
-from tests.servers.server_process import free_port
+from wangtimer.stack.ports import free_port
 
 CALLBACK = ("--callback", "http://target.example/fire")
 

@@ -1,14 +1,13 @@
 """The API over real stores, listening on a port: what the client and the command line talk to."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from werkzeug.serving import make_server
 
-from tests.api.world import World
+from tests.api.world import World, present
 
 HOST = "127.0.0.1"
 
@@ -24,7 +23,7 @@ class Served:
 @contextmanager
 def serving(database_url: str, store_url: str) -> Iterator[Served]:
     """Serve the app on a free port, from several threads."""
-    world = World(database_url, store_url, int(time.time()) * 1_000)
+    world = World(database_url, store_url, present())
     world.wiring.database.create_tables()
     server = make_server(HOST, 0, world.app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, name="api", daemon=True)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.client.flaky import Told, flaky
-from tests.servers.server_process import free_port
 from wangtimer.client import BadAnswer, Client, NotFound, Unavailable, Unreachable
 from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
+from wangtimer.stack.ports import free_port
 
 CALLBACK = {"url": "http://target.example/"}
 

@@ -15,7 +15,7 @@ from celery import Celery
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
-from wangtimer.stack.embedded import free_port
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import Command, read_commands
 from wangtimer.stack.service import Service
 from wangtimer.stack.supervisor import StopRequest, Supervisor

@@ -17,8 +17,8 @@ import schemathesis
 from tests.fuzz.run import LEAST_DONE, fuzz
 from tests.fuzz.standing import Standing
 from tests.servers.redis_server import RedisServer, embedded_valkey_program
-from tests.servers.server_process import free_port
 from wangtimer.stack.child import dying_with
+from wangtimer.stack.ports import free_port
 
 START_SECONDS = 30.0
 GUNICORN = ("-m", "gunicorn", "--config", "python:wangtimer.api.gunicorn", "wangtimer.api:create_app()")

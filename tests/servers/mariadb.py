@@ -7,7 +7,8 @@ from pathlib import Path
 
 import MySQLdb
 
-from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+from tests.servers.server_process import ServerProcess, find_program
+from wangtimer.stack.ports import HOST, free_port
 
 PACKAGE = "mariadb-server"
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+from tests.servers.server_process import ServerProcess, find_program
+from wangtimer.stack.ports import HOST, free_port
 
 PACKAGE = "nginx-light"
 

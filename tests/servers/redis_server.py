@@ -5,7 +5,8 @@ from pathlib import Path
 
 import redis
 
-from tests.servers.server_process import HOST, ServerProcess, find_program, free_port
+from tests.servers.server_process import ServerProcess, find_program
+from wangtimer.stack.ports import HOST, free_port
 from wangtimer.stack.valkey_server import valkey_program
 
 PACKAGE = "redis-server"

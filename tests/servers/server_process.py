@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 
 from wangtimer.stack.child import dying_with
 
-HOST = "127.0.0.1"
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 
@@ -32,12 +30,6 @@ def find_program(name: str, package: str) -> str:
     if found is None:
         raise ServerMissingError(name, package)
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 class ServerProcess:

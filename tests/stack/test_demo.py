@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.stack.processes import living_with
-from wangtimer.stack.embedded import free_port
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]

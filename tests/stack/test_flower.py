@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from tests.servers.redis_server import RedisServer
-from wangtimer.stack.embedded import free_port
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
 from wangtimer.stack.supervisor import Supervisor, wait_for

@@ -15,11 +15,11 @@ from sqlalchemy import Connection, event, func, select, text, update
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from tests.servers.mariadb import MariaDBServer
-from tests.servers.server_process import HOST, free_port
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.stack.ports import HOST, free_port
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import firings
 

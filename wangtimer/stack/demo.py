@@ -17,7 +17,8 @@ import requests
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.arrivals import Arrival, EverySecond, Journal, Once, summarise
 from wangtimer.stack.child import ChildSpec, inherited_environment
-from wangtimer.stack.embedded import EmbeddedStack, embedded_stack, free_port
+from wangtimer.stack.embedded import EmbeddedStack, embedded_stack
+from wangtimer.stack.ports import free_port
 from wangtimer.stack.service import MAKERS_RANK
 from wangtimer.stack.supervisor import StartError, StopRequest, wait_for
 

@@ -11,6 +11,7 @@ import redis
 from wangtimer.core.errors import BadSetting
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
+from wangtimer.stack.ports import HOST
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import SERVERS_RANK, Service
 from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
@@ -18,7 +19,6 @@ from wangtimer.stack.valkey_server import embedded_argv, valkey_program
 
 DEFAULT_DATA_DIRECTORY = Path(".wangtimer")
 DEFAULT_PORT = 5000
-HOST = "127.0.0.1"
 PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
 
 # An append-only file of some hundred MB takes this long to read.
@@ -65,13 +65,6 @@ def run_embedded(path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT) 
         stack.supervisor.tend_until(lambda: stop.has_come)
         _say("stopping")
     return 0
-
-
-def free_port() -> int:
-    """Return a port of this machine that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def _check_free(port: int) -> None:

@@ -1,0 +1,24 @@
+"""Ports to listen on."""
+
+import random
+import socket
+
+HOST = "127.0.0.1"
+# Below the range from which Linux takes the near ends of outgoing connections (32768 and up): a port of
+# that range can be taken between the look and the server's own bind, or while the server is away.
+_FIRST, _LAST = 10_000, 32_000
+# Not the seeded one: two test processes with the same seed would meet at the same port.
+_RANDOM = random.SystemRandom()
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on; raises `OSError` when a thousand are taken."""
+    for _ in range(1_000):
+        port = _RANDOM.randint(_FIRST, _LAST)
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        return port
+    raise OSError(f"no free port of {HOST} found between {_FIRST} and {_LAST}")
