@@ -37,6 +37,10 @@ class MariaDBServer:
         self._process.kill()
 
     @property
+    def _scratch(self) -> Path:
+        return self.directory / "tmp"
+
+    @property
     def process(self) -> ServerProcess:
         """What freezes, kills and restarts it."""
         return self._process
@@ -66,12 +70,13 @@ class MariaDBServer:
         return True
 
     def _install(self) -> None:
+        self._scratch.mkdir()
         install = find_program("mariadb-install-db", PACKAGE)
         subprocess.run(
             [
                 install,
                 "--no-defaults",
-                f"--datadir={self.directory / 'data'}",
+                *self._places(),
                 f"--user={getpass.getuser()}",
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
@@ -86,7 +91,7 @@ class MariaDBServer:
         return [
             find_program("mariadbd", PACKAGE),
             "--no-defaults",
-            f"--datadir={self.directory / 'data'}",
+            *self._places(),
             f"--user={getpass.getuser()}",
             f"--bind-address={HOST}",
             f"--port={self.port}",
@@ -101,6 +106,10 @@ class MariaDBServer:
             *_SMALL_BUFFERS,
             *self._options,
         ]
+
+    def _places(self) -> list[str]:
+        # A server that starts deletes every temporary table in its tmpdir, those of another server too.
+        return [f"--datadir={self.directory / 'data'}", f"--tmpdir={self._scratch}"]
 
     def _socket(self) -> Path:
         socket = self.directory / "sock"
