@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, func, select, tuple_, union_all
+from sqlalchemy import ColumnElement, and_, func, select, union_all
 
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
+from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import firings, timers
 
 # Each is a part of one statement, of which SQLite takes 500.
 TIMERS_A_QUERY = 100
+_KEY = (firings.c.fire_at, firings.c.timer_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,13 @@ class FiringLists:
         self._database = database
 
     def page(
-        self, wanted: FiringFilter, limit: int, behind: tuple[int, int] | None = None
+        self, wanted: FiringFilter, limit: int, after: tuple[int, int] | None = None
     ) -> list[FiringRecord]:
-        """Return so many firings, those behind this moment and timer."""
+        """Return so many firings, those that come after this moment and timer."""
         query = select(firings).where(matching(wanted))
-        if behind is not None:
-            query = query.where(tuple_(firings.c.fire_at, firings.c.timer_id) < tuple_(*behind))
-        query = query.order_by(firings.c.fire_at.desc(), firings.c.timer_id.desc()).limit(limit)
+        if after is not None:
+            query = query.where(behind(_KEY, after, descending=True))
+        query = query.order_by(*(column.desc() for column in _KEY)).limit(limit)
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
@@ -60,7 +62,7 @@ class FiringLists:
     def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
         """Return so many firings, earliest first."""
         query = select(firings).where(matching(wanted))
-        query = query.order_by(firings.c.fire_at, firings.c.timer_id).limit(limit)
+        query = query.order_by(*_KEY).limit(limit)
         return self._database.read(
             lambda sql: [record_of(row).firing for row in sql.execute(query).mappings()]
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, func, not_, or_, select
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
@@ -14,9 +14,12 @@ from wangtimer.core.slicing import Slice
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
+from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import attempts, firings
 
 PENDING = FiringStatus.PENDING.value
+# The order of the index `firing_due`.
+_IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class FiringStore:
         wanted = _of_members(members)
         if wanted is None:
             return {}
-        found = self._database.read(lambda sql: _firings_where(sql, wanted))
+        found = self._database.read(lambda sql: _found(sql, _in_order(wanted)))
         return {firing.member.key: firing for firing in found}
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
@@ -84,14 +87,15 @@ class FiringStore:
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _firings_where(sql, wanted))
+        return self._database.read(lambda sql: _found(sql, _in_order(wanted)))
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
         wanted = _pending_between(first, last)
         if after is not None:
-            wanted = and_(wanted, _behind(after))
-        return self._database.read(lambda sql: _firings_where(sql, wanted, limit))
+            wanted = and_(wanted, behind(_IN_ORDER, (after.due_at, after.fire_at, after.timer_id)))
+        page = _by_due(_in_order(wanted)).limit(limit)
+        return self._database.read(lambda sql: _found(sql, page))
 
     def purge(self, before: int, limit: int) -> int:
         """Delete the oldest settled firings with moments under `before`, about `limit` of them; return how many.
@@ -172,7 +176,7 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
     """Return the rows of these members' firings, nobody else's to change until the transaction ends."""
     wanted = _of_members(members)
-    found = [] if wanted is None else _firings_where(sql, wanted, to_change=True)
+    found = [] if wanted is None else _found(sql, _in_order(wanted).with_for_update())
     return {firing.member.key: firing for firing in found}
 
 
@@ -197,7 +201,7 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
         firings.c.timer_id.in_(sorted({firing.timer_id for firing in planned})),
         firings.c.status == PENDING,
     )
-    return [firing for firing in _firings_where(sql, where) if (firing.timer_id, firing.fire_at) in wanted]
+    return [firing for firing in _found(sql, _in_order(where)) if (firing.timer_id, firing.fire_at) in wanted]
 
 
 def _of_timer(timer_id: int, upto: int | None) -> ColumnElement[bool]:
@@ -220,15 +224,7 @@ def _pending_between(first: int, last: int) -> ColumnElement[bool]:
     return and_(firings.c.status == PENDING, firings.c.due_at.between(first, last))
 
 
-def _behind(firing: Firing) -> ColumnElement[bool]:
-    """In the order of the index `firing_due`: due moment, then key."""
-    key = tuple_(firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
-    return key > tuple_(firing.due_at, firing.fire_at, firing.timer_id)
-
-
-def _firings_where(
-    sql: Connection, wanted: ColumnElement[bool], limit: int | None = None, to_change: bool = False
-) -> list[Firing]:
+def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
     columns = (
         firings.c.timer_id,
         firings.c.fire_at,
@@ -238,14 +234,16 @@ def _firings_where(
         firings.c.due_at,
         firings.c.attempt,
     )
-    query = (
-        select(*columns)
-        .where(wanted)
-        .order_by(firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
-        .limit(limit)
-    )
-    if to_change:
-        query = query.with_for_update()
+    return select(*columns).where(wanted).order_by(*_IN_ORDER)
+
+
+def _by_due(query: Select[Any]) -> Select[Any]:
+    """Have a page read from where it begins: left to itself, MariaDB reads every pending row, from the first."""
+    hint = "FORCE INDEX (firing_due)"
+    return query.with_hint(firings, hint, "mysql").with_hint(firings, hint, "mariadb")
+
+
+def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
     return [
         Firing(
             row.timer_id,

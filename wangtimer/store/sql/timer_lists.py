@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, or_, select
 
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import firings, timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
@@ -88,23 +89,21 @@ class TimerLists:
         order: Order,
         limit: int,
         now: int,
-        behind: tuple[int | str, int] | None = None,
+        after: tuple[int | str, int] | None = None,
         skipped: int = 0,
     ) -> list[Timer]:
-        """Return so many timers in order, those behind the value and id given, or after so many `skipped`."""
-        column = _COLUMNS[order.key]
+        """Return so many timers in order, those that come after the value and id given, or after so many `skipped`."""
         query = select(timers).where(_wanted(wanted, now))
-        if behind is not None:
-            here, there = tuple_(column, timers.c.id), tuple_(*behind)
-            query = query.where(here < there if order.descending else here > there)
-        keys = (column, timers.c.id)
+        keys = (_COLUMNS[order.key], timers.c.id)
+        if after is not None:
+            query = query.where(behind(keys, after, order.descending))
         query = query.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
         return self._read(query.limit(limit).offset(skipped))
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
         """Return how many timers there are of these with an id over `after_id`."""
-        behind = timers.c.id > after_id
-        query = select(func.count()).select_from(timers).where(_wanted(wanted, now), behind)
+        rest = timers.c.id > after_id
+        query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def ids(self, wanted: TimerFilter, now: int, after_id: int, limit: int) -> list[int]:

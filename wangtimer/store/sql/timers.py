@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, UnknownTimer
@@ -18,6 +18,7 @@ from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
+from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 
@@ -241,7 +242,7 @@ class TimerStore:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
-        query = select(*columns).where(_changed_behind(*key)).order_by(*order).limit(limit)
+        query = select(*columns).where(behind(order, key)).order_by(*order).limit(limit)
         return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
@@ -366,12 +367,6 @@ def _stands_so(timer: Timer, edited: Timer) -> bool:
     """Tell whether a timer stands as an edit was to leave it."""
     is_next = timer.definition.version == edited.definition.version + 1
     return is_next and timer.terms == edited.terms
-
-
-def _changed_behind(changed_at: int, timer_id: int) -> ColumnElement[bool]:
-    # Both halves, or the index is not used for the first.
-    at_once = and_(timers.c.updated_at == changed_at, timers.c.id > timer_id)
-    return and_(timers.c.updated_at >= changed_at, or_(timers.c.updated_at > changed_at, at_once))
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:

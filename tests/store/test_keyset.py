@@ -1,0 +1,55 @@
+"""However deep a page lies, MariaDB reads the page, and not what stands before it."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import text
+
+from tests.store.members import row_at
+from tests.store.test_timers import new
+from tests.store.worlds import SqlWorld
+from wangtimer.core.firing import Firing
+from wangtimer.store.sql.firing_lists import FiringFilter
+
+AT, ROWS, LIMIT, TIMER = 1_800_000_000_000, 3_000, 50, 7
+# Of the statement itself: tables opened, indexes looked at for a plan, temporary tables.
+BESIDES = 60
+
+AT_ONE_MOMENT = [row_at(AT, timer_id) for timer_id in range(1, ROWS + 1)]
+AT_MANY = [row_at(AT + number, TIMER) for number in range(ROWS)]
+
+
+@pytest.fixture
+def maria(mariadb_world: SqlWorld) -> SqlWorld:
+    return mariadb_world
+
+
+def rows_read(maria: SqlWorld, work: Callable[[], object]) -> int:
+    """Return how many rows and index entries the server looked at."""
+
+    def so_far() -> int:
+        status = text("SHOW GLOBAL STATUS LIKE 'Handler_read%'")
+        found = maria.firings._database.read(lambda sql: sql.execute(status).all())
+        return sum(int(value) for _, value in found)
+
+    before = so_far()
+    work()
+    after = so_far()
+    # Looking is itself counted.
+    return (after - before) - (so_far() - after)
+
+
+@pytest.mark.parametrize("rows", [AT_ONE_MOMENT, AT_MANY], ids=["of one moment", "of many moments"])
+def test_pending_firings(maria: SqlWorld, rows: list[Firing]) -> None:
+    maria.insert(rows)
+    before = rows[-LIMIT - 1]
+    assert maria.firings.pending_between(0, AT * 2, LIMIT, before) == rows[-LIMIT:]
+    assert rows_read(maria, lambda: maria.firings.pending_between(0, AT * 2, LIMIT, before)) < LIMIT + BESIDES
+
+
+def test_a_timer_s_firings(maria: SqlWorld) -> None:
+    timer = maria.timers.create(new("it"), AT)
+    maria.insert([row_at(AT + number, timer.id) for number in range(ROWS)])
+    wanted, after = FiringFilter("shop", timer.id), (AT + LIMIT, timer.id)
+    assert len(maria.lists.page(wanted, LIMIT, after)) == LIMIT
+    assert rows_read(maria, lambda: maria.lists.page(wanted, LIMIT, after)) < LIMIT + BESIDES
