@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from celery import Celery
+from redis import Redis
 
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.stack.child import inherited_environment
@@ -92,6 +94,19 @@ def test_a_worker_is_back_within_seconds_of_a_broker_that_was_away(
     broker.process.start()
     assert worker.does(tmp_path / "again", 4)
     assert worker.process.poll() is None
+
+
+def test_a_message_costs_the_broker_no_acknowledgement(
+    worker: Worker, broker: RedisServer, tmp_path: Path
+) -> None:
+    with closing(Redis.from_url(broker.url(1))) as client:
+        client.config_resetstat()
+        for number in range(20):
+            worker.send("note", str(tmp_path / str(number)))
+        assert wait_for(lambda: len(list(tmp_path.glob("1?"))) == 10, 5)
+        counted = client.info("commandstats")
+    assert counted["cmdstat_lpush"]["calls"] == 20
+    assert counted.keys().isdisjoint({"cmdstat_zadd", "cmdstat_hset", "cmdstat_zrem", "cmdstat_hdel"})
 
 
 def test_an_outage_of_the_broker_is_no_reason_to_end(worker: Worker, broker: RedisServer) -> None:
