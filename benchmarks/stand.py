@@ -39,8 +39,9 @@ LINGER_S = 1.0 + LINES_WITHIN_S
 # Firings are armed a second and a half before their moment at the earliest: what is counted begins before that.
 EARLIEST_LOOK_MS = 1_600
 LOOK_S = 0.1
-# The deployment's migrator plans a page of them beside ours; what it still does of that is not the load's.
-PLANNED_TOO_S = 1.5
+# The deployment's migrator plans some of them beside ours, and tells Redis: not the load's. It is done with that when
+# it uses less than this share of a core.
+QUIET_S, QUIET_SHARE = 0.5, 0.1
 
 
 class MadeTooLate(Exception):
@@ -127,7 +128,7 @@ class Stand:
         self.make(shots)
         if time.time() * 1_000 > start - EARLIEST_LOOK_MS:
             raise MadeTooLate(f"making {len(shots)} timers took longer than there was time")
-        self.tend_for(min(PLANNED_TOO_S, (start - EARLIEST_LOOK_MS) / 1_000 - time.time()))
+        self._let_migrator_end((start - EARLIEST_LOOK_MS) / 1_000)
         cpu, commands, began_at = self.read_cpu(), self._commands(), time.monotonic()
         self.tend_for(end / 1_000 - time.time())
         self._await_arrivals(len(shots))
@@ -193,6 +194,14 @@ class Stand:
             with suppress(MadeTooLate):
                 self.fire([Shot(due, self.target.url) for due in dues_at(moments)])
                 return
+
+    def _let_migrator_end(self, latest: float) -> None:
+        """Wait until the deployment's migrator rests, but not longer than to this moment (s UTC)."""
+        used_s = QUIET_S
+        while used_s > QUIET_SHARE * QUIET_S and (left_s := latest - time.time()) > 0:
+            before = self.read_cpu()
+            self.tend_for(min(QUIET_S, left_s))
+            used_s = before.until(self.read_cpu())["migrate"]
 
     def _commands(self) -> int:
         return commands_processed(self.deployment.store.url())
