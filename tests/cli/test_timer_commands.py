@@ -151,7 +151,10 @@ def test_a_service_that_is_not_there_is_exit_code_1(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("wangtimer.client.transport.FIRST_PAUSE_S", 0.001)
     result = runner_of(f"http://127.0.0.1:{free_port()}")("timers", "list")
     assert result.exit_code == 1
-    assert result.stderr.startswith("wangtimer: http://127.0.0.1:")
+    assert result.stderr.startswith("wangtimer: cannot reach http://127.0.0.1:")
+    assert result.stderr.endswith(
+        "connection refused; is the service running (wangtimer up)? --url names another\n"
+    )
     assert result.stderr.count("\n") == 1
 
 

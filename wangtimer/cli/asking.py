@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from wangtimer.cli.output import printable
-from wangtimer.client import Client, ClientError
+from wangtimer.client import Client, ClientError, Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
+HINT = "; is the service running (wangtimer up)? --url names another"
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
-    "3 partly done (some of many failed)."
+    "3 partly done (some of many failed), or in doubt (an answer was lost)."
 )
 
 
@@ -72,8 +73,12 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         with client:
             try:
                 command(Asked(client, as_json), **arguments)
+            except Unreachable as error:
+                raise Failed(f"{error}{'' if error.was_in_doubt else HINT}") from error
             except ClientError as error:
                 raise Failed(str(error)) from error
+            except UnicodeEncodeError as error:
+                raise click.UsageError(f"{error.object!r} is not text in UTF-8") from None
 
     return ask
 
@@ -86,6 +91,11 @@ def timer_id(client: Client, timer: str) -> int:
     if not found:
         raise Failed(f"app {client.app!r} has no timer named {timer!r}")
     return found[0]["id"]
+
+
+def show_trouble(text: str) -> None:
+    """Print one line of what went wrong beside what was done."""
+    click.echo(f"wangtimer: {printable(text)}", err=True)
 
 
 def end_of_many(done: int, undone: int) -> None:

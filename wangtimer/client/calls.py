@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from wangtimer.client.answer import Answer
 from wangtimer.client.transport import Call, Transport
 
 TIMER, TASK = "/api/timer/v1", "/api/task/v1"
@@ -15,7 +16,7 @@ class Calls:
         self._transport = transport
         self.app = app
 
-    def _get(self, path: str, query: Mapping[str, Any]) -> dict[str, Any]:
+    def _get(self, path: str, query: Mapping[str, Any]) -> Answer:
         return self._transport.ask(Call("GET", path, query=self._with_app(query)))
 
     def _send(
@@ -25,7 +26,7 @@ class Calls:
         body: Mapping[str, Any],
         bears_repeating: bool = True,
         header: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Answer:
         return self._transport.ask(
             Call(
                 method,
