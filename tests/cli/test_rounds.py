@@ -169,9 +169,17 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
             "nextSince": following,
         }
 
-    told.answers = answers(filled(0, 12, None), filled(10, 2, 500), filled(2, 0, None))
+    counted = {**filled(0, 12, None), "matched": 15}
+    told.answers = answers(counted)
+    dry = run("firings", "backfill", 7, "--since", 100, "--until", 900, "--dry-run")
+    assert dry.stdout == "12 firings would be planned, of 15 moments\n"
+    told.answers = answers({**filled(0, 99_990, None), "matched": 100_000})
+    dry = run("firings", "backfill", 7, "--since", 100, "--until", 900, "--dry-run")
+    assert dry.stdout == "at least 99990 firings would be planned, of at least 100000 moments\n"
+    told.bodies.clear()
+    told.answers = answers(counted, filled(10, 2, 500), filled(2, 0, None))
     done = json_of(run("firings", "backfill", 7, "--since", 100, "--until", 900, "--json"))
-    assert (done["matched"], done["planned"], done["remaining"]) == (12, 12, 0)
+    assert (done["matched"], done["planned"], done["remaining"]) == (15, 12, 0)
     assert [(body["since"], body.get("startAt")) for body in told.bodies] == [
         (100, None),
         (100, None),

@@ -16,6 +16,8 @@ from wangtimer.client.firing_types import Replay
 Status = Literal["failed", "skipped"]
 
 PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
+# A dry run of a backfill counts so many moments, and no more.
+MOST_COUNTED = 100_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 
 
@@ -77,9 +79,10 @@ def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int |
     if asked.as_json:
         show_json(done)
     elif dry_run:
-        show_line(f"{done['matched']} firings would be planned")
+        least = "at least " if done["matched"] >= MOST_COUNTED else ""
+        show_line(f"{least}{done['remaining']} firings would be planned, of {least}{done['matched']} moments")
     else:
-        show_line(f"{done['planned']} of {done['matched']} firings planned, {done['remaining']} left")
+        show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
     if not dry_run:
         end_of_rounds(done, done["planned"], done["remaining"])
 
