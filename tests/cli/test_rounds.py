@@ -187,6 +187,23 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
     ]
 
 
+def test_a_list_asks_for_no_more_than_it_shows(told: Told, run: Run) -> None:
+    told.answer = {"code": 0, "msg": "", "data": [], "nextCursor": None}
+    for limit in (7, 0, 600):
+        run("timers", "list", "--limit", limit)
+        run("firings", "list", "--limit", limit)
+    asked = [path.partition("limit=")[2] for _, path, _ in told.came]
+    assert asked == ["7", "7", "500", "500", "500", "500"]
+
+
+def test_many_ids_are_counted_and_changed_piece_by_piece(told: Told, run: Run) -> None:
+    ids = [word for number in range(1, 1_502) for word in ("--id", number)]
+    told.answers = answers(change(0, 1_000), change(0, 501), change(1_000, 0), change(501, 0))
+    done = json_of(run("timers", "bulk", "disable", *ids, "--json"))
+    assert (done["matched"], done["done"], done["remaining"]) == (1_501, 1_501, 0)
+    assert [len(body["ids"]) for body in told.bodies] == [1_000, 501, 1_000, 501]
+
+
 def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
     minute = {"minute": "2026-11-21T00:00:00.000Z", "minuteMs": 1, "total": 3, "apps": {"bank": 1, "shop": 2}}
     told.answer = {"code": 0, "msg": "", "data": [minute], "total": 3, "plannedUntilMs": 9}
@@ -194,7 +211,9 @@ def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
     assert "shop 2, bank 1" in shown
     assert "3 in all" in shown
     runner_of(told.url)("load", "--minutes", 5)
+    runner_of(told.url)("load", "--all-apps")
     assert [path for _, path, _ in told.came] == [
         "/api/timer/v1/load",
         "/api/timer/v1/load?app=shop&minutes=5",
+        "/api/timer/v1/load",
     ]

@@ -1,13 +1,14 @@
 """What every command that asks a service has in common: where it is, which app, how to answer, how to end."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from wangtimer.cli.output import printable
+from wangtimer.cli.output import printable, show_json
 from wangtimer.client import Client, ClientError, Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:5000"
@@ -19,12 +20,24 @@ EXIT_CODES = (
 )
 
 
+Data = TypeVar("Data")
+_ID = re.compile(r"\d{1,19}", re.ASCII)
+_NAME = "name:"
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A client of the service, and whether JSON is wanted."""
 
     client: Client
     as_json: bool
+
+    def tell(self, data: Data, show: Callable[[Data], None]) -> None:
+        """Print data as JSON, or as a person reads it."""
+        if self.as_json:
+            show_json(data)
+        else:
+            show(data)
 
 
 class Failed(click.ClickException):
@@ -78,15 +91,26 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
             except ClientError as error:
                 raise Failed(str(error)) from error
             except UnicodeEncodeError as error:
-                raise click.UsageError(f"{error.object!r} is not text in UTF-8") from None
+                raise click.UsageError(_no_text(error)) from None
 
     return ask
 
 
+def _no_text(error: UnicodeEncodeError) -> str:
+    """Return what is wrong with the word in which a byte stands that is no UTF-8."""
+    word = re.split(r'["\s]', error.object[: error.end])[-1]
+    return f"{word!r} is not text in UTF-8"
+
+
 def timer_id(client: Client, timer: str) -> int:
-    """Return the id of a timer written as id or, where it is no number, as name; raises `Failed`."""
-    if timer.isascii() and timer.isdecimal():
+    """Return the id of a timer written as id or, where it is no number or behind `name:`, as name; raises `Failed`."""
+    if _ID.fullmatch(timer):
         return int(timer)
+    if timer.isascii() and timer.isdecimal():
+        raise click.UsageError(
+            f"{timer[:19]}... is no id; a name that is a number is written name:{timer[:19]}..."
+        )
+    timer = timer.removeprefix(_NAME)
     found = client.list_timers(name=timer, limit=1)["data"]
     if not found:
         raise Failed(f"app {client.app!r} has no timer named {timer!r}")

@@ -5,7 +5,7 @@ from typing import Any, cast
 import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking
-from wangtimer.cli.output import show_json, show_line, show_table
+from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timer_options import FILTERS, given, options
 from wangtimer.client.fields import Action, TimerFilter
@@ -38,24 +38,24 @@ def bulk(
     if ids and (wanted or all_timers):
         raise click.UsageError("--id names timers in full: leave out filters and --all")
     which: dict[str, Any] = {"wanted": wanted, "ids": ids, "all_timers": all_timers}
-    counted = asked.client.change_timers(action, **which, dry_run=True)
+    counted = _count(asked, action, which)
     if dry_run:
-        _tell(asked, action, counted, is_dry=True)
+        asked.tell(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
         return
     if action == "delete" and not yes:
         click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
     done = carry_out(action, counted, asked.client.change_timers_in_rounds(action, **which))
-    _tell(asked, action, done)
+    asked.tell(done, lambda whole: _show(whole, action))
     end_of_rounds(done, done["done"], len(done["failed"]) + done["remaining"])
 
 
-def _tell(asked: Asked, action: Action, done: TimersChange, is_dry: bool = False) -> None:
-    if asked.as_json:
-        show_json(done)
-        return
-    if is_dry:
-        show_line(f"{done['matched']} timers would be {DONE[action]}")
-        return
+def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
+    counts = list(asked.client.change_timers_in_rounds(action, **which, dry_run=True))
+    matched = sum(count["matched"] for count in counts)
+    return {**counts[0], "matched": matched, "remaining": matched}
+
+
+def _show(done: TimersChange, action: Action) -> None:
     show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
     if done["failed"]:
         show_table(

@@ -6,12 +6,12 @@ import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.firing_options import SINCE, TIMER, UNTIL
-from wangtimer.cli.output import show_json, show_line, show_table
+from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.parameter_types import FIRING, PAST
 from wangtimer.cli.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timer_options import options
 from wangtimer.client.fields import FiringKey
-from wangtimer.client.firing_types import Replay
+from wangtimer.client.firing_types import Backfill, Replay
 
 Status = Literal["failed", "skipped"]
 
@@ -56,7 +56,7 @@ def replay(
         counted = asked.client.replay_firings(**wanted, per_second=per_second, dry_run=True)
         rounds = asked.client.replay_in_rounds(**wanted, per_second=per_second)
         done = counted if dry_run else carry_out("replay", counted, rounds)
-    _tell_replay(asked, done, dry_run)
+    asked.tell(done, lambda whole: _show_replay(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
 
@@ -76,25 +76,24 @@ def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int |
     )
     rounds = asked.client.backfill_in_rounds(number, since=since, until=until, per_second=per_second)
     done = counted if dry_run else carry_out("backfill", counted, rounds)
-    if asked.as_json:
-        show_json(done)
-    elif dry_run:
-        least = "at least " if done["matched"] >= MOST_COUNTED else ""
-        show_line(f"{least}{done['remaining']} firings would be planned, of {least}{done['matched']} moments")
-    else:
-        show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
+    asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["planned"], done["remaining"])
 
 
-def _tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
-    if asked.as_json:
-        show_json(done)
-        return
+def _show_backfill(done: Backfill, is_dry: bool) -> None:
+    if is_dry:
+        least = "at least " if done["matched"] >= MOST_COUNTED else ""
+        show_line(f"{least}{done['remaining']} firings would be planned, of {least}{done['matched']} moments")
+    else:
+        show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
+
+
+def _show_replay(done: Replay, is_dry: bool) -> None:
     if is_dry:
         show_line(f"{done['matched']} firings would be replayed")
-        return
-    show_line(f"{done['replayed']} of {done['matched']} firings replayed, {done['remaining']} left")
+    else:
+        show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
     if done["notReplayed"]:
         show_table(
             ("firing", "why not"),

@@ -1,12 +1,27 @@
 """What the groups of operations have in common: the app they name, and the way to the service."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from wangtimer.client.answer import Answer
 from wangtimer.client.transport import Call, Transport
 
 TIMER, TASK = "/api/timer/v1", "/api/task/v1"
+
+
+MOST_A_PAGE = 500
+
+
+def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
+    """Yield the rows of page after page, `most` of them; `ask_page` gets a page's limit and cursor."""
+    cursor, left = None, most
+    while left is None or left > 0:
+        page = ask_page(MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor)
+        yield from page["data"]
+        left = None if left is None else left - len(page["data"])
+        cursor = page["nextCursor"]
+        if cursor is None:
+            return
 
 
 class Calls:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Unpack, cast
 
-from wangtimer.client.calls import TASK, Calls
+from wangtimer.client.calls import TASK, Calls, all_rows
 from wangtimer.client.fields import FiringFilter, FiringKey, Moment, given, written
 from wangtimer.client.firing_types import (
     Backfill,
@@ -16,21 +16,13 @@ from wangtimer.client.firing_types import (
 )
 from wangtimer.client.transport import Call
 
-MOST_A_PAGE = 500
-
 
 class FiringCalls(Calls):
     """Look at firings, and have them made. Each method raises `ClientError`."""
 
-    def firings(self, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
-        """Yield the app's firings, latest first, asking for page after page."""
-        cursor: str | None = None
-        while True:
-            page = self.list_firings(limit=MOST_A_PAGE, cursor=cursor, **wanted)
-            yield from page["data"]
-            cursor = page["nextCursor"]
-            if cursor is None:
-                return
+    def firings(self, *, most: int | None = None, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
+        """Yield the app's firings, latest first, `most` of them or all, asking for page after page."""
+        return all_rows(lambda limit, cursor: self.list_firings(limit=limit, cursor=cursor, **wanted), most)
 
     def list_firings(
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]

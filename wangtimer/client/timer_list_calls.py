@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
-from wangtimer.client.calls import TIMER, Calls
+from wangtimer.client.calls import TIMER, Calls, all_rows
 from wangtimer.client.fields import Action, NewTimer, Sort, TimerFilter, given, written
 from wangtimer.client.timer_types import (
     ListedTimer,
@@ -16,22 +16,19 @@ from wangtimer.client.timer_types import (
 )
 from wangtimer.client.transport import Call
 
-MOST_A_PAGE = 500
 MOST_A_ROUND = 1_000
 
 
 class TimerListCalls(Calls):
     """List timers and change many. Each method raises `ClientError`."""
 
-    def timers(self, *, sort: Sort = "id", **wanted: Unpack[TimerFilter]) -> Iterator[ListedTimer]:
-        """Yield the app's timers, asking for page after page."""
-        cursor: str | None = None
-        while True:
-            page = self.list_timers(sort=sort, limit=MOST_A_PAGE, cursor=cursor, **wanted)
-            yield from page["data"]
-            cursor = page["nextCursor"]
-            if cursor is None:
-                return
+    def timers(
+        self, *, sort: Sort = "id", most: int | None = None, **wanted: Unpack[TimerFilter]
+    ) -> Iterator[ListedTimer]:
+        """Yield the app's timers, `most` of them or all, asking for page after page."""
+        return all_rows(
+            lambda limit, cursor: self.list_timers(sort=sort, limit=limit, cursor=cursor, **wanted), most
+        )
 
     def list_timers(
         self,
@@ -92,20 +89,25 @@ class TimerListCalls(Calls):
         wanted: TimerFilter | None = None,
         ids: Sequence[int] = (),
         all_timers: bool = False,
+        dry_run: bool = False,
     ) -> Iterator[TimersChange]:
-        """Change all that match, however many, yielding what each round did.
+        """Change all that match, however many, yielding what each round did; `dry_run` only counts them.
 
         A round is sent again after no answer, since all are to be changed.
         """
-        for some in _pieces(ids):
-            which = _which(action, wanted, some, all_timers) | {"dryRun": False, "limit": MOST_A_ROUND}
-            after_id: int | None = None
-            while True:
-                done = self._change(which, after_id, bears_repeating=True)
-                yield done
-                after_id = done["lastId"]
-                if not done["remaining"] or after_id is None:
-                    break
+        for start in range(0, max(1, len(ids)), MOST_A_ROUND):
+            which = _which(action, wanted, ids[start : start + MOST_A_ROUND], all_timers)
+            which |= {"dryRun": dry_run, "limit": MOST_A_ROUND}
+            yield from self._rounds(which, still_to_come=max(0, len(ids) - start - MOST_A_ROUND))
+
+    def _rounds(self, which: Mapping[str, Any], still_to_come: int) -> Iterator[TimersChange]:
+        after_id: int | None = None
+        while True:
+            done = self._change(which, after_id, bears_repeating=True)
+            yield done if which["dryRun"] else {**done, "remaining": done["remaining"] + still_to_come}
+            after_id = done["lastId"]
+            if which["dryRun"] or not done["remaining"] or after_id is None:
+                return
 
     def _change(self, which: Mapping[str, Any], after_id: int | None, bears_repeating: bool) -> TimersChange:
         body = {**which, **given({"after_id": after_id})}
@@ -132,9 +134,3 @@ def _which(
     if ids:
         which["ids"] = list(ids)
     return which
-
-
-def _pieces(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield ids, as many as one request takes; once nothing where there are none."""
-    for start in range(0, max(1, len(ids)), MOST_A_ROUND):
-        yield ids[start : start + MOST_A_ROUND]
