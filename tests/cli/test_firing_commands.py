@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.api.world import World
-from tests.cli.runs import Run, json_of
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.flaky import flaky
 from tests.client.outcomes import fired
 
 
@@ -99,6 +100,26 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
     )
     cancelled = json_of(run("firings", "cancel", pending[0]["webhookId"], "--json"))
     assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
+
+
+def test_a_firing_shows_when_each_attempt_was_sent() -> None:
+    firing = {"webhookId": "1-5", "runTimer": "", "kind": "scheduled", "statusName": "pending"}
+    firing |= dict.fromkeys(("latenessMs", "costTime", "attempt", "httpStatus", "error", "output"))
+    attempt = dict.fromkeys(
+        ("latenessMs", "connectMs", "firstByteMs", "costMs", "httpStatus", "statusName", "error")
+    )
+    attempts = [
+        {"attempt": 1, "sentAtMs": 1_800_000_000_007, **attempt},
+        {"attempt": 2, "sentAtMs": None, **attempt},
+    ]
+    with flaky() as told:
+        told.answer = {"code": 0, "data": {**firing, "attempts": attempts}}
+        lines = runner_of(told.url)("firings", "show", "1-5").stdout.splitlines()
+    assert [line.split()[:2] for line in lines[-3:]] == [
+        ["attempt", "sent"],
+        ["1", "2027-01-15T08:00:00.007Z"],
+        ["2", "-"],
+    ]
 
 
 def test_a_dry_run_of_a_replay_says_why_not(run: Run, moments: list[int]) -> None:

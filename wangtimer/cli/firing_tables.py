@@ -1,6 +1,7 @@
 """Firings as a person reads them."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import cast
 
 import click
@@ -52,10 +53,11 @@ def show_firing(firing: KnownFiring | FiringDetail) -> None:
 
 def _show_attempts(firing: FiringDetail) -> None:
     show_table(
-        ("attempt", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
         (
             (
                 one["attempt"],
+                _moment(one["sentAtMs"]),
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],
@@ -67,6 +69,13 @@ def _show_attempts(firing: FiringDetail) -> None:
             for one in firing["attempts"]
         ),
     )
+
+
+def _moment(ms: int | None) -> str | None:
+    """Return a moment in UTC as the service writes them; what was never sent has none."""
+    if ms is None:
+        return None
+    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ms(value: int | None) -> str | None:
