@@ -1,13 +1,13 @@
 """Firings as a person reads them."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import cast
 
 import click
 
 from wangtimer.cli.output import show_pairs, show_table
 from wangtimer.client.firing_types import Firing, FiringDetail, KnownFiring
+from wangtimer.core.moment_text import show_moment
 
 
 def show_firings(firings: Iterable[Firing]) -> None:
@@ -57,7 +57,7 @@ def _show_attempts(firing: FiringDetail) -> None:
         (
             (
                 one["attempt"],
-                _moment(one["sentAtMs"]),
+                None if one["sentAtMs"] is None else show_moment(one["sentAtMs"]),
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],
@@ -69,13 +69,6 @@ def _show_attempts(firing: FiringDetail) -> None:
             for one in firing["attempts"]
         ),
     )
-
-
-def _moment(ms: int | None) -> str | None:
-    """Return a moment in UTC as the service writes them; what was never sent has none."""
-    if ms is None:
-        return None
-    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ms(value: int | None) -> str | None:

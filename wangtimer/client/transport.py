@@ -88,7 +88,7 @@ class Transport:
             try:
                 yield from response.iter_content(PIECE_BYTES)
             except requests.RequestException as error:
-                raise Unreachable(f"{self._shown}: the answer broke off: {error}") from error
+                raise Unreachable(f"the answer of {self._shown} broke off: {_why(error)}") from error
 
     def _send(self, call: Call, stream: bool) -> tuple[requests.Response, bool]:
         """Return the response, and whether an earlier try may have been done."""
