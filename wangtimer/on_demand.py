@@ -29,7 +29,7 @@ Item = TypeVar("Item")
 
 # Firings one request replays or backfills at most: a second or two of SQL.
 MOST_AT_ONCE = 10_000
-# What is left to backfill is counted up to this: half a second of CPU.
+# Moments to backfill are counted up to this: half a second of CPU.
 MOST_COUNTED = 100_000
 LONGEST_RANGE_MS = 366 * 86_400_000
 
@@ -65,7 +65,8 @@ class Replayed:
 class Backfilled:
     """How many moments there are, and the firings made of those that had none.
 
-    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`.
+    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`. Of a dry run,
+    which counts so many moments too, `remaining` are those that have no firing.
     """
 
     matched: int
@@ -152,10 +153,10 @@ class OnDemand:
         now = self._now()
         _refuse_range(since, until, now)
         schedule = self.timers.get(app, timer_id).definition.schedule
-        moments = schedule.moments(since, until, MOST_AT_ONCE)
         if dry_run:
-            matched = len(schedule.moments(since, until, MOST_COUNTED))
-            return Backfilled(matched, remaining=matched)
+            counted = schedule.moments(since, until, MOST_COUNTED)
+            return Backfilled(len(counted), remaining=self.demands.missing(timer_id, counted))
+        moments = schedule.moments(since, until, MOST_AT_ONCE)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
             app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger)

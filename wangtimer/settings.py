@@ -153,8 +153,9 @@ class Settings(BaseSettings):
     callback_most_held: int = Field(
         default=10_000,
         ge=1_000,
-        description="firings one callback process holds at most; the next chunk waits until some are settled. More "
-        "would wait for a connection past their time-out, and cost 2 KB each",
+        description="late firings one callback process holds at most, and as many again on time; the next "
+        "chunk waits until some are settled. More would wait for a connection past their "
+        "time-out, and cost 2 KB each",
     )
     callback_timeout_ms: int = Field(
         default=10_000,

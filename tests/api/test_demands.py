@@ -204,6 +204,8 @@ def test_a_past_range_of_a_disabled_timer_is_planned(world: World) -> None:
     assert due == (world.clock.now, world.clock.now + 900)
     assert sorted(statuses(world, timer_id)) == [until - minutes * MINUTE for minutes in range(9, -1, -1)]
     assert world.post(BACKFILL, **asked).data["planned"] == 0
+    again = world.post(BACKFILL, **asked | {"since": until - 12 * MINUTE}, dryRun=True)
+    assert (again.data["matched"], again.data["remaining"]) == (12, 2)
 
 
 def test_a_long_range_goes_on_where_it_stopped(world: World) -> None:

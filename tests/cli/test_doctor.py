@@ -16,13 +16,15 @@ from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.cli.broker_checkup import judge_beat
 from wangtimer.cli.clock_checkup import judged
 from wangtimer.cli.findings import Finding, Severity
+from wangtimer.cli.output import printable
 from wangtimer.cli.redis_checkup import check_redis
 from wangtimer.cli.sql_checkup import check_sql
 from wangtimer.stack.child import inherited_environment
+from wangtimer.stack.embedded import embedded_stack, said
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
-from wangtimer.stack.supervisor import Supervisor, wait_for
+from wangtimer.stack.supervisor import StopRequest, Supervisor, wait_for
 from wangtimer.store.sql.database import Database
 
 WORKERS = ("beat", "scheduler", "migrate", "trigger", "callback")
@@ -131,6 +133,18 @@ def test_what_is_away_is_told_of_each_part_in_a_table_too(tmp_path: Path) -> Non
 
 
 @pytest.mark.processes
+def test_it_finds_the_embedded_service_by_its_data_directory(tmp_path: Path) -> None:
+    missing = doctor({}, "--data-dir", str(tmp_path))
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "wangtimer up has not run" in missing.stderr
+    with StopRequest() as stop, embedded_stack(tmp_path / "data", free_port(), stop) as stack:
+        assert f"wangtimer doctor --data-dir {stack.directory.path}" in said(stack)
+        done = doctor({}, "--data-dir", str(stack.directory.path), "--json")
+    findings = json.loads(done.stdout)
+    assert [one for one in findings if one["severity"] == "error"] == []
+    assert {one["part"] for one in findings if "Valkey" in one["text"]} == {"store", "broker"}
+
+
 def test_wrong_settings_are_one_line() -> None:
     done = doctor({"WANGTIMER_DATABASE_URL": "nonsense"})
     assert (done.returncode, done.stdout) == (1, "")
@@ -203,6 +217,15 @@ def test_the_embedded_valkey_is_new_enough(valkey_url: str) -> None:
 
 
 # SQL
+
+
+def test_the_mend_can_be_pasted(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url)) as database:
+        database.create_tables()
+        database.write(lambda sql: [sql.exec_driver_sql("DROP TABLE calendar")])
+    mends = [one.mend for one in check_sql(sqlite_url) if one.mend]
+    assert "CREATE TABLE calendar" in mends[0]
+    assert printable(mends[0]) == mends[0]
 
 
 def test_a_database_that_lacks_something_is_wrong_and_its_mend_is_printed(mariadb_url: str) -> None:

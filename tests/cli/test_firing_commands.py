@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.api.world import World
-from tests.cli.runs import Run, json_of
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.flaky import flaky
 from tests.client.outcomes import fired
 
 
@@ -45,7 +46,9 @@ def test_an_export_is_a_whole_file_or_none(run: Run, moments: list[int], tmp_pat
     refused = run("firings", "export", "--since", "yesterday", "--out", tmp_path / "none")
     assert refused.exit_code == 1
     assert sorted(tmp_path.glob("*one*")) == []
-    assert run("firings", "export", "--out", tmp_path / "no" / "where").exit_code == 1
+    for nowhere in (tmp_path / "no" / "where", out / "x"):
+        result = run("firings", "export", "--out", nowhere)
+        assert (result.exit_code, "--out" in result.stderr) == (2, True)
 
 
 def test_an_export_without_a_file_is_printed(run: Run, moments: list[int]) -> None:
@@ -59,10 +62,21 @@ def test_what_a_target_answered_cannot_steer_the_terminal(run: Run, small_world:
     shown = run("timers", "show", "a").stdout
     assert "\x1b" not in shown
     assert "\N{REPLACEMENT CHARACTER}[31mred[/x]" in shown
+    small_world.made(name="b", notifyHTTPParam={"url": "http://target.example/", "body": "\x9b31m\u202e名"})
+    shown = run("timers", "show", "b", "--json").stdout
+    assert '"\\u009b31m\\u202e名"' in shown
+    assert json.loads(shown)["notifyHTTPParam"]["body"] == "\x9b31m\u202e名"
 
 
 @pytest.mark.parametrize(
-    "arguments", [("show", "7"), ("replay",), ("replay", "7-1", "--since", "1h"), ("cancel", "x-y")]
+    "arguments",
+    [
+        ("export", "--json", "--format", "csv"),
+        ("show", "7"),
+        ("replay",),
+        ("replay", "7-1", "--since", "1h"),
+        ("cancel", "x-y"),
+    ],
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("firings", *arguments).exit_code == 2
@@ -86,6 +100,32 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
     )
     cancelled = json_of(run("firings", "cancel", pending[0]["webhookId"], "--json"))
     assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
+
+
+def test_a_firing_shows_when_each_attempt_was_sent() -> None:
+    firing = {"webhookId": "1-5", "runTimer": "", "kind": "scheduled", "statusName": "pending"}
+    firing |= dict.fromkeys(("latenessMs", "costTime", "attempt", "httpStatus", "error", "output"))
+    attempt = dict.fromkeys(
+        ("latenessMs", "connectMs", "firstByteMs", "costMs", "httpStatus", "statusName", "error")
+    )
+    attempts = [
+        {"attempt": 1, "sentAtMs": 1_800_000_000_007, **attempt},
+        {"attempt": 2, "sentAtMs": None, **attempt},
+    ]
+    with flaky() as told:
+        told.answer = {"code": 0, "data": {**firing, "attempts": attempts}}
+        lines = runner_of(told.url)("firings", "show", "1-5").stdout.splitlines()
+    assert [line.split()[:2] for line in lines[-3:]] == [
+        ["attempt", "sent"],
+        ["1", "2027-01-15T08:00:00.007Z"],
+        ["2", "-"],
+    ]
+
+
+def test_a_dry_run_of_a_replay_says_why_not(run: Run, moments: list[int]) -> None:
+    shown = run("firings", "replay", f"1-{moments[0]}", "--dry-run").stdout
+    assert shown.startswith("0 firings would be replayed\n")
+    assert "it is succeeded" in shown
 
 
 def test_load_shows_the_minutes_to_come(run: Run, small_world: World) -> None:

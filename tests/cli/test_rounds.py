@@ -44,7 +44,14 @@ def replayed(done: int, remaining: int) -> dict[str, Any]:
 def test_bulk_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500), change(1_000, 1_500), change(1_000, 500), change(500, 0))
     done = json_of(run("timers", "bulk", "disable", "--tag", "x", "--json"))
-    assert done == {"matched": 2_500, "done": 2_500, "failed": [], "remaining": 0, "lastId": 77}
+    assert done == {
+        "matched": 2_500,
+        "done": 2_500,
+        "failed": [],
+        "remaining": 0,
+        "lastId": 77,
+        "wasInDoubt": False,
+    }
     assert [body["dryRun"] for body in told.bodies] == [True, False, False, False]
     assert [body.get("afterId") for body in told.bodies] == [None, None, 77, 77]
     assert told.bodies[1] == {
@@ -61,7 +68,7 @@ def test_bulk_that_failed_in_part_is_exit_code_3(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 3), change(2, 0, 9))
     result = run("timers", "bulk", "enable", "--all")
     assert result.exit_code == 3
-    assert "2 of 3 timers enabled, 1 failed, 0 left" in result.stdout
+    assert "2 timers enabled, 1 failed, 0 left" in result.stdout
     assert "t9" in result.stdout
 
 
@@ -75,8 +82,32 @@ def test_bulk_passes_by_what_failed(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 5), change(0, 3, 4, 5), change(3, 0))
     result = run("timers", "bulk", "enable", "--all")
     assert result.exit_code == 3
-    assert "3 of 5 timers enabled, 2 failed, 0 left" in result.stdout
+    assert "3 timers enabled, 2 failed, 0 left" in result.stdout
     assert len(told.came) == 3
+
+
+def test_a_lost_answer_makes_the_counts_a_least_and_the_exit_code_3(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 20), change(0, 0))
+    told.losses = [2]
+    result = run("timers", "bulk", "enable", "--all")
+    assert (result.exit_code, result.stdout) == (3, "0 timers enabled, 0 failed, 0 left\n")
+    assert "an answer was lost on the way: at least so much was done" in result.stderr
+    told.answers = answers(replayed(0, 20), replayed(0, 0))
+    told.losses = [5]
+    assert run("firings", "replay", "--since", "1h").exit_code == 3
+
+
+def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:
+    told.answers = answers(change(0, 2_500), change(1_000, 1_500))
+    told.answers.append({"code": 50301, "msg": "request: SQL is away"})
+    told.statuses = [200, 200, 500]
+    result = run("timers", "bulk", "disable", "--all")
+    assert (result.exit_code, result.stdout) == (3, "1000 timers disabled, 0 failed, 1500 left\n")
+    assert "it broke off: request: SQL is away" in result.stderr
+    told.answers = answers(change(0, 2_500))
+    told.answers.append({"code": 50301, "msg": "request: SQL is away"})
+    told.statuses = [200, 500]
+    assert run("timers", "bulk", "disable", "--all").exit_code == 1
 
 
 def test_bulk_delete_asks_first(told: Told, run: Run) -> None:
@@ -138,14 +169,39 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
             "nextSince": following,
         }
 
-    told.answers = answers(filled(0, 12, None), filled(10, 2, 500), filled(2, 0, None))
+    counted = {**filled(0, 12, None), "matched": 15}
+    told.answers = answers(counted)
+    dry = run("firings", "backfill", 7, "--since", 100, "--until", 900, "--dry-run")
+    assert dry.stdout == "12 firings would be planned, of 15 moments\n"
+    told.answers = answers({**filled(0, 99_990, None), "matched": 100_000})
+    dry = run("firings", "backfill", 7, "--since", 100, "--until", 900, "--dry-run")
+    assert dry.stdout == "at least 99990 firings would be planned, of at least 100000 moments\n"
+    told.bodies.clear()
+    told.answers = answers(counted, filled(10, 2, 500), filled(2, 0, None))
     done = json_of(run("firings", "backfill", 7, "--since", 100, "--until", 900, "--json"))
-    assert (done["matched"], done["planned"], done["remaining"]) == (12, 12, 0)
+    assert (done["matched"], done["planned"], done["remaining"]) == (15, 12, 0)
     assert [(body["since"], body.get("startAt")) for body in told.bodies] == [
         (100, None),
         (100, None),
         (500, 2),
     ]
+
+
+def test_a_list_asks_for_no_more_than_it_shows(told: Told, run: Run) -> None:
+    told.answer = {"code": 0, "msg": "", "data": [], "nextCursor": None}
+    for limit in (7, 0, 600):
+        run("timers", "list", "--limit", limit)
+        run("firings", "list", "--limit", limit)
+    asked = [path.partition("limit=")[2] for _, path, _ in told.came]
+    assert asked == ["7", "7", "500", "500", "500", "500"]
+
+
+def test_many_ids_are_counted_and_changed_piece_by_piece(told: Told, run: Run) -> None:
+    ids = [word for number in range(1, 1_502) for word in ("--id", number)]
+    told.answers = answers(change(0, 1_000), change(0, 501), change(1_000, 0), change(501, 0))
+    done = json_of(run("timers", "bulk", "disable", *ids, "--json"))
+    assert (done["matched"], done["done"], done["remaining"]) == (1_501, 1_501, 0)
+    assert [len(body["ids"]) for body in told.bodies] == [1_000, 501, 1_000, 501]
 
 
 def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
@@ -155,7 +211,9 @@ def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
     assert "shop 2, bank 1" in shown
     assert "3 in all" in shown
     runner_of(told.url)("load", "--minutes", 5)
+    runner_of(told.url)("load", "--all-apps")
     assert [path for _, path, _ in told.came] == [
         "/api/timer/v1/load",
         "/api/timer/v1/load?app=shop&minutes=5",
+        "/api/timer/v1/load",
     ]

@@ -1,5 +1,6 @@
 """`wangtimer timers ...` against the real service."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
+from wangtimer.client import ClientError
 from wangtimer.stack.ports import free_port
 
 CALLBACK = ("--callback", "http://target.example/fire")
@@ -74,6 +76,38 @@ def test_a_timer_is_named_by_its_id_or_its_name(run: Run) -> None:
     assert missing.stderr == "wangtimer: app 'shop' has no timer named 'other'\n"
 
 
+def test_a_name_that_is_a_number_is_named_with_a_prefix(run: Run) -> None:
+    made = created(run, "123", "--cron", "@daily")
+    assert json_of(run("timers", "show", "name:123", "--json"))["id"] == made["id"]
+    assert run("timers", "show", "123").exit_code == 1
+
+
+def test_parts_of_a_second_can_be_written(run: Run, small_world: World) -> None:
+    assert created(run, "a", "--every", "1.5s")["everyMs"] == 1_500
+    assert created(run, "b", "--in", "1m0.25s")["atMs"] == small_world.clock.now + 60_250
+
+
+def test_a_timer_that_cannot_be_enabled_is_made_all_the_same_and_said_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ClientError("SQL is away")
+
+    monkeypatch.setattr("wangtimer.client.Client.enable_timer", refuse)
+    result = run("timers", "create", "a", *CALLBACK, "--cron", "@daily", "--enable")
+    assert result.exit_code == 3
+    assert "timer 1 is made, but not enabled: SQL is away" in result.stderr
+    assert "disabled" in result.stdout
+    put = run("timers", "put", "a", *CALLBACK, "--cron", "@hourly", "--enable", "--json")
+    assert (put.exit_code, json.loads(put.stdout)["cron"]) == (3, "@hourly")
+
+
+def test_a_long_body_is_shown_whole(run: Run) -> None:
+    body = "x" * 60_000
+    created(run, "a", "--cron", "@daily", "--body", body)
+    assert body in run("timers", "show", "a").stdout
+
+
 def test_an_edit_changes_what_is_given_and_clears_what_is_named(run: Run) -> None:
     created(run, "a", "--cron", "@daily", "--tag", "x", "--max-firings", 3, "--body", "old")
     edited = json_of(
@@ -120,6 +154,13 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
         (("create", "a"), "--callback"),
         (("create", "a", *CALLBACK, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *CALLBACK, "--body", "@/not/there", "--in", "1m"), "--body"),
+        (("create", "a", *CALLBACK), "say when: exactly one of --cron, --every, --at, --in"),
+        (("put", "a", *CALLBACK, "--in", "1m", "--every", "1m"), "not --every and --in"),
+        (("preview",), "say when"),
+        (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),
+        (("edit", "a", "--clear", "tags", "--tag", "x"), "--clear tags: it is given too"),
+        (("create", "bad\udcff", *CALLBACK, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
+        (("show", "9" * 5_000), "is no id"),
         (("edit", "a"), "nothing is to change"),
         (("edit", "a", "--body", "x"), "go with --callback"),
         (("bulk", "delete"), "say which timers"),
@@ -151,7 +192,10 @@ def test_a_service_that_is_not_there_is_exit_code_1(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("wangtimer.client.transport.FIRST_PAUSE_S", 0.001)
     result = runner_of(f"http://127.0.0.1:{free_port()}")("timers", "list")
     assert result.exit_code == 1
-    assert result.stderr.startswith("wangtimer: http://127.0.0.1:")
+    assert result.stderr.startswith("wangtimer: cannot reach http://127.0.0.1:")
+    assert result.stderr.endswith(
+        "connection refused; is the service running (wangtimer up)? --url names another\n"
+    )
     assert result.stderr.count("\n") == 1
 
 
@@ -165,7 +209,8 @@ def test_help_says_the_exit_codes(run: Run) -> None:
 
 def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
     put = ("timers", "put", "a", *CALLBACK, "--json")
-    assert json_of(run(*put, "--cron", "@daily", "--tag", "x"))["tags"] == ["x"]
+    made = json_of(run(*put, "--cron", "@daily", "--tag", "x"))
+    assert (made["tags"], made["created"]) == (["x"], True)
     again = json_of(run(*put, "--cron", "@hourly"))
-    assert (again["id"], again["cron"]) == (1, "@hourly")
+    assert (again["id"], again["cron"], again["created"]) == (1, "@hourly", False)
     assert "tags" not in again

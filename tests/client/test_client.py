@@ -60,7 +60,7 @@ def test_moments_may_be_text_ms_or_datetimes_of_any_zone_and_are_never_earlier(c
 def test_timers_come_page_after_page_filtered_and_sorted(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.client.timer_list_calls.MOST_A_PAGE", 2)
+    monkeypatch.setattr("wangtimer.client.calls.MOST_A_PAGE", 2)
     for name in ("a", "b", "c", "d", "other"):
         make(client, name, tags=["letters"] if len(name) == 1 else None)
     assert [timer["name"] for timer in client.timers(tag="letters", sort="-name")] == ["d", "c", "b", "a"]
@@ -73,7 +73,7 @@ def test_timers_come_page_after_page_filtered_and_sorted(
 def test_firings_come_page_after_page(
     served: Served, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.client.firing_calls.MOST_A_PAGE", 2)
+    monkeypatch.setattr("wangtimer.client.calls.MOST_A_PAGE", 2)
     timer_id = make(client, "each", cron="* * * * * *")
     moments = fired(served.world, timer_id, 5)
     assert [one["fireAtMs"] for one in client.firings(id=timer_id)] == moments[::-1]

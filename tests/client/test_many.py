@@ -52,12 +52,7 @@ def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPa
     for number in range(5):
         client.create_timer(f"t{number}", CALLBACK, cron="@daily", tags=["x"])
     assert client.change_timers("enable", wanted={"tag": "x"}, dry_run=True)["matched"] == 5
-    whole = client.change_timers
-
-    def two_a_round(*arguments: object, **fields: object) -> object:
-        return whole(*arguments, **fields, limit=2)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(client, "change_timers", two_a_round)
+    monkeypatch.setattr("wangtimer.client.timer_list_calls.MOST_A_ROUND", 2)
     rounds = list(client.change_timers_in_rounds("enable", wanted={"tag": "x"}))
     assert [(one["done"], one["remaining"]) for one in rounds] == [(2, 3), (2, 1), (1, 0)]
     assert {timer["statusName"] for timer in client.timers()} == {"enabled"}

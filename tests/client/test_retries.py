@@ -1,12 +1,13 @@
 """What is sent again, how often, and what is not."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.client.flaky import Told, flaky
-from wangtimer.client import BadAnswer, Client, NotFound, Unavailable, Unreachable
+from wangtimer.client import BadAnswer, Client, Conflict, NotFound, Unavailable, Unreachable
 from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
 from wangtimer.stack.ports import free_port
 
@@ -44,16 +45,21 @@ SAFE: dict[str, Callable[[Client], Any]] = {
     "enable": lambda client: client.enable_timer(7),
     "disable": lambda client: client.disable_timer(7),
     "delete": lambda client: client.delete_timer(7),
-    "replay": lambda client: client.replay_firings(since=1),
+    "replay these": lambda client: client.replay_firings([{"id": 7, "fire_at": 1}]),
+    "count what would be replayed": lambda client: client.replay_firings(since=1, dry_run=True),
     "cancel": lambda client: client.cancel_firing(7, 1),
     "backfill": lambda client: client.backfill_firings(7, since=1, until=2),
-    "change many": lambda client: client.change_timers("disable", all_timers=True),
+    "change these": lambda client: client.change_timers("disable", ids=[7]),
+    "count what would change": lambda client: client.change_timers("delete", all_timers=True, dry_run=True),
     "preview": lambda client: client.preview_schedule(cron="@daily"),
 }
 UNSAFE: dict[str, Callable[[Client], Any]] = {
     "edit without a version": lambda client: client.edit_timer(7, cron="@daily"),
     "create many": lambda client: client.create_timers([{"name": "a", "callback": CALLBACK}]),
     "fire now": lambda client: client.fire_now(7),
+    "put so far from now": lambda client: client.put_timer("a", CALLBACK, delay_ms=60_000),
+    "change up to a limit": lambda client: client.change_timers("delete", all_timers=True, limit=10),
+    "replay up to a limit": lambda client: client.replay_firings(since=1),
 }
 
 
@@ -87,6 +93,114 @@ def test_what_never_left_is_sent_again_all_the_same(name: str, pauses: list[floa
     ):
         UNSAFE[name](client)
     assert len(pauses) == 3
+
+
+CHANGE = {"matched": 20, "done": 20, "failed": [], "remaining": 0, "lastId": 20}
+REPLAY = {"matched": 20, "replayed": 20, "notReplayed": [], "lastDueAtMs": 2, "remaining": 0}
+
+
+def test_rounds_carry_on_after_a_lost_answer_and_say_that_they_did(told: Told, client: Client) -> None:
+    told.answers = [{"code": 0, "data": CHANGE}, {"code": 0, "data": REPLAY}]
+    told.fails = ["cut"]
+    assert [one["wasInDoubt"] for one in client.change_timers_in_rounds("disable", all_timers=True)] == [True]
+    told.fails = [503]
+    assert [one["wasInDoubt"] for one in client.replay_in_rounds(since=1)] == [True]
+    assert len(told.came) == 4
+
+
+def test_ids_go_in_as_many_rounds_as_the_service_takes_in_one(told: Told, client: Client) -> None:
+    told.answer = {"code": 0, "data": CHANGE}
+    rounds = list(client.change_timers_in_rounds("delete", ids=range(1, 2_502)))
+    assert [len(body["ids"]) for body in told.bodies] == [1_000, 1_000, 501]
+    assert not any(one["wasInDoubt"] for one in rounds)
+
+
+TIMER = {
+    "id": 7,
+    "name": "a",
+    "cron": "@daily",
+    "timezone": "UTC",
+    "version": 4,
+    "endAt": "2030-01-01T00:00:00.000Z",
+    "tags": ["b", "a"],
+    "notifyHTTPParam": {"url": CALLBACK["url"], "method": "POST", "header": {"X": ["1"]}, "body": ""},
+}
+CONFLICT = {"code": 40903, "msg": "version: it is at version 4", "field": "version"}
+STALE: dict[str, Callable[[Client], Any]] = {
+    "edit": lambda client: client.edit_timer(
+        7, version=3, cron="@daily", end_at=1_893_456_000_000, tags=["a", "b"], jitter_ms=None
+    ),
+    "put": lambda client: client.put_timer(
+        "a", {**CALLBACK, "header": {"X": "1"}}, version=3, cron="@daily", end_at="2030-01-01T01:00:00+01:00"
+    )["data"],
+}
+
+
+@pytest.mark.parametrize("name", STALE)
+def test_a_change_whose_answer_was_lost_is_not_taken_for_somebody_elses(
+    told: Told, client: Client, name: str
+) -> None:
+    told.fails = ["cut"]
+    told.answers = [CONFLICT, {"code": 0, "data": [TIMER]} if name == "put" else {"code": 0, "data": TIMER}]
+    told.answers.append({"code": 0, "data": {"nextMoments": [], "words": {}, "warnings": []}})
+    told.statuses = [409]
+    changed = STALE[name](client)
+    assert (changed["version"], changed["words"]) == (4, {})
+
+
+@pytest.mark.parametrize("name", STALE)
+@pytest.mark.parametrize(
+    "other", [{"version": 5}, {"cron": "@hourly"}, {"endAt": "2030-01-01T00:00:01.000Z"}]
+)
+def test_somebody_elses_change_after_a_lost_answer_is_a_conflict(
+    told: Told, client: Client, name: str, other: dict[str, Any]
+) -> None:
+    found = {**TIMER, **other}
+    told.fails = ["cut"]
+    told.answers = [CONFLICT, {"code": 0, "data": [found] if name == "put" else found}]
+    told.statuses = [409]
+    with pytest.raises(Conflict) as caught:
+        STALE[name](client)
+    assert caught.value.was_in_doubt
+
+
+def test_an_answer_without_what_belongs_in_it_is_not_wangtimers(told: Told, client: Client) -> None:
+    for answer in ({"code": 0}, {"code": 0, "data": None}, {"code": 0, "data": []}):
+        told.answer = answer
+        with pytest.raises(BadAnswer, match="/def answered without data"):
+            client.get_timer(7)
+    with pytest.raises(BadAnswer, match="nextCursor"):
+        client.list_timers()
+
+
+def test_fewer_than_no_retries_are_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="retries"):
+        Client("http://127.0.0.1:5000", "shop", retries=-1)
+
+
+def test_a_length_of_time_may_be_a_timedelta(told: Told, client: Client) -> None:
+    client.create_timer("a", CALLBACK, delay_ms=timedelta(minutes=1, microseconds=1))
+    assert told.bodies[0]["delayMs"] == 60_001
+
+
+def test_who_got_no_answer_is_told_why_and_whether_it_may_be_done(told: Told, pauses: list[float]) -> None:
+    with client_of(told.url, pauses, retries=0) as client:
+        told.fails = ["cut", "cut"]
+        with pytest.raises(
+            Unreachable, match="the connection broke; what was asked may have been done"
+        ) as cut:
+            client.enable_timer(7)
+        with pytest.raises(Unreachable, match=r"the connection broke$") as read:
+            client.get_timer(7)
+    assert (cut.value.was_in_doubt, read.value.was_in_doubt) == (True, False)
+    with (
+        client_of(f"http://127.0.0.1:{free_port()}", pauses, retries=0) as client,
+        pytest.raises(
+            Unreachable, match=r"^cannot reach http://127.0.0.1:[0-9]+: connection refused$"
+        ) as away,
+    ):
+        client.enable_timer(7)
+    assert not away.value.was_in_doubt
 
 
 def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(

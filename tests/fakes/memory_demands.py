@@ -64,6 +64,9 @@ class MemoryDemands:
 
         return self._server.call(work)
 
+    def missing(self, timer_id: int, moments: Sequence[int]) -> int:
+        return self._server.call(lambda: sum((timer_id, one) not in self._firings for one in moments))
+
     def backfill(
         self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
     ) -> tuple[list[Firing], list[Firing]]:

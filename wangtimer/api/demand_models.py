@@ -120,12 +120,15 @@ class ReplayAnswer(Answer):
 class BackfillData(_Dues):
     """How many moments there are, and how many of them had no record and are now to fire."""
 
-    matched: int
+    matched: Annotated[
+        int, Field(description=f"moments of this request; with dryRun of the range, up to {MOST_COUNTED}")
+    ]
     planned: int
     remaining: Annotated[
         int,
         Field(
-            description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}"
+            description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}; "
+            "with dryRun those of matched that have no record"
         ),
     ]
     next_since: Annotated[str | None, Field(description="since of the next part; null: this was the last")]

@@ -1,7 +1,11 @@
 """Moments as text, by RFC 3339; inside, a moment is ms since 1970-01-01 UTC."""
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
+
+from wangtimer.core.moment_text import show_moment
+
+__all__ = ["read_moment", "show_moment"]
 
 _FORM = re.compile(
     r"(?P<seconds>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d{1,9}))?(?P<offset>[Zz]|[+-]\d\d:\d\d)",
@@ -23,10 +27,3 @@ def read_moment(text: str) -> int:
     since = second - _EPOCH
     nanoseconds = int((found["fraction"] or "0").ljust(9, "0"))
     return (since.days * 86_400 + since.seconds) * 1_000 + -(-nanoseconds // 1_000_000)
-
-
-def show_moment(moment_ms: int, zone: tzinfo = UTC) -> str:
-    """Return the moment as text with ms, such as 2026-11-20T18:16:51.123Z."""
-    second = datetime.fromtimestamp(moment_ms // 1_000, zone)
-    shown = second.replace(microsecond=moment_ms % 1_000 * 1_000).isoformat(timespec="milliseconds")
-    return shown[:-6] + "Z" if shown.endswith("+00:00") else shown

@@ -1,21 +1,28 @@
 """What every command that asks a service has in common: where it is, which app, how to answer, how to end."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from wangtimer.cli.output import printable
-from wangtimer.client import Client, ClientError
+from wangtimer.cli.output import printable, show_json
+from wangtimer.client import Client, ClientError, Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
+HINT = "; is the service running (wangtimer up)? --url names another"
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
-    "3 partly done (some of many failed)."
+    "3 partly done (some of many failed), or in doubt (an answer was lost)."
 )
+
+
+Data = TypeVar("Data")
+_ID = re.compile(r"\d{1,19}", re.ASCII)
+_NAME = "name:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,13 @@ class Asked:
 
     client: Client
     as_json: bool
+
+    def tell(self, data: Data, show: Callable[[Data], None]) -> None:
+        """Print data as JSON, or as a person reads it."""
+        if self.as_json:
+            show_json(data)
+        else:
+            show(data)
 
 
 class Failed(click.ClickException):
@@ -72,20 +86,40 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         with client:
             try:
                 command(Asked(client, as_json), **arguments)
+            except Unreachable as error:
+                raise Failed(f"{error}{'' if error.was_in_doubt else HINT}") from error
             except ClientError as error:
                 raise Failed(str(error)) from error
+            except UnicodeEncodeError as error:
+                raise click.UsageError(_no_text(error)) from None
 
     return ask
 
 
+def _no_text(error: UnicodeEncodeError) -> str:
+    """Return what is wrong with the word in which a byte stands that is no UTF-8."""
+    word = re.split(r'["\s]', error.object[: error.end])[-1]
+    return f"{word!r} is not text in UTF-8"
+
+
 def timer_id(client: Client, timer: str) -> int:
-    """Return the id of a timer written as id or, where it is no number, as name; raises `Failed`."""
-    if timer.isascii() and timer.isdecimal():
+    """Return the id of a timer written as id or, where it is no number or behind `name:`, as name; raises `Failed`."""
+    if _ID.fullmatch(timer):
         return int(timer)
+    if timer.isascii() and timer.isdecimal():
+        raise click.UsageError(
+            f"{timer[:19]}... is no id; a name that is a number is written name:{timer[:19]}..."
+        )
+    timer = timer.removeprefix(_NAME)
     found = client.list_timers(name=timer, limit=1)["data"]
     if not found:
         raise Failed(f"app {client.app!r} has no timer named {timer!r}")
     return found[0]["id"]
+
+
+def show_trouble(text: str) -> None:
+    """Print one line of what went wrong beside what was done."""
+    click.echo(f"wangtimer: {printable(text)}", err=True)
 
 
 def end_of_many(done: int, undone: int) -> None:

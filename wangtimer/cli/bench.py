@@ -11,8 +11,10 @@ from uuid import uuid4
 
 import click
 
+from wangtimer.cli.asking import Failed
 from wangtimer.cli.bench_timers import BenchTimers
 from wangtimer.cli.bench_verdict import judge
+from wangtimer.client import Client, ClientError
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.arrivals import Arrival, Journal
 from wangtimer.stack.child import Child, ChildSpec, inherited_environment, launch
@@ -54,12 +56,23 @@ def bench(api_url: str, rate: int, seconds: int, burst: int | None, listen: str)
     Lateness is the receiver's clock less the moment: both machines' clocks must agree. Exits with 1 where a firing
     was lost, doubled or early.
     """
+    try:
+        Client(api_url, None).close()
+    except ValueError as error:
+        raise click.UsageError(f"--api: {error}") from None
     offsets = [0] * burst if burst else [random.randrange(seconds * 1_000) for _ in range(rate * seconds)]
-    with _receiver(listen) as (url, journal), BenchTimers(api_url, f"bench-{uuid4().hex[:8]}", url) as timers:
-        moments = _make(timers, offsets)
-        verdict = judge(moments, _listen(journal, moments))
+    try:
+        with _receiver(listen) as (url, journal), BenchTimers(api_url, _new_app(), url) as timers:
+            moments = _make(timers, offsets)
+            verdict = judge(moments, _listen(journal, moments))
+    except ClientError as error:
+        raise Failed(str(error)) from error
     click.echo(str(verdict))
     sys.exit(0 if verdict.is_clean else 1)
+
+
+def _new_app() -> str:
+    return f"bench-{uuid4().hex[:8]}"
 
 
 def _make(timers: BenchTimers, offsets: list[int]) -> dict[int, int]:

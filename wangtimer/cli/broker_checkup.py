@@ -1,6 +1,7 @@
 """The check-up of the broker: reachable, each queue with its workers, none of them long, a beat that ticks."""
 
 from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from kombu.exceptions import OperationalError
@@ -25,11 +26,12 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
     except StoreAway as away:
         yield error(PART, str(away), f"look at {SETTING}, the server, and the network between")
         return
-    if settings.broker_url.startswith(("redis://", "rediss://")):
-        yield from check_redis(settings.broker_url, PART, SETTING)
+    redis_url = _redis_url(settings.broker_url)
+    if redis_url is not None:
+        yield from check_redis(redis_url, PART, SETTING)
     else:
         yield ok(PART, "it answers")
-    if settings.broker_url == settings.store_url:
+    if redis_url == settings.store_url:
         yield warning(
             PART,
             "broker and store are one Redis database",
@@ -39,6 +41,15 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
         yield from _workers(settings, app)
     except (OperationalError, OSError) as gone:
         yield error(PART, f"workers could not be asked: {gone}", f"look at {SETTING}")
+
+
+def _redis_url(broker_url: str) -> str | None:
+    """Return a broker's URL as redis-py reads it; None where the broker is no Redis."""
+    url = urlsplit(broker_url)
+    if url.scheme == "redis+socket":
+        database = parse_qs(url.query).get("virtual_host", ["0"])[0]
+        return f"unix://{url.path}?db={database}"
+    return broker_url if url.scheme in ("redis", "rediss") else None
 
 
 def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:

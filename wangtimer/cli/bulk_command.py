@@ -4,8 +4,9 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many
-from wangtimer.cli.output import progress, show_json, show_line, show_table
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.output import show_line, show_table
+from wangtimer.cli.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timer_options import FILTERS, given, options
 from wangtimer.client.fields import Action, TimerFilter
 from wangtimer.client.timer_types import TimersChange
@@ -36,44 +37,26 @@ def bulk(
         raise click.UsageError("say which timers: a filter, --id, or --all")
     if ids and (wanted or all_timers):
         raise click.UsageError("--id names timers in full: leave out filters and --all")
-    counted = asked.client.change_timers(action, wanted=wanted, ids=ids, all_timers=all_timers, dry_run=True)
+    which: dict[str, Any] = {"wanted": wanted, "ids": ids, "all_timers": all_timers}
+    counted = _count(asked, action, which)
     if dry_run:
-        _tell(asked, action, counted, is_dry=True)
+        asked.tell(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
         return
     if action == "delete" and not yes:
         click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
-    done = _change_all(asked, action, wanted, ids, all_timers, counted["matched"])
-    _tell(asked, action, done)
-    end_of_many(done["done"], len(done["failed"]) + done["remaining"])
+    done = carry_out(action, counted, asked.client.change_timers_in_rounds(action, **which))
+    asked.tell(done, lambda whole: _show(whole, action))
+    end_of_rounds(done, done["done"], len(done["failed"]) + done["remaining"])
 
 
-def _change_all(
-    asked: Asked, action: Action, wanted: TimerFilter, ids: tuple[int, ...], all_timers: bool, matched: int
-) -> TimersChange:
-    whole: TimersChange = {"matched": matched, "done": 0, "failed": [], "remaining": 0, "lastId": None}
-    rounds = asked.client.change_timers_in_rounds(action, wanted=wanted, ids=ids, all_timers=all_timers)
-    with progress() as bar:
-        task = bar.add_task(action, total=matched)
-        for done in rounds:
-            whole["done"] += done["done"]
-            whole["failed"] += done["failed"]
-            whole["remaining"] = done["remaining"]
-            whole["lastId"] = done["lastId"]
-            bar.update(task, completed=whole["done"] + len(whole["failed"]))
-    return whole
+def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
+    counts = list(asked.client.change_timers_in_rounds(action, **which, dry_run=True))
+    matched = sum(count["matched"] for count in counts)
+    return {**counts[0], "matched": matched, "remaining": matched}
 
 
-def _tell(asked: Asked, action: Action, done: TimersChange, is_dry: bool = False) -> None:
-    if asked.as_json:
-        show_json(done)
-        return
-    if is_dry:
-        show_line(f"{done['matched']} timers would be {DONE[action]}")
-        return
-    show_line(
-        f"{done['done']} of {done['matched']} timers {DONE[action]}, {len(done['failed'])} failed, "
-        f"{done['remaining']} left"
-    )
+def _show(done: TimersChange, action: Action) -> None:
+    show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
     if done["failed"]:
         show_table(
             ("id", "name", "code", "why"),

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from wangtimer.cli.output import show_json
 from wangtimer.cli.timer_tables import show_preview
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.warnings import warnings_of
 from wangtimer.core.words import Language, describe
 from wangtimer.core.zones import read_zone
@@ -53,7 +53,7 @@ def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
     zone = read_zone(schedule.timezone)
     return {
         "nextMoments": [
-            {"at": _text(moment, zone), "atMs": moment, "utc": _text(moment, UTC)}
+            {"at": show_moment(moment, zone), "atMs": moment, "utc": show_moment(moment)}
             for moment in schedule.moments(now_ms, END_MS, count)
         ],
         "words": {language.value: describe(schedule, language) for language in Language},
@@ -62,9 +62,3 @@ def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
             for one in warnings_of(schedule, now_ms)
         ],
     }
-
-
-def _text(moment_ms: int, zone: tzinfo) -> str:
-    second = datetime.fromtimestamp(moment_ms // 1_000, zone)
-    text = second.replace(microsecond=moment_ms % 1_000 * 1_000).isoformat(timespec="milliseconds")
-    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text

@@ -1,7 +1,9 @@
 """`wangtimer doctor`: a check-up of what the workers need, read from the same settings."""
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -14,16 +16,25 @@ from wangtimer.cli.redis_checkup import check_redis
 from wangtimer.cli.sql_checkup import check_sql
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
+from wangtimer.stack.data_directory import known_directory
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
-def doctor(as_json: bool) -> None:
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Look at the service that `wangtimer up` runs there.",
+)
+def doctor(as_json: bool, data_dir: Path | None) -> None:
     """Look at SQL, Redis, broker, workers and clocks, and say what is wrong and what to do.
 
-    Run it with the workers' settings. Nothing is changed. Exits with 1 where something is wrong; a warning is not.
+    Run it with the workers' settings, or with --data-dir. Nothing is changed. Exits with 1 where something is wrong; a
+    warning is not.
     """
     try:
+        if data_dir is not None:
+            os.environ.update(known_directory(data_dir).settings)
         findings = examine()
     except WangTimerError as error:
         raise Failed(str(error)) from error

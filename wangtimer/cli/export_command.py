@@ -1,30 +1,51 @@
 """`wangtimer firings export`: firings as CSV or JSON Lines, into a file or a pipe."""
 
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal, Protocol
 
 import click
 
 from wangtimer.cli.asking import Asked, Failed, asking
 from wangtimer.cli.firing_options import FILTERS, filter_of
-from wangtimer.cli.output import progress
+from wangtimer.cli.output import printable, progress
 from wangtimer.cli.timer_options import options
+
+
+class Target(Protocol):
+    """Where the lines go."""
+
+    def write(self, piece: bytes, /) -> object:
+        """Take a piece of any length."""
+
+
+class Screen:
+    """A terminal: it gets no control characters."""
+
+    def __init__(self) -> None:
+        self._decoder = getincrementaldecoder("utf-8")()
+
+    def write(self, piece: bytes, /) -> None:
+        """Print what the piece completes."""
+        click.echo(printable(self._decoder.decode(piece)), nl=False)
 
 
 @click.command()
 @options(*FILTERS)
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File; standard output else.")
 @asking
-def export(asked: Asked, form: Literal["jsonl", "csv"], out: Path | None, **wanted: Any) -> None:
+def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
     """Take firings away, latest first, as JSON Lines or CSV (--json is JSON Lines too).
 
     A file is there whole or not at all.
     """
-    found = asked.client.export_firings(format=form, **filter_of(asked, wanted))
+    if asked.as_json and form == "csv":
+        raise click.UsageError("--json and --format csv: say one of them")
+    found = asked.client.export_firings(format=form or "jsonl", **filter_of(asked, wanted))
     with _whole(out) as file, progress() as bar:
         task = bar.add_task("lines", total=None)
         for piece in found:
@@ -33,15 +54,19 @@ def export(asked: Asked, form: Literal["jsonl", "csv"], out: Path | None, **want
 
 
 @contextmanager
-def _whole(out: Path | None) -> Iterator[BinaryIO]:
+def _whole(out: Path | None) -> Iterator[Target]:
     """Yield a file that gets its name once all is in it."""
     if out is None:
-        yield sys.stdout.buffer
+        yield Screen() if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.flush()
         return
     part = out.with_name(out.name + ".part")
     try:
-        with part.open("wb") as file:
+        opened = part.open("wb")
+    except OSError as error:
+        raise click.UsageError(f"--out: {error}") from None
+    try:
+        with opened as file:
             yield file
         part.replace(out)
     except OSError as error:

@@ -1,6 +1,5 @@
 """`wangtimer firings ...`: look at firings, take them away, have them made."""
 
-from itertools import islice
 from typing import Any
 
 import click
@@ -9,12 +8,11 @@ from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.export_command import export
 from wangtimer.cli.firing_options import FILTERS, filter_of
 from wangtimer.cli.firing_tables import show_firing, show_firings
-from wangtimer.cli.output import show_json, show_pairs
+from wangtimer.cli.output import show_pairs
 from wangtimer.cli.parameter_types import FIRING
 from wangtimer.cli.replay_commands import backfill, replay
 from wangtimer.cli.timer_options import options
 from wangtimer.client.fields import FiringKey
-from wangtimer.client.firing_types import FiringDetail, KnownFiring
 
 
 @click.group(epilog=EXIT_CODES)
@@ -28,12 +26,7 @@ def firings() -> None:
 @asking
 def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
     """List firings, latest first."""
-    found = asked.client.firings(**filter_of(asked, wanted))
-    rows = list(found if limit == 0 else islice(found, limit))
-    if asked.as_json:
-        show_json(rows)
-    else:
-        show_firings(rows)
+    asked.tell(list(asked.client.firings(most=limit or None, **filter_of(asked, wanted))), show_firings)
 
 
 @firings.command()
@@ -41,7 +34,7 @@ def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
 @asking
 def show(asked: Asked, firing: FiringKey) -> None:
     """Show a FIRING with each of its attempts."""
-    _tell(asked, asked.client.get_firing(firing["id"], firing["fire_at"]))
+    asked.tell(asked.client.get_firing(firing["id"], firing["fire_at"]), show_firing)
 
 
 @firings.command()
@@ -50,10 +43,7 @@ def show(asked: Asked, firing: FiringKey) -> None:
 def counts(asked: Asked, **wanted: Any) -> None:
     """Count firings by outcome."""
     found = asked.client.count_firings(**filter_of(asked, wanted))
-    if asked.as_json:
-        show_json(found)
-    else:
-        show_pairs(dict(found))
+    asked.tell(found, lambda counted: show_pairs(dict(counted)))
 
 
 @firings.command()
@@ -61,7 +51,7 @@ def counts(asked: Asked, **wanted: Any) -> None:
 @asking
 def fire(asked: Asked, timer: str) -> None:
     """Have a TIMER fire now, whatever its schedule."""
-    _tell(asked, asked.client.fire_now(timer_id(asked.client, timer)))
+    asked.tell(asked.client.fire_now(timer_id(asked.client, timer)), show_firing)
 
 
 @firings.command()
@@ -69,16 +59,9 @@ def fire(asked: Asked, timer: str) -> None:
 @asking
 def cancel(asked: Asked, firing: FiringKey) -> None:
     """Have a FIRING that is still to come be skipped."""
-    _tell(asked, asked.client.cancel_firing(firing["id"], firing["fire_at"]))
+    asked.tell(asked.client.cancel_firing(firing["id"], firing["fire_at"]), show_firing)
 
 
 firings.add_command(export)
 firings.add_command(replay)
 firings.add_command(backfill)
-
-
-def _tell(asked: Asked, firing: KnownFiring | FiringDetail) -> None:
-    if asked.as_json:
-        show_json(firing)
-    else:
-        show_firing(firing)

@@ -7,6 +7,7 @@ import click
 
 from wangtimer.cli.output import show_pairs, show_table
 from wangtimer.client.firing_types import Firing, FiringDetail, KnownFiring
+from wangtimer.core.moment_text import show_moment
 
 
 def show_firings(firings: Iterable[Firing]) -> None:
@@ -52,10 +53,11 @@ def show_firing(firing: KnownFiring | FiringDetail) -> None:
 
 def _show_attempts(firing: FiringDetail) -> None:
     show_table(
-        ("attempt", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
         (
             (
                 one["attempt"],
+                None if one["sentAtMs"] is None else show_moment(one["sentAtMs"]),
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],

@@ -3,18 +3,20 @@
 import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking_of_any_app
-from wangtimer.cli.output import show_json, show_line, show_table
+from wangtimer.cli.output import show_line, show_table
+from wangtimer.client.timer_types import Load
 
 
 @click.command(epilog=EXIT_CODES)
 @click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
+@click.option("--all-apps", is_flag=True, help="Of all apps, though one is named by WANGTIMER_APP.")
 @asking_of_any_app
-def load(asked: Asked, minutes: int | None) -> None:
+def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned for each of the coming minutes, of all apps or of one."""
-    found = asked.client.get_load(minutes=minutes)
-    if asked.as_json:
-        show_json(found)
-        return
+    asked.tell(asked.client.get_load(minutes=minutes, of_all_apps=all_apps), _show)
+
+
+def _show(found: Load) -> None:
     show_table(
         ("minute", "firings", "apps"),
         ((one["minute"], one["total"], _by_app(one["apps"])) for one in found["data"]),

@@ -13,12 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 # Nothing is cut off or wrapped where no terminal sets a width.
-PLAIN_COLUMNS = 10_000
+PLAIN_COLUMNS = 10_000_000
 
 
 def show_json(data: object) -> None:
-    """Print data as JSON, other scripts than Latin as they are."""
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    """Print data as JSON, other scripts than Latin as they are, what could steer a terminal escaped."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    click.echo("".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -36,6 +37,8 @@ def show_pairs(pairs: Mapping[str, object]) -> None:
     """Print each name with its value, one a line; None is a dash."""
     is_terminal = sys.stdout.isatty()
     table = Table(box=None, show_header=False, pad_edge=False)
+    for _ in ("name", "value"):
+        table.add_column(overflow="fold")
     for name, value in pairs.items():
         table.add_row(Text(name, "bold" if is_terminal else ""), _cell(value))
     _print(table, is_terminal)

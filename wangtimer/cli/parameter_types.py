@@ -2,6 +2,8 @@
 
 import re
 import time
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import click
@@ -9,14 +11,14 @@ import click
 from wangtimer.client.fields import FiringKey
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
-_DURATION = re.compile(r"(?:\d{1,15}(?:ms|s|m|h|d|w))+", re.ASCII)
-_PART = re.compile(r"(\d+)(ms|s|m|h|d|w)", re.ASCII)
+_DURATION = re.compile(r"(?:\d{1,15}(?:\.\d{1,9})?(?:ms|s|m|h|d|w))+", re.ASCII)
+_PART = re.compile(r"([\d.]+)(ms|s|m|h|d|w)", re.ASCII)
 _FIRING = re.compile(r"(\d{1,19})-(\d{1,19})", re.ASCII)
 _NUMBER = re.compile(r"\d{1,19}", re.ASCII)
 
 
 class Duration(click.ParamType[int]):
-    """ms, written as 500ms, 10m, 1h30m, 2d."""
+    """ms, written as 500ms, 1.5s, 10m, 1h30m, 2d; what is finer is rounded up."""
 
     name = "duration"
 
@@ -25,8 +27,8 @@ class Duration(click.ParamType[int]):
         if isinstance(value, int):
             return value
         if not _DURATION.fullmatch(value):
-            self.fail(f"{value!r} is no duration; write it as in 500ms, 90s, 10m, 1h30m or 2d", param, ctx)
-        return sum(int(number) * _UNITS_MS[unit] for number, unit in _PART.findall(value))
+            self.fail(f"{value!r} is no duration; write it as in 500ms, 1.5s, 10m, 1h30m or 2d", param, ctx)
+        return ceil(sum(Fraction(number) * _UNITS_MS[unit] for number, unit in _PART.findall(value)))
 
 
 class MomentText(click.ParamType[str | int]):

@@ -4,10 +4,11 @@ from typing import Any, Literal
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many, timer_id
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.firing_options import SINCE, TIMER, UNTIL
-from wangtimer.cli.output import progress, show_json, show_line, show_table
+from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.parameter_types import FIRING, PAST
+from wangtimer.cli.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timer_options import options
 from wangtimer.client.fields import FiringKey
 from wangtimer.client.firing_types import Backfill, Replay
@@ -15,6 +16,8 @@ from wangtimer.client.firing_types import Backfill, Replay
 Status = Literal["failed", "skipped"]
 
 PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
+# A dry run of a backfill counts so many moments, and no more.
+MOST_COUNTED = 100_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 
 
@@ -44,16 +47,18 @@ def replay(
         done = asked.client.replay_firings(firings, per_second=per_second, dry_run=dry_run)
     else:
         number = None if timer is None else timer_id(asked.client, timer)
-        wanted = {"id": number, "since": since, "until": until, "statuses": statuses or ("failed",)}
+        wanted: dict[str, Any] = {
+            "id": number,
+            "since": since,
+            "until": until,
+            "statuses": statuses or ("failed",),
+        }
         counted = asked.client.replay_firings(**wanted, per_second=per_second, dry_run=True)
-        done = (
-            counted
-            if dry_run
-            else _replay_all(asked, counted["matched"], {**wanted, "per_second": per_second})
-        )
-    _tell_replay(asked, done, dry_run)
+        rounds = asked.client.replay_in_rounds(**wanted, per_second=per_second)
+        done = counted if dry_run else carry_out("replay", counted, rounds)
+    asked.tell(done, lambda whole: _show_replay(whole, dry_run))
     if not dry_run:
-        end_of_many(done["replayed"], len(done["notReplayed"]) + done["remaining"])
+        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
 
 
 @click.command(epilog=EXIT_CODES)
@@ -69,62 +74,26 @@ def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int |
     counted = asked.client.backfill_firings(
         number, since=since, until=until, per_second=per_second, dry_run=True
     )
-    done = counted if dry_run else _backfill_all(asked, number, since, until, per_second, counted["matched"])
-    if asked.as_json:
-        show_json(done)
-    elif dry_run:
-        show_line(f"{done['matched']} firings would be planned")
-    else:
-        show_line(f"{done['planned']} of {done['matched']} firings planned, {done['remaining']} left")
+    rounds = asked.client.backfill_in_rounds(number, since=since, until=until, per_second=per_second)
+    done = counted if dry_run else carry_out("backfill", counted, rounds)
+    asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
     if not dry_run:
-        end_of_many(done["planned"], done["remaining"])
+        end_of_rounds(done, done["planned"], done["remaining"])
 
 
-def _replay_all(asked: Asked, matched: int, wanted: dict[str, Any]) -> Replay:
-    whole: Replay | None = None
-    with progress() as bar:
-        task = bar.add_task("replay", total=matched)
-        for done in asked.client.replay_in_rounds(**wanted):
-            whole = done if whole is None else _joined(whole, done)
-            bar.update(task, completed=whole["replayed"] + len(whole["notReplayed"]))
-    assert whole is not None
-    return whole
+def _show_backfill(done: Backfill, is_dry: bool) -> None:
+    if is_dry:
+        least = "at least " if done["matched"] >= MOST_COUNTED else ""
+        show_line(f"{least}{done['remaining']} firings would be planned, of {least}{done['matched']} moments")
+    else:
+        show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def _joined(first: Replay, then: Replay) -> Replay:
-    return {
-        "matched": first["matched"],
-        "replayed": first["replayed"] + then["replayed"],
-        "notReplayed": first["notReplayed"] + then["notReplayed"],
-        "firstDueAtMs": first["firstDueAtMs"],
-        "lastDueAtMs": then["lastDueAtMs"] or first["lastDueAtMs"],
-        "remaining": then["remaining"],
-    }
-
-
-def _backfill_all(
-    asked: Asked, timer: int, since: Any, until: Any, per_second: int | None, matched: int
-) -> Backfill:
-    whole: Backfill | None = None
-    with progress() as bar:
-        task = bar.add_task("backfill", total=matched)
-        for done in asked.client.backfill_in_rounds(timer, since=since, until=until, per_second=per_second):
-            planned = done["planned"] + (0 if whole is None else whole["planned"])
-            first = done["firstDueAtMs"] if whole is None else whole["firstDueAtMs"]
-            whole = {**done, "matched": matched, "planned": planned, "firstDueAtMs": first}
-            bar.update(task, completed=planned)
-    assert whole is not None
-    return whole
-
-
-def _tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
-    if asked.as_json:
-        show_json(done)
-        return
+def _show_replay(done: Replay, is_dry: bool) -> None:
     if is_dry:
         show_line(f"{done['matched']} firings would be replayed")
-        return
-    show_line(f"{done['replayed']} of {done['matched']} firings replayed, {done['remaining']} left")
+    else:
+        show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
     if done["notReplayed"]:
         show_table(
             ("firing", "why not"),

@@ -9,6 +9,7 @@ from wangtimer.cli.asking import Failed
 from wangtimer.cli.output import show_json
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
+from wangtimer.store.sql.database import missing_file
 from wangtimer.store.sql.drift import Lack, lacks
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
@@ -28,8 +29,12 @@ def upgrade(is_applied: bool, as_json: bool) -> None:
     must look: something is there, but another than expected.
     """
     try:
+        url = read_settings().database_url
+        # A look makes no file: what an empty one lacks is the same.
+        if not is_applied and missing_file(url) is not None:
+            url = "sqlite://"
         with ExitStack() as stack:
-            sql = stack.enter_context(patient_connection(read_settings().database_url))
+            sql = stack.enter_context(patient_connection(url))
             found = lacks(sql)
             for lack in add_missing(sql) if is_applied else ():
                 click.echo(f"added {lack.what}", err=True)

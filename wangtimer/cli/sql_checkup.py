@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from sqlalchemy import Connection, text
 
 from wangtimer.cli.findings import Finding, error, ok, warning
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.database import Database, with_driver
+from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.drift import lacks
 
 PART = "sql"
@@ -19,8 +18,8 @@ UPGRADE = "wangtimer schema upgrade --apply"
 
 def check_sql(url: str) -> Iterator[Finding]:
     """Yield what is found; the database is only read."""
-    file = with_driver(url).database if url.startswith("sqlite") else None
-    if file is not None and not Path(file).exists():
+    file = missing_file(url)
+    if file is not None:
         yield warning(PART, f"there is no file {file} yet", "nothing: the service makes it when it starts")
         return
     try:
@@ -88,6 +87,8 @@ def _schema(sql: Connection) -> Iterator[Finding]:
                 PART, f"the schema lacks {lack.what}", "compare it with schema.sql, and alter it by hand"
             )
         else:
-            yield error(PART, f"the schema lacks {lack.what}", f"{UPGRADE}, or run: {lack.statement};")
+            yield error(
+                PART, f"the schema lacks {lack.what}", f"{UPGRADE}, or run: {lack.statement.expandtabs(4)};"
+            )
     if not found:
         yield ok(PART, "the schema has every table, column and index")

@@ -1,16 +1,26 @@
 """`wangtimer timers ...`: make, look at and change timers."""
 
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any, cast
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
+from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id
 from wangtimer.cli.bulk_command import bulk
-from wangtimer.cli.output import show_json, show_line
-from wangtimer.cli.timer_options import CALL, FILTERS, SCHEDULE, TERMS, callback_of, given, options
+from wangtimer.cli.output import show_line
+from wangtimer.cli.timer_options import (
+    CALL,
+    FILTERS,
+    SCHEDULE,
+    TERMS,
+    callback_of,
+    given,
+    options,
+    refuse_unclear,
+)
 from wangtimer.cli.timer_tables import show_planned, show_preview, show_timer, show_timers
-from wangtimer.client.timer_types import PlannedTimer, Timer
+from wangtimer.client import ClientError
+from wangtimer.client.timer_types import PlannedTimer
 
 CLEARED = {
     "start": "start_at",
@@ -29,7 +39,7 @@ _VERSION = click.option(
 
 @click.group(epilog=EXIT_CODES)
 def timers() -> None:
-    """Make, look at and change timers; a TIMER is its id or, where that is no number, its name."""
+    """Make, look at and change timers; a TIMER is its id or its name, a name that is a number name:NUMBER."""
 
 
 @timers.command("list")
@@ -45,12 +55,7 @@ def timers() -> None:
 @asking
 def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
     """List timers."""
-    found = asked.client.timers(sort=sort, **given(wanted))
-    rows = list(found if limit == 0 else islice(found, limit))
-    if asked.as_json:
-        show_json(rows)
-    else:
-        show_timers(rows)
+    asked.tell(list(asked.client.timers(sort=sort, most=limit or None, **given(wanted))), show_timers)
 
 
 @timers.command()
@@ -58,7 +63,7 @@ def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
 @asking
 def show(asked: Asked, timer: str) -> None:
     """Show all of a TIMER."""
-    _tell(asked, asked.client.get_timer(timer_id(asked.client, timer)))
+    asked.tell(asked.client.get_timer(timer_id(asked.client, timer)), show_timer)
 
 
 @timers.command()
@@ -78,9 +83,9 @@ def create(
     **fields: Any,
 ) -> None:
     """Make a timer of this NAME: exactly one of --cron, --every, --at, --in says when."""
+    refuse_unclear(fields)
     callback = callback_of(url_to_call, method, headers, body)
-    made = asked.client.create_timer(name, callback, **given(fields))
-    _tell_planned(asked, _enabled(asked, made) if enable else made)
+    _finish(asked, asked.client.create_timer(name, callback, **given(fields)), enable)
 
 
 @timers.command()
@@ -102,9 +107,10 @@ def put(
     **fields: Any,
 ) -> None:
     """Make the timer of this NAME be so, whether it is there or not; what is not given gets its default."""
+    refuse_unclear(fields)
     callback = callback_of(url_to_call, method, headers, body)
     answer = asked.client.put_timer(name, callback, version=version, **given(fields))
-    _tell_planned(asked, _enabled(asked, answer["data"]) if enable else answer["data"])
+    _finish(asked, answer["data"], enable, {"created": answer["created"]})
 
 
 @timers.command()
@@ -127,6 +133,10 @@ def edit(
     **fields: Any,
 ) -> None:
     """Change of a TIMER what is given; the rest stays."""
+    refuse_unclear(fields, needs_one=False)
+    for one in clear:
+        if CLEARED[one] in given(fields):
+            raise click.UsageError(f"--clear {one}: it is given too")
     changes = given(fields) | {CLEARED[one]: None for one in clear}
     if url_to_call is not None:
         changes["callback"] = callback_of(url_to_call, method, headers, body)
@@ -135,7 +145,7 @@ def edit(
     if not changes:
         raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
     edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)
-    _tell_planned(asked, edited)
+    asked.tell(edited, show_planned)
 
 
 @timers.command()
@@ -143,7 +153,7 @@ def edit(
 @asking
 def enable(asked: Asked, timer: str) -> None:
     """Enable a TIMER."""
-    _tell(asked, asked.client.enable_timer(timer_id(asked.client, timer)))
+    asked.tell(asked.client.enable_timer(timer_id(asked.client, timer)), show_timer)
 
 
 @timers.command()
@@ -151,7 +161,7 @@ def enable(asked: Asked, timer: str) -> None:
 @asking
 def disable(asked: Asked, timer: str) -> None:
     """Disable a TIMER: a moment more than a second away no longer fires."""
-    _tell(asked, asked.client.disable_timer(timer_id(asked.client, timer)))
+    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_timer)
 
 
 @timers.command()
@@ -161,10 +171,7 @@ def delete(asked: Asked, timer: str) -> None:
     """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
     number = timer_id(asked.client, timer)
     asked.client.delete_timer(number)
-    if asked.as_json:
-        show_json({})
-    else:
-        show_line(f"timer {number} is deleted")
+    asked.tell({}, lambda _: show_line(f"timer {number} is deleted"))
 
 
 @timers.command()
@@ -173,29 +180,23 @@ def delete(asked: Asked, timer: str) -> None:
 @asking
 def preview(asked: Asked, count: int, **schedule: Any) -> None:
     """Show what a schedule comes to, calendars of the app included; nothing is stored."""
+    refuse_unclear(schedule)
     found = asked.client.preview_schedule(count=count, **given(schedule))
-    if asked.as_json:
-        show_json(found)
-    else:
-        show_preview(found, schedule["timezone"] or "UTC")
+    asked.tell(found, lambda preview: show_preview(preview, schedule["timezone"] or "UTC"))
 
 
 timers.add_command(bulk)
 
 
-def _enabled(asked: Asked, made: PlannedTimer) -> PlannedTimer:
-    return cast(PlannedTimer, {**made, **asked.client.enable_timer(made["id"])})
-
-
-def _tell(asked: Asked, timer: Timer) -> None:
-    if asked.as_json:
-        show_json(timer)
-    else:
-        show_timer(timer)
-
-
-def _tell_planned(asked: Asked, timer: PlannedTimer) -> None:
-    if asked.as_json:
-        show_json(timer)
-    else:
-        show_planned(timer)
+def _finish(asked: Asked, made: PlannedTimer, enable: bool, beside: Mapping[str, bool] | None = None) -> None:
+    """Enable a timer that stands, if asked to, and show it; `beside`: what JSON says more of it."""
+    refusal: ClientError | None = None
+    if enable:
+        try:
+            made = cast(PlannedTimer, {**made, **asked.client.enable_timer(made["id"])})
+        except ClientError as error:
+            refusal = error
+    asked.tell(cast(PlannedTimer, {**made, **(beside or {})}), show_planned)
+    if refusal is not None:
+        show_trouble(f"timer {made['id']} is made, but not enabled: {refusal}")
+        click.get_current_context().exit(PARTLY)

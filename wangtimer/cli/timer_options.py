@@ -1,6 +1,6 @@
 """The options that say what a timer is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -48,6 +48,18 @@ FILTERS = (
     click.option("--tag"),
     click.option("--next-before", type=MOMENT, help="With a moment to come up to this one."),
 )
+
+
+_RULES = {"cron": "--cron", "every_ms": "--every", "at": "--at", "delay_ms": "--in"}
+
+
+def refuse_unclear(fields: Mapping[str, Any], needs_one: bool = True) -> None:
+    """Refuse as wrong use a schedule of two rules or, where it needs one, of none."""
+    found = [option for name, option in _RULES.items() if fields.get(name) is not None]
+    if len(found) > 1:
+        raise click.UsageError(f"say when in one way, not {' and '.join(found)}")
+    if needs_one and not found:
+        raise click.UsageError(f"say when: exactly one of {', '.join(_RULES.values())}")
 
 
 def options(*wanted: Callable[[Command], Command]) -> Callable[[Command], Command]:

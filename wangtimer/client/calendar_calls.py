@@ -1,7 +1,6 @@
 """The operations on calendars, and the service's health."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from wangtimer.client.calls import TIMER, Calls
 from wangtimer.client.errors import NotFound
@@ -27,15 +26,15 @@ class CalendarCalls(Calls):
         """Upload a calendar: nothing fires on its weekdays (1 Monday to 7 Sunday) and days, save those `working`."""
         body = {"name": name, "weekdays": list(weekdays), "days": list(days), "working": list(working)}
         answer = self._send("PUT", PATH, body)
-        return {"data": answer["data"], "edited": answer["edited"]}
+        return {"data": answer.data(Calendar), "edited": answer["edited"]}
 
     def get_calendar(self, name: str) -> Calendar:
         """Return a calendar."""
-        return cast(Calendar, self._get(PATH, {"name": name})["data"])
+        return self._get(PATH, {"name": name}).data(Calendar)
 
     def list_calendars(self) -> list[Calendar]:
         """Return the calendars the app can name."""
-        return cast(list[Calendar], self._get(f"{TIMER}/calendars", {})["data"])
+        return self._get(f"{TIMER}/calendars", {}).data(list[Calendar])
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no timer names."""
@@ -57,5 +56,4 @@ class HealthCalls(Calls):
 
     def is_ready(self) -> PartsHealth:
         """Return whether SQL, store and broker answer."""
-        answer = self._transport.ask(Call("GET", "/readyz", accepted=NOT_READY))
-        return cast(PartsHealth, answer["data"])
+        return self._transport.ask(Call("GET", "/readyz", accepted=NOT_READY)).data(PartsHealth)

@@ -1,11 +1,27 @@
 """What the groups of operations have in common: the app they name, and the way to the service."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from wangtimer.client.answer import Answer
 from wangtimer.client.transport import Call, Transport
 
 TIMER, TASK = "/api/timer/v1", "/api/task/v1"
+
+
+MOST_A_PAGE = 500
+
+
+def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
+    """Yield the rows of page after page, `most` of them; `ask_page` gets a page's limit and cursor."""
+    cursor, left = None, most
+    while left is None or left > 0:
+        page = ask_page(MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor)
+        yield from page["data"]
+        left = None if left is None else left - len(page["data"])
+        cursor = page["nextCursor"]
+        if cursor is None:
+            return
 
 
 class Calls:
@@ -15,7 +31,7 @@ class Calls:
         self._transport = transport
         self.app = app
 
-    def _get(self, path: str, query: Mapping[str, Any]) -> dict[str, Any]:
+    def _get(self, path: str, query: Mapping[str, Any]) -> Answer:
         return self._transport.ask(Call("GET", path, query=self._with_app(query)))
 
     def _send(
@@ -25,7 +41,7 @@ class Calls:
         body: Mapping[str, Any],
         bears_repeating: bool = True,
         header: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Answer:
         return self._transport.ask(
             Call(
                 method,

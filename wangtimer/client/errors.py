@@ -8,7 +8,7 @@ ClientError
     ├── Conflict     409: a name taken, a version changed, a state that does not allow it
     └── Unavailable  5xx: a fault, or a store that is away; the change may have been made
 
-A moment without a zone, or a URL that is none, is a ValueError: nothing was asked.
+A moment without a zone, text that is not Unicode, or a URL that is none, is a ValueError: nothing was asked.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,11 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No answer came."""
+    """No answer came; `was_in_doubt` where what was asked may have been done."""
+
+    def __init__(self, message: str, was_in_doubt: bool = False) -> None:
+        super().__init__(message)
+        self.was_in_doubt = was_in_doubt
 
 
 class BadAnswer(ClientError):

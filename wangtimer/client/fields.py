@@ -1,11 +1,13 @@
 """What callers say, in Python's spelling; `written` turns it into the API's."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NotRequired, TypedDict
 
 # RFC 3339 text, ms since 1970 UTC, or a datetime with its zone.
 Moment = str | int | datetime
+# ms, or a timedelta, of which what is finer than a ms is rounded up.
+Duration = int | timedelta
 
 Status = Literal["disabled", "enabled", "finished"]
 FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
@@ -26,15 +28,15 @@ class ScheduleFields(TypedDict, total=False):
     """When: one of `cron`, `every_ms`, `at`, `delay_ms`, and what bounds it."""
 
     cron: str
-    every_ms: int
+    every_ms: Duration
     anchor_at: Moment
     at: Moment
-    delay_ms: int
+    delay_ms: Duration
     timezone: str
     start_at: Moment | None
     end_at: Moment | None
     max_firings: int | None
-    jitter_ms: int | None
+    jitter_ms: Duration | None
     exclude_calendar: str | None
 
 
@@ -42,8 +44,8 @@ class TimerFields(ScheduleFields, total=False):
     """What can be said of a timer; None takes a bound or the tags away."""
 
     misfire: Literal["fire_all", "fire_latest", "skip"]
-    misfire_grace_ms: int
-    catchup_window_ms: int
+    misfire_grace_ms: Duration
+    catchup_window_ms: Duration
     tags: list[str] | None
 
 
@@ -79,7 +81,7 @@ class FiringFilter(TypedDict, total=False):
     status: FiringStatus
     since: Moment
     until: Moment
-    later_than_ms: int
+    later_than_ms: Duration
 
 
 class FiringKey(TypedDict):
@@ -93,7 +95,7 @@ _SPELLED = {"callback": "notifyHTTPParam"}
 
 
 def written(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as the API spells them, in camelCase, moments as text; None stays.
+    """Return fields as the API spells them, in camelCase, moments as text, durations in ms; None stays.
 
     Raises ValueError for a datetime without a zone.
     """
@@ -111,6 +113,8 @@ def _camel(name: str) -> str:
 
 
 def _value(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return -(-value // timedelta(milliseconds=1))
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:

@@ -1,9 +1,9 @@
 """The operations on firings: lists, one firing, and what an operator does to them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Unpack, cast
 
-from wangtimer.client.calls import TASK, Calls
+from wangtimer.client.calls import TASK, Calls, all_rows
 from wangtimer.client.fields import FiringFilter, FiringKey, Moment, given, written
 from wangtimer.client.firing_types import (
     Backfill,
@@ -16,28 +16,22 @@ from wangtimer.client.firing_types import (
 )
 from wangtimer.client.transport import Call
 
-MOST_A_PAGE = 500
-
 
 class FiringCalls(Calls):
     """Look at firings, and have them made. Each method raises `ClientError`."""
 
-    def firings(self, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
-        """Yield the app's firings, latest first, asking for page after page."""
-        cursor: str | None = None
-        while True:
-            page = self.list_firings(limit=MOST_A_PAGE, cursor=cursor, **wanted)
-            yield from page["data"]
-            cursor = page["nextCursor"]
-            if cursor is None:
-                return
+    def firings(self, *, most: int | None = None, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
+        """Yield the app's firings, latest first, `most` of them or all, asking for page after page."""
+        return all_rows(lambda limit, cursor: self.list_firings(limit=limit, cursor=cursor, **wanted), most)
 
     def list_firings(
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]
     ) -> FiringsPage:
         """Return one page; `cursor` is the `nextCursor` of the page before. `firings` asks for all of them."""
-        answer = self._get(f"{TASK}/firings", given({"limit": limit, "cursor": cursor, **wanted}))
-        return {"data": answer["data"], "nextCursor": answer["nextCursor"]}
+        page: FiringsPage = self._get(
+            f"{TASK}/firings", given({"limit": limit, "cursor": cursor, **wanted})
+        ).page()
+        return page
 
     def list_records(
         self,
@@ -52,10 +46,7 @@ class FiringCalls(Calls):
         """Return one page of a timer's firings, latest first; those still to come only with `pending`."""
         query = given({"id": id, "pending": pending, "limit": limit, "cursor": cursor})
         query |= given({"page_index": page_index, "page_size": page_size})
-        answer = self._get(f"{TASK}/records", query)
-        page: FiringsPage = {"data": answer["data"], "nextCursor": answer["nextCursor"]}
-        if "total" in answer:
-            page["total"] = answer["total"]
+        page: FiringsPage = self._get(f"{TASK}/records", query).page()
         return page
 
     def export_firings(
@@ -68,25 +59,23 @@ class FiringCalls(Calls):
     def get_firing(self, id: int, fire_at: Moment) -> FiringDetail:
         """Return a firing with its attempts."""
         found = self._get(f"{TASK}/firing", written({"id": id, "fire_at": fire_at}))
-        return cast(FiringDetail, found["data"])
+        return found.data(FiringDetail)
 
     def count_firings(self, **wanted: Unpack[FiringFilter]) -> Counts:
         """Return how many firings have each outcome."""
-        return cast(Counts, self._get(f"{TASK}/counts", given(wanted))["data"])
+        return self._get(f"{TASK}/counts", given(wanted)).data(Counts)
 
     def fire_now(self, id: int) -> KnownFiring:
         """Have a timer fire now, whatever its schedule; return the new firing.
 
         Not sent again after no answer: it might fire twice.
         """
-        return cast(
-            KnownFiring, self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False)["data"]
-        )
+        return self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False).data(KnownFiring)
 
     def cancel_firing(self, id: int, fire_at: Moment) -> KnownFiring:
         """Have a firing that is still to come be skipped."""
         body = written({"id": id, "fire_at": fire_at})
-        return cast(KnownFiring, self._send("POST", f"{TASK}/cancel", body)["data"])
+        return self._send("POST", f"{TASK}/cancel", body).data(KnownFiring)
 
     def replay_firings(
         self,
@@ -102,8 +91,8 @@ class FiringCalls(Calls):
     ) -> Replay:
         """Make firings again, `per_second` of them: these, or up to 10,000 that failed or were skipped `since`.
 
-        `dry_run` only counts them. `remaining` says how many are left to do; `replay_in_rounds` goes on. What waits
-        already is not replayed again, so that this bears repeating.
+        `dry_run` only counts them. `remaining` says how many are left to do; `replay_in_rounds` goes on. Those `since`
+        a moment are not sent again after no answer: it might replay as many others.
         """
         body = given(
             {"id": id, "since": since, "until": until, "per_second": per_second, "start_at": start_at}
@@ -112,8 +101,7 @@ class FiringCalls(Calls):
             body["firings"] = [written(cast(dict[str, Any], key)) for key in firings]
         if statuses:
             body["statuses"] = list(statuses)
-        body["dryRun"] = dry_run
-        return cast(Replay, self._send("POST", f"{TASK}/replay", body)["data"])
+        return self._replay(body | {"dryRun": dry_run}, bears_repeating=bool(firings) or dry_run)
 
     def replay_in_rounds(
         self,
@@ -126,19 +114,18 @@ class FiringCalls(Calls):
     ) -> Iterator[Replay]:
         """Replay all that match, yielding what each round did, until none remains or a round gets no further.
 
-        What fails anew meanwhile is not replayed again: not more than matched at first.
+        What fails anew meanwhile is not replayed again: not more than matched at first. A round is sent again after no
+        answer, since all are to be replayed.
         """
+        wanted = given({"id": id, "since": since, "until": until, "per_second": per_second})
+        if statuses:
+            wanted["statuses"] = list(statuses)
         matched: int | None = None
         replayed, left = 0, 1
         start_at: int | None = None
         while left and (matched is None or replayed < matched):
-            done = self.replay_firings(
-                id=id,
-                since=since,
-                until=until,
-                statuses=statuses,
-                per_second=per_second,
-                start_at=start_at,
+            done = self._replay(
+                wanted | given({"start_at": start_at}) | {"dryRun": False}, bears_repeating=True
             )
             yield done
             if not done["replayed"]:
@@ -163,7 +150,7 @@ class FiringCalls(Calls):
         """
         body = given({"id": id, "since": since, "until": until, "dry_run": dry_run})
         body |= given({"per_second": per_second, "start_at": start_at})
-        return cast(Backfill, self._send("POST", f"{TASK}/backfill", body)["data"])
+        return self._send("POST", f"{TASK}/backfill", body).counts(Backfill)
 
     def backfill_in_rounds(
         self, id: int, *, since: Moment, until: Moment, per_second: int | None = None
@@ -179,3 +166,6 @@ class FiringCalls(Calls):
             if following is None or following == since:
                 return
             since, start_at = following, done["lastDueAtMs"] or start_at
+
+    def _replay(self, body: Mapping[str, Any], bears_repeating: bool) -> Replay:
+        return self._send("POST", f"{TASK}/replay", body, bears_repeating).counts(Replay)

@@ -75,7 +75,10 @@ class NotReplayed(TypedDict):
 
 
 class Replay(TypedDict):
-    """What one round of a replay did; where some remain, `lastDueAtMs` is the next round's `start_at`."""
+    """What one round of a replay did; where some remain, `lastDueAtMs` is the next round's `start_at`.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    """
 
     matched: int
     replayed: int
@@ -83,10 +86,14 @@ class Replay(TypedDict):
     firstDueAtMs: int | None
     lastDueAtMs: int | None
     remaining: int
+    wasInDoubt: bool
 
 
 class Backfill(TypedDict):
-    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`."""
+    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    """
 
     matched: int
     planned: int
@@ -94,6 +101,7 @@ class Backfill(TypedDict):
     lastDueAtMs: int | None
     remaining: int
     nextSince: str | int | None
+    wasInDoubt: bool
 
 
 class PartHealth(TypedDict):

@@ -1,14 +1,17 @@
 """The operations on one timer."""
 
+from collections.abc import Mapping
 from typing import Any, Unpack, cast
 from uuid import uuid4
 
 from wangtimer.client.calls import TIMER, Calls
-from wangtimer.client.errors import NotFound
+from wangtimer.client.errors import Conflict, NotFound
 from wangtimer.client.fields import Callback, ScheduleFields, TimerChanges, TimerFields, given, written
+from wangtimer.client.own_work import stands_as_wanted
 from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
 
 DEF = f"{TIMER}/def"
+_SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
 
 
 class TimerCalls(Calls):
@@ -28,36 +31,48 @@ class TimerCalls(Calls):
         """
         body = given({"name": name, "callback": callback, **fields})
         header = {"Idempotency-Key": idempotency_key or uuid4().hex}
-        return cast(PlannedTimer, self._send("POST", DEF, body, header=header)["data"])
+        return self._send("POST", DEF, body, header=header).data(PlannedTimer)
 
     def put_timer(
         self, name: str, callback: Callback, *, version: int | None = None, **fields: Unpack[TimerFields]
     ) -> PutTimer:
         """Make the app's timer of this name be so, created disabled where there is none.
 
-        What is not given gets its default. With `version`, `Conflict` where the timer is not at it any more.
+        What is not given gets its default. With `version`, `Conflict` where the timer is not at it any more. Not sent
+        again after no answer with `delay_ms`: its moment would move.
         """
         body = given({"name": name, "callback": callback, "version": version, **fields})
-        answer = self._send("PUT", DEF, body)
-        return {"id": answer["id"], "data": answer["data"], "created": answer["created"]}
+        try:
+            answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
+        except Conflict as error:
+            found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
+            done = self._own_work(found[0] if found else None, body)
+            if done is None:
+                raise
+            return {"id": done["id"], "data": done, "created": False}
+        return {"id": answer["id"], "data": answer.data(PlannedTimer), "created": answer["created"]}
 
     def edit_timer(
         self, id: int, *, version: int | None = None, **changes: Unpack[TimerChanges]
     ) -> PlannedTimer:
         """Change what is given, None takes a bound or the tags away; the rest stays.
 
-        With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer,
-        and a `Conflict` with `was_in_doubt` may be this call's own work.
+        With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer.
         """
         body: dict[str, Any] = {"id": id, **written(changes)}
         if version is not None:
             body["version"] = version
-        answer = self._send("PATCH", DEF, body, bears_repeating=version is not None)
-        return cast(PlannedTimer, answer["data"])
+        try:
+            return self._send("PATCH", DEF, body, bears_repeating=version is not None).data(PlannedTimer)
+        except Conflict as error:
+            done = self._own_work(self.get_timer(id), body) if error.was_in_doubt else None
+            if done is None:
+                raise
+            return done
 
     def get_timer(self, id: int) -> Timer:
         """Return a timer; `NotFound` where the app has none of this id."""
-        return cast(Timer, self._get(DEF, {"id": id})["data"])
+        return self._get(DEF, {"id": id}).data(Timer)
 
     def enable_timer(self, id: int) -> Timer:
         """Enable a timer; twice is the same as once."""
@@ -82,8 +97,18 @@ class TimerCalls(Calls):
 
     def preview_schedule(self, *, count: int = 10, **schedule: Unpack[ScheduleFields]) -> Preview:
         """Return what a schedule comes to; nothing is stored."""
-        answer = self._send("POST", f"{TIMER}/preview", given({"count": count, **schedule}))
-        return cast(Preview, answer["data"])
+        return self._send("POST", f"{TIMER}/preview", given({"count": count, **schedule})).data(Preview)
 
     def _switch(self, verb: str, id: int) -> Timer:
-        return cast(Timer, self._send("POST", f"{TIMER}/{verb}", {"id": id})["data"])
+        return self._send("POST", f"{TIMER}/{verb}", {"id": id}).data(Timer)
+
+    def _own_work(self, timer: Timer | None, body: Mapping[str, Any]) -> PlannedTimer | None:
+        """Return a timer where it stands as the request of a lost answer left it; None where somebody changed it."""
+        version = body.get("version")
+        if timer is None or version is None or timer["version"] != version + 1:
+            return None
+        if not stands_as_wanted(timer, body):
+            return None
+        schedule = {name: timer[name] for name in _SCHEDULE if name in timer}  # type: ignore[literal-required]
+        found = self._send("POST", f"{TIMER}/preview", schedule).data(Preview)
+        return cast(PlannedTimer, {**timer, **found})

@@ -142,13 +142,17 @@ class FailedChange(TypedDict):
 
 
 class TimersChange(TypedDict):
-    """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`."""
+    """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    """
 
     matched: int
     done: int
     failed: list[FailedChange]
     remaining: int
     lastId: int | None
+    wasInDoubt: bool
 
 
 class Calendar(TypedDict):
@@ -180,7 +184,7 @@ class MinuteLoad(TypedDict):
 
 
 class Load(TypedDict):
-    """The coming minutes that have firings; nothing is known after `plannedUntilMs`."""
+    """The coming minutes that have firings; after `plannedUntilMs` there may be more than are counted."""
 
     data: list[MinuteLoad]
     total: int

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import NewConnectionError
 
+from wangtimer.client.answer import Answer
 from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Refused, Unreachable, refused
 
 # Statuses of a server, or a proxy before it, that may be well again in a moment.
@@ -56,6 +57,8 @@ class Transport:
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise ValueError(f"{base_url!r} is no URL; write it as in http://127.0.0.1:5000")
+        if retries < 0:
+            raise ValueError(f"retries is {retries}; write 0 or more")
         self._base = base_url.rstrip("/")
         # Errors end in logs, where a password in the URL has no place.
         self._shown = (
@@ -71,8 +74,8 @@ class Transport:
         """Close the connections."""
         self._session.close()
 
-    def ask(self, call: Call) -> dict[str, Any]:
-        """Return the answer's envelope; raises `ClientError`."""
+    def ask(self, call: Call) -> Answer:
+        """Return the answer; raises `ClientError`."""
         response, was_in_doubt = self._send(call, stream=False)
         return _read(response, call, was_in_doubt)
 
@@ -85,7 +88,7 @@ class Transport:
             try:
                 yield from response.iter_content(PIECE_BYTES)
             except requests.RequestException as error:
-                raise Unreachable(f"{self._shown}: the answer broke off: {error}") from error
+                raise Unreachable(f"the answer of {self._shown} broke off: {_why(error)}") from error
 
     def _send(self, call: Call, stream: bool) -> tuple[requests.Response, bool]:
         """Return the response, and whether an earlier try may have been done."""
@@ -95,9 +98,9 @@ class Transport:
             if isinstance(found, requests.Response):
                 return found, was_in_doubt
             may_repeat = found.is_passing and (call.bears_repeating or not found.in_doubt)
-            if not tries_left or not may_repeat:
-                raise found.error
             was_in_doubt |= found.in_doubt
+            if not tries_left or not may_repeat:
+                raise _in_doubt(found.error) if was_in_doubt else found.error
             self._sleep(max(found.wait_s, _pause_s(self._retries - tries_left)))
         raise AssertionError("the last try returns or raises")
 
@@ -117,30 +120,57 @@ class Transport:
                 stream=stream,
             )
         except requests.RequestException as error:
-            return self._unreachable(error)
+            return self._unreachable(error, call)
         if response.status_code not in AWAY or response.status_code == call.accepted:
             return response
         try:
             _read(response, call, was_in_doubt=False)
         except ClientError as error:
-            return Failure(error, in_doubt=True, wait_s=_retry_after_s(response))
+            return Failure(error, call.method != "GET", wait_s=_retry_after_s(response))
         return response
 
-    def _unreachable(self, error: requests.RequestException) -> Failure:
+    def _unreachable(self, error: requests.RequestException, call: Call) -> Failure:
         is_passing = isinstance(error, requests.ConnectionError | requests.Timeout) and not isinstance(
             error, requests.exceptions.SSLError
         )
-        return Failure(Unreachable(f"{self._shown}: {error}"), not _was_never_sent(error), is_passing)
+        if _was_never_sent(error):
+            return Failure(Unreachable(f"cannot reach {self._shown}: {_why(error)}"), False, is_passing)
+        return Failure(
+            Unreachable(f"no answer from {self._shown}: {_why(error)}"), call.method != "GET", is_passing
+        )
+
+
+def _in_doubt(error: ClientError) -> ClientError:
+    """Return the error of a call of which a try may have been done."""
+    if not isinstance(error, Unreachable):
+        return error
+    return Unreachable(f"{error}; what was asked may have been done", was_in_doubt=True)
 
 
 def _was_never_sent(error: requests.RequestException) -> bool:
-    if isinstance(error, requests.ConnectTimeout):
-        return True
+    return isinstance(error, requests.ConnectTimeout) or isinstance(_reason(error), NewConnectionError)
+
+
+def _reason(error: requests.RequestException) -> object:
+    """Return what urllib3 had to say."""
     cause = error.args[0] if error.args else None
-    return isinstance(getattr(cause, "reason", None), NewConnectionError)
+    return getattr(cause, "reason", cause)
 
 
-def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> dict[str, Any]:
+def _why(error: requests.RequestException) -> str:
+    """Return in few words why there was no answer."""
+    if isinstance(error, requests.Timeout):
+        return "it took too long"
+    reason = _reason(error)
+    found = reason.__cause__ if isinstance(reason, NewConnectionError) else reason
+    while isinstance(found, Exception) and not isinstance(found, OSError) and found.args:
+        found = found.args[-1]
+    if isinstance(found, OSError) and found.strerror:
+        return found.strerror.lower()
+    return "the connection broke" if isinstance(error, requests.ConnectionError) else str(error)
+
+
+def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> Answer:
     try:
         answer = response.json()
     except (ValueError, requests.RequestException):
@@ -149,7 +179,7 @@ def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> dict[s
         shown = response.text[:SHOWN_CHARACTERS]
         raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
     if answer["code"] == 0 or response.status_code == call.accepted:
-        return answer
+        return Answer(call.path, answer, was_in_doubt)
     raise _refused(response.status_code, answer, was_in_doubt)
 
 

@@ -15,6 +15,9 @@ from wangtimer.stack.supervisor import wait_for
 # A Unix socket's path takes 108 bytes with its closing zero.
 LONGEST_SOCKET_PATH = 107
 
+# The file that says where the socket is, to those that do not hold the directory.
+SOCKET_NAMED_IN = "socket"
+
 # After a SIGKILL of the last instance its Valkey, which holds the lock too, needs some ms to go.
 LOCK_SECONDS = 1.0
 
@@ -42,6 +45,15 @@ class DataDirectory:
         return f"redis+socket://{self.socket}?virtual_host=1"
 
     @property
+    def settings(self) -> dict[str, str]:
+        """The settings by which processes find SQL, store and broker."""
+        return {
+            "WANGTIMER_DATABASE_URL": self.database_url,
+            "WANGTIMER_STORE_URL": self.store_url,
+            "WANGTIMER_BROKER_URL": self.broker_url,
+        }
+
+    @property
     def valkey(self) -> Path:
         """Where Valkey keeps its file."""
         return self.path / "valkey"
@@ -65,6 +77,17 @@ class HeldDirectory:
     lock: int
 
 
+def known_directory(path: Path) -> DataDirectory:
+    """Return the directory of an instance that another process runs, or ran last; `BadSetting` where none has."""
+    path = path.absolute()
+    try:
+        return DataDirectory(path, Path((path / SOCKET_NAMED_IN).read_text()))
+    except OSError:
+        raise BadSetting(
+            f"data directory {path}: wangtimer up has not run there; name another one with --data-dir"
+        ) from None
+
+
 @contextlib.contextmanager
 def held_directory(path: Path) -> Iterator[HeldDirectory]:
     """Make the directory when missing and hold it.
@@ -77,6 +100,7 @@ def held_directory(path: Path) -> Iterator[HeldDirectory]:
     try:
         _take(lock, path)
         with _socket_path(path) as socket:
+            (path / SOCKET_NAMED_IN).write_text(str(socket))
             yield HeldDirectory(DataDirectory(path, socket), lock)
     finally:
         os.close(lock)

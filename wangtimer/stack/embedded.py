@@ -1,6 +1,7 @@
 """The embedded default: the whole service on one machine, with SQLite and a private Valkey."""
 
 import contextlib
+import shlex
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def run_embedded(path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT) 
     """
     with StopRequest() as stop, embedded_stack(path, port, stop, _say) as stack:
         if not stop.has_come:
-            _say(_urls(stack))
+            _say(said(stack))
         stack.supervisor.tend_until(lambda: stop.has_come)
         _say("stopping")
     return 0
@@ -109,9 +110,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         return
     directory = stack.directory
     environment = {
-        "WANGTIMER_DATABASE_URL": directory.database_url,
-        "WANGTIMER_STORE_URL": directory.store_url,
-        "WANGTIMER_BROKER_URL": directory.broker_url,
+        **directory.settings,
         "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }
@@ -121,11 +120,13 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
     service.await_ready(stack.api_url, stop)
 
 
-def _urls(stack: EmbeddedStack) -> str:
+def said(stack: EmbeddedStack) -> str:
+    """Return where the service is found, line by line."""
     return (
         f"API      {stack.api_url}/api/timer/v1/def\n"
         f"docs     {stack.api_url}/docs\n"
         f"ready    {stack.api_url}/readyz\n"
+        f"check    wangtimer doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"
         f"data     {stack.directory.path}, logs in {stack.directory.logs}\n"
         "Ctrl-C ends it; the data stay."
     )

@@ -4,6 +4,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
@@ -110,6 +111,13 @@ class Database:
                 else:
                     # Whatever else it refuses (read-only, disk full, no access) it may take later.
                     raise StoreAway("SQL", _cause(error)) from error
+
+
+def missing_file(url: str) -> Path | None:
+    """Return the file of an SQLite database that is not there yet: connecting would make it."""
+    parsed = with_driver(url)
+    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
+    return None if file is None or file == ":memory:" or Path(file).exists() else Path(file)
 
 
 def with_driver(url: str) -> URL:

@@ -114,6 +114,14 @@ class DemandStore:
 
         return self._database.write(work, Step.SQL_CANCEL)
 
+    def missing(self, timer_id: int, moments: Sequence[int]) -> int:
+        """Return how many of these moments (ms UTC, ascending) have no row. Raises `StoreAway`."""
+        if not moments:
+            return 0
+        within = range(moments[0], moments[-1] + 1)
+        held = self._database.read(lambda sql: _moments_held(sql, timer_id, within))
+        return sum(moment not in held for moment in moments)
+
     def backfill(
         self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
     ) -> tuple[list[Firing], list[Firing]]:
