@@ -146,8 +146,8 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
     if status is ListedStatus.DISABLED:
         return timers.c.status == TimerStatus.DISABLED.value
-    last = func.coalesce(timers.c.last_at, timers.c.planned_until)
-    is_finished = and_(timers.c.next_fire_at.is_(None), last <= now)
+    # As `Timer.is_finished` has it.
+    is_finished = and_(timers.c.next_fire_at.is_(None), timers.c.planned_until <= now)
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
     return and_(is_enabled, is_finished if status is ListedStatus.FINISHED else not_(is_finished))
 
