@@ -38,7 +38,7 @@ class ErrorCode(Enum):
     )
     VERSION_CHANGED = (
         40903,
-        "The timer is no longer at the `version` an edit gives: somebody changed it meanwhile.",
+        "The timer is no longer at the `version` an edit gives, or a bulk filter found: somebody changed it meanwhile.",
     )
     BODY_TOO_LARGE = (
         41301,

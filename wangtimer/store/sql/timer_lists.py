@@ -106,12 +106,6 @@ class TimerLists:
         query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
-    def ids(self, wanted: TimerFilter, now: int, after_id: int, limit: int) -> list[int]:
-        """Return the ids over `after_id` of these, ascending."""
-        query = select(timers.c.id).where(_wanted(wanted, now), timers.c.id > after_id)
-        query = query.order_by(timers.c.id).limit(limit)
-        return self._database.read(lambda sql: list(sql.execute(query).scalars()))
-
     def of_ids(self, app: str, ids: Sequence[int]) -> dict[int, Timer]:
         """Return the app's living timers of these ids, by id; what is not one of them is absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
