@@ -148,3 +148,22 @@ def test_a_tag_goes_with_its_timer(some: World) -> None:
     some.post(DISABLE, app="shop", id=timer["id"])
     some.call("DELETE", DEF, json={"app": "shop", "id": timer["id"]})
     assert listed(some, tag="other") == []
+
+
+def test_a_text_in_a_name_is_found_in_either_case_of_any_letter(world: World) -> None:
+    world.made(name="ÄPFEL für Ωmega")
+    assert [len(listed(world, nameContains=text)) for text in ("äpfel", "ÄPFEL", "FÜR", "ωm", "apfel")] == [
+        1,
+        1,
+        1,
+        1,
+        0,
+    ]
+
+
+def test_a_space_at_an_end_counts(world: World) -> None:
+    world.made(name="old", tags=["x"])
+    world.made(name="old one")
+    assert listed(world, namePrefix="old ") == ["old one"]
+    assert listed(world, nameContains="old ") == ["old one"]
+    assert listed(world, name="old ") == listed(world, tag="x ") == []

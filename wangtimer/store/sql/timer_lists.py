@@ -118,10 +118,10 @@ class TimerLists:
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
     conditions = [timers.c.app == wanted.app, timers.c.tombstone == 0]
     if wanted.name is not None:
-        conditions.append(timers.c.name == wanted.name)
+        conditions.append(_is(timers.c.name, wanted.name))
     if wanted.prefix is not None:
         # Not LIKE, which in SQLite overlooks case.
-        conditions.append(func.substr(timers.c.name, 1, len(wanted.prefix)) == wanted.prefix)
+        conditions.append(_is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix))
     if wanted.contains is not None:
         conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
     if wanted.status is not None:
@@ -130,11 +130,16 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
     if wanted.tag is not None:
-        tagged = (timer_tags.c.app == wanted.app, timer_tags.c.tag == wanted.tag)
+        tagged = (timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag))
         conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
+
+
+def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    # MariaDB overlooks spaces at an end when it compares.
+    return and_(text == wanted, func.char_length(text) == len(wanted))
 
 
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
