@@ -10,7 +10,7 @@ import structlog
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import still_cancelled
 from wangtimer.core.clock import Clock
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer, Unplannable, WangTimerError
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.schedule import Bounded, Once, Schedule
@@ -71,7 +71,7 @@ class Registrar:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.
 
         Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, and where the timer is
-        not at `version` any more, `StoreAway`.
+        not at `version` any more, `Unplannable`, `StoreAway`.
         """
         now = int(self.clock.now_ms())
         timer, firings = self.timers.enable(
@@ -172,22 +172,27 @@ class Registrar:
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
-        near, firings = self._plan_near(timer, now)
+        near = self._near_plan(timer, now)
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
-        return Revision(timer, past, firings)
+        return Revision(timer, past, self.firings_of([near]))
 
     def first_plan(self, timer: Timer, now: int) -> Plan:
-        """Return the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
-        _refuse_finished(timer.definition.schedule, now)
-        return self._near_plan(timer, now)
+        """Return the near part of a timer that is to be enabled.
+
+        Raises `Conflict` where it has no moment left, `Unplannable`.
+        """
+        try:
+            _refuse_finished(timer.definition.schedule, now)
+            return self._near_plan(timer, now)
+        except WangTimerError:
+            raise
+        except Exception as error:
+            log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+            raise Unplannable(timer.id) from error
 
     def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        _refuse_finished(timer.definition.schedule, now)
-        return self._plan_near(timer, now)
-
-    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        near = self._near_plan(timer, now)
-        return near, self.firings_of([near])
+        first = self.first_plan(timer, now)
+        return first, self.firings_of([first])
 
     def _near_plan(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from tests.api.test_batch_create import create, item, statements
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, DEFS, ENABLE, Answered, World
 from wangtimer.core.errors import StoreAway
+from wangtimer.store.sql.tables import timers
 from wangtimer.store.sql.timer_lists import TimerLists
 
 BULK = "/api/timer/v1/bulk"
@@ -172,6 +174,17 @@ def test_what_somebody_changed_after_the_filter_found_it_is_a_row_of_failed(
     status = "enabled" if action == "disable" else "disabled"
     assert world.get(DEF, app="shop", id=changed).data["statusName"] == status
     assert counts(bulk(world, action, ids=[changed])) == (1, 1, 0, 0)
+
+
+def test_one_that_cannot_be_planned_here_is_a_row_of_failed_and_stops_no_other(world: World) -> None:
+    lost, fine = made(world, "lost", "fine")
+    elsewhere = update(timers).where(timers.c.id == lost).values(timezone="Mars/Base")
+    world.wiring.database.write(lambda sql: sql.execute(elsewhere))
+    answered = bulk(world, "enable", ids=[lost, fine])
+    assert counts(answered) == (2, 1, 1, 0)
+    assert [(one["id"], one["code"]) for one in answered.data["failed"]] == [(lost, 50001)]
+    assert world.post(ENABLE, app="shop", id=lost).code == 50001
+    assert world.get(DEF, app="shop", id=fine).data["statusName"] == "enabled"
 
 
 def test_a_finished_timer_is_disabled_too(world: World) -> None:
