@@ -21,6 +21,7 @@ from wangtimer.api.demand_models import (
     SpreadFields,
 )
 from wangtimer.api.documented import documented
+from wangtimer.api.kept_answer import refusing_key
 from wangtimer.api.moments import read_moment_field
 from wangtimer.api.reading import taking_body
 from wangtimer.api.record_routes import record_data
@@ -116,7 +117,7 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     views = DemandViews(wiring)
     routes = APIBlueprint("demands", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
     fire, cancel = views.fire_now, views.cancel
-    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(taking_body(fire))
+    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(refusing_key(taking_body(fire)))
     routes.post("/cancel", **documented(cancel, "cancelFiring", 404, 409))(taking_body(cancel))
     routes.post("/replay", **documented(views.replay, "replayFirings"))(taking_body(views.replay))
     routes.post("/backfill", **documented(views.backfill, "backfillFirings", 404))(

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from flask import Response, stream_with_context
@@ -16,7 +16,7 @@ from wangtimer.api.answers import FiringsAnswer, RecordData
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.count_models import CountAnswer, CountData
 from wangtimer.api.documented import documented
-from wangtimer.api.field_types import PAGE, App, Cursor, Given, Id, Limit, Span, moment, number
+from wangtimer.api.field_types import PAGE, App, Cursor, Given, GivenMoment, Id, Limit, Span, moment, number
 from wangtimer.api.moments import read_moment_field
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
@@ -32,7 +32,7 @@ EXPORT_PAGE = 1_000
 ORDER = "firings"
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
-_Moment = Annotated[Any, BeforeValidator(number)]
+_Moment = Annotated[GivenMoment, BeforeValidator(number)]
 
 
 class FiringsFilter(Given):
