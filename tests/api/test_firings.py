@@ -155,3 +155,17 @@ def test_what_takes_too_long_to_count_is_refused(some: Some, monkeypatch: pytest
 @pytest.mark.parametrize("query", [{"status": "late"}, {"limit": 5}, {"cursor": "x"}])
 def test_counting_takes_no_more_than_the_filters(small_world: World, query: dict[str, Any]) -> None:
     assert small_world.get(COUNTS, app="shop", **query).status == 400
+
+
+@pytest.mark.parametrize("path", ["firings", "counts", "export"])
+def test_a_range_that_ends_before_it_begins_is_refused(small_world: World, path: str) -> None:
+    now = small_world.clock.now
+    wrong = small_world.get(f"/api/task/v1/{path}", app="shop", since=now, until=now - 1)
+    assert (wrong.code, wrong.json["field"]) == (40007, "since")
+    assert small_world.get("/api/task/v1/firings", app="shop", since=now, until=now).data == []
+
+
+def test_a_replay_of_a_range_that_ends_before_it_begins_is_refused(small_world: World) -> None:
+    now = small_world.clock.now
+    wrong = small_world.post("/api/task/v1/replay", app="shop", since=now, until=now - 1)
+    assert (wrong.code, wrong.json["field"]) == (40007, "since")

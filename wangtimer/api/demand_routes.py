@@ -22,7 +22,7 @@ from wangtimer.api.demand_models import (
 )
 from wangtimer.api.documented import documented
 from wangtimer.api.kept_answer import refusing_key
-from wangtimer.api.moments import read_moment_field
+from wangtimer.api.moments import read_moment_field, read_range
 from wangtimer.api.reading import taking_body
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
@@ -100,14 +100,13 @@ class DemandViews:
             raise Refused(
                 ErrorCode.MISSING_FIELD, "since", "neither firings nor since is given", "give one of them"
             )
+        first, last = read_range(body.since, body.until)
         return FiringFilter(
             body.app,
             body.id,
             tuple(FiringStatus(word) for word in dict.fromkeys(body.statuses or ["failed"])),
-            read_moment_field(body.since, "since"),
-            int(self.wiring().clock.now_ms())
-            if body.until is None
-            else read_moment_field(body.until, "until"),
+            first,
+            int(self.wiring().clock.now_ms()) if last is None else last,
             is_living=True,
         )
 

@@ -26,7 +26,7 @@ MOST_MS = 100 * 366 * 86_400_000
 PAGE = 50
 MOST_A_PAGE = 500
 
-_DECIMAL = re.compile(r"[0-9]{1,30}")
+_DECIMAL = re.compile(r"-?[0-9]{1,30}")
 
 
 class Given(Described):
