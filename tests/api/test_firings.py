@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, URL, World
+from tests.api.world import DEF, RECORDS, URL, World
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 
@@ -169,3 +169,18 @@ def test_a_replay_of_a_range_that_ends_before_it_begins_is_refused(small_world: 
     now = small_world.clock.now
     wrong = small_world.post("/api/task/v1/replay", app="shop", since=now, until=now - 1)
     assert (wrong.code, wrong.json["field"]) == (40007, "since")
+
+
+def test_each_row_says_its_kind_and_is_found_by_it(world: World) -> None:
+    timer_id = world.enabled(name="a", cron=None, delayMs=1_000)
+    world.post("/api/task/v1/fire", app="shop", id=timer_id)
+    world.clock.now += MINUTE
+    assert [row["kind"] for row in world.get(FIRINGS, app="shop").data] == ["scheduled", "manual"]
+    assert [row["kind"] for row in world.get(FIRINGS, app="shop", kind="manual").data] == ["manual"]
+    assert [row["kind"] for row in world.get(RECORDS, app="shop", id=timer_id).data] == [
+        "scheduled",
+        "manual",
+    ]
+    assert sum(world.get(COUNTS, app="shop", kind="backfill").data.values()) == 0
+    exported = world.client.get(EXPORT, query_string={"app": "shop", "format": "csv", "kind": "manual"})
+    assert [row["kind"] for row in csv.DictReader(io.StringIO(exported.text))] == ["manual"]

@@ -38,12 +38,8 @@ class AttemptData(Sent):
 
 
 class HistoryData(RecordData):
-    """A firing, why there is one, and its attempts so far, the first one first."""
+    """A firing, and its attempts so far, the first one first."""
 
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"],
-        Field(description="by its timer's schedule, or because somebody asked for it"),
-    ]
     attempts: list[AttemptData]
 
 

@@ -6,7 +6,6 @@ from pydantic import Field
 
 from wangtimer.api.answers import Answer, RecordData, Sent
 from wangtimer.api.field_types import App, Given, GivenMoment, Id, moment
-from wangtimer.core.firing import FiringKind
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
 
 MOST_NAMED = 1_000
@@ -75,16 +74,10 @@ class BackfillFirings(SpreadFields):
     until: Annotated[GivenMoment, moment("up to this one, which is past; at most 366 days after since")]
 
 
-class AskedFiring(RecordData):
-    """A firing, and why it exists."""
-
-    kind: FiringKind
-
-
 class AskedFiringAnswer(Answer):
     """The firing as it is now."""
 
-    data: AskedFiring
+    data: RecordData
 
 
 class NotReplayedData(Sent):

@@ -7,7 +7,6 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.demand_models import (
-    AskedFiring,
     AskedFiringAnswer,
     BackfillAnswer,
     BackfillData,
@@ -126,8 +125,7 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _answer(record: FiringRecord, app: str) -> AskedFiringAnswer:
-    fields = record_data(record, app).model_dump(by_alias=False)
-    return AskedFiringAnswer(data=AskedFiring(**fields, kind=record.firing.kind))
+    return AskedFiringAnswer(data=record_data(record, app))
 
 
 def _replay_data(done: Replayed) -> ReplayData:

@@ -21,7 +21,7 @@ from wangtimer.api.moments import read_range
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
@@ -44,6 +44,10 @@ class FiringsFilter(Given):
         Literal["pending", "succeeded", "failed", "skipped"] | None,
         Field(description="with this outcome only"),
     ] = None
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"] | None,
+        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
+    ] = None
     since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
     until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
     later_than_ms: Annotated[
@@ -62,6 +66,7 @@ class FiringsFilter(Given):
             first,
             now if last is None else last,
             self.later_than_ms,
+            None if self.kind is None else FiringKind(self.kind),
         )
 
 

@@ -89,4 +89,5 @@ def record_data(record: FiringRecord, app: str) -> RecordData:
         output=record.output,
         error=record.error,
         webhook_id=firing.member.firing_id,
+        kind=firing.kind.value,
     )

@@ -14,7 +14,7 @@ from wangtimer.cli.parameter_types import FIRING
 from wangtimer.cli.replay_commands import backfill, replay
 from wangtimer.cli.timer_options import options
 from wangtimer.client.fields import FiringKey
-from wangtimer.client.firing_types import FiringDetail, KnownFiring
+from wangtimer.client.firing_types import Firing, FiringDetail
 
 
 @click.group(epilog=EXIT_CODES)
@@ -77,7 +77,7 @@ firings.add_command(replay)
 firings.add_command(backfill)
 
 
-def _tell(asked: Asked, firing: KnownFiring | FiringDetail) -> None:
+def _tell(asked: Asked, firing: Firing | FiringDetail) -> None:
     if asked.as_json:
         show_json(firing)
     else:
