@@ -16,8 +16,6 @@ CREATE TABLE timer (
     at_ms BIGINT,
     -- start, end, excluded days and spread: JSON, null without any
     bounds MEDIUMTEXT,
-    -- the schedule's last moment, null where it has none that is known
-    last_at BIGINT,
     -- the name of the excluded days' calendar
     calendar VARCHAR(64),
     -- JSON list; timer_tag has them too, to be looked up

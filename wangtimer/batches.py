@@ -2,14 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway, WangTimerError
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Timer
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timer_batches import TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken
+
+
+class ChangeOne(Protocol):
+    """Changes one timer, of that version if one is given."""
+
+    def __call__(self, app: str, timer_id: int, *, version: int | None) -> Timer:
+        """Return the timer as it then stands; raises `WangTimerError`."""
+
 
 # How a timer stands afterwards, or why it was not changed, by its id.
 Outcomes = dict[int, Timer | WangTimerError]
@@ -52,8 +61,11 @@ class Batches:
         outcomes = self.enable([one.timer for one in made if one.timer is not None])
         return [one if one.timer is None else _enabled(one.timer, outcomes[one.timer.id]) for one in made]
 
-    def enable(self, timers: Sequence[Timer]) -> Outcomes:
-        """Enable timers, as they were read; return by id how each stands, or why it was not enabled."""
+    def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+        """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
+
+        `as_read`: one that somebody changed since it was read is refused.
+        """
         outcomes: Outcomes = {timer.id: timer for timer in timers if timer.definition.is_enabled}
         timers = [timer for timer in timers if timer.id not in outcomes]
         now = int(self.clock.now_ms())
@@ -65,38 +77,40 @@ class Batches:
                 continue
             outcomes |= together
             rest = [a_plan.timer for a_plan in plans if a_plan.timer.id not in together]
-            outcomes |= _one_by_one(rest, self.registrar.enable)
+            outcomes |= _one_by_one(rest, self.registrar.enable, as_read)
         return outcomes
 
-    def disable(self, timers: Sequence[Timer]) -> Outcomes:
-        """Disable timers, as they were read; return by id how each stands, or why it was not disabled."""
+    def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+        """Disable timers, as they were read; return by id how each stands, or why it was not disabled; as above."""
         off: Outcomes = {timer.id: timer for timer in timers if not timer.definition.is_enabled}
         enabled = [timer for timer in timers if timer.id not in off]
-        return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable)
+        return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable, as_read)
 
-    def delete(self, timers: Sequence[Timer]) -> Outcomes:
-        """Delete timers; return by id how each was left, or why it was not deleted."""
-        return self._switch_off(timers, self.timers.delete, self.registrar.delete)
+    def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+        """Delete timers; return by id how each was left, or why it was not deleted; as above."""
+        return self._switch_off(timers, self.timers.delete, self.registrar.delete, as_read)
 
     def _switch_off(
         self,
         timers: Sequence[Timer],
-        together: Callable[[Sequence[int], int], list[Timer]],
-        alone: Callable[[str, int], Timer],
+        together: Callable[[Sequence[int], int, Versions | None], list[Timer]],
+        alone: ChangeOne,
+        as_read: bool,
     ) -> Outcomes:
-        """Switch timers off `together`; those of which something came due unplanned, or that are gone, `alone`."""
+        """Switch timers off `together`; `alone`, those changed, gone, or of which something came due unplanned."""
         now = int(self.clock.now_ms())
         outcomes: Outcomes = {}
         for start in range(0, len(timers), TIMERS_A_TRANSACTION):
             some = timers[start : start + TIMERS_A_TRANSACTION]
             try:
-                changed = together([timer.id for timer in some], now)
+                versions = {timer.id: timer.definition.version for timer in some} if as_read else None
+                changed = together([timer.id for timer in some], now, versions)
             except StoreAway as error:
                 outcomes |= {timer.id: error for timer in some}
                 continue
             self.registrar.tell_redis([timer.definition for timer in changed], [], now)
             outcomes |= {timer.id: timer for timer in changed}
-            outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone)
+            outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone, as_read)
         return outcomes
 
     def _plans(self, timers: Sequence[Timer], now: int, refused: Outcomes) -> Iterator[list[Plan]]:
@@ -123,12 +137,13 @@ class Batches:
         return {timer.id: timer for timer in enabled.timers}
 
 
-def _one_by_one(timers: Sequence[Timer], change: Callable[[str, int], Timer]) -> Outcomes:
+def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Outcomes:
     """Change timers that did not go together with the others, or say why each is refused."""
     outcomes: Outcomes = {}
     for timer in timers:
         try:
-            outcomes[timer.id] = change(timer.definition.app, timer.id)
+            version = timer.definition.version if as_read else None
+            outcomes[timer.id] = change(timer.definition.app, timer.id, version=version)
         except WangTimerError as error:
             outcomes[timer.id] = error
     return outcomes

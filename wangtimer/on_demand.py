@@ -97,7 +97,8 @@ class OnDemand:
     def fire_now(self, app: str, timer_id: int) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule; return the firing.
 
-        Raises `UnknownTimer`, `StoreAway`: then it may be fired all the same.
+        Raises `UnknownTimer`, `Conflict` where it was fired too often within a second, `StoreAway`: then it may be
+        fired all the same.
         """
         now = self._now()
         (bucket,) = self._buckets_of([now])

@@ -10,7 +10,7 @@ import structlog
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import still_cancelled
 from wangtimer.core.clock import Clock
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer, Unplannable, WangTimerError
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.schedule import Bounded, Once, Schedule
@@ -20,7 +20,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
+from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_changed
 
 log = structlog.get_logger()
 
@@ -67,13 +67,16 @@ class Registrar:
         refuse_past(new.schedule, now)
         return self.timers.create(new, now, keep)
 
-    def enable(self, app: str, timer_id: int) -> Timer:
+    def enable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.
 
-        Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, `StoreAway`.
+        Raises `UnknownTimer`, `Conflict` for a one-shot longer past or with an outcome already, and where the timer is
+        not at `version` any more, `Unplannable`, `StoreAway`.
         """
         now = int(self.clock.now_ms())
-        timer, firings = self.timers.enable(app, timer_id, now, lambda read: self._plan_first(read, now))
+        timer, firings = self.timers.enable(
+            app, timer_id, now, lambda read: self._plan_first(read, now), version
+        )
         self._tell_redis(timer.definition, firings, now)
         return timer
 
@@ -124,20 +127,20 @@ class Registrar:
             edited += 1
         return edited
 
-    def disable(self, app: str, timer_id: int) -> Timer:
+    def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
         now = int(self.clock.now_ms())
-        timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now))
+        timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         self._tell_redis(timer.definition, [], 0)
         return timer
 
-    def delete(self, app: str, timer_id: int, name: str | None = None) -> Timer:
+    def delete(self, app: str, timer_id: int, name: str | None = None, version: int | None = None) -> Timer:
         """Delete a timer, if `name` is given only under that one, and free its name; its firings stay on record.
 
         Errors as above.
         """
         now = int(self.clock.now_ms())
-        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name)
+        timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name, version)
         self._tell_redis(timer.definition, [], 0)
         return timer
 
@@ -150,12 +153,7 @@ class Registrar:
 
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition
-        if version not in (None, definition.version):
-            raise Conflict(
-                "version",
-                f"this timer is at version {definition.version}, not {version}: somebody changed it",
-                "read it again, and repeat the change where it still makes sense",
-            )
+        refuse_changed(timer, version)
         past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
         if past is not None:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
@@ -174,22 +172,27 @@ class Registrar:
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
-        near, firings = self._plan_near(timer, now)
+        near = self._near_plan(timer, now)
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
-        return Revision(timer, past, firings)
+        return Revision(timer, past, self.firings_of([near]))
 
     def first_plan(self, timer: Timer, now: int) -> Plan:
-        """Return the near part of a timer that is to be enabled; raises `Conflict` where it has no moment left."""
-        _refuse_finished(timer.definition.schedule, now)
-        return self._near_plan(timer, now)
+        """Return the near part of a timer that is to be enabled.
+
+        Raises `Conflict` where it has no moment left, `Unplannable`.
+        """
+        try:
+            _refuse_finished(timer.definition.schedule, now)
+            return self._near_plan(timer, now)
+        except WangTimerError:
+            raise
+        except Exception as error:
+            log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+            raise Unplannable(timer.id) from error
 
     def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        _refuse_finished(timer.definition.schedule, now)
-        return self._plan_near(timer, now)
-
-    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        near = self._near_plan(timer, now)
-        return near, self.firings_of([near])
+        first = self.first_plan(timer, now)
+        return first, self.firings_of([first])
 
     def _near_plan(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)

@@ -213,3 +213,25 @@ def test_without_redis_they_are_enabled_and_the_sweep_tells_it_later(
 def test_a_number_beyond_64_bits_spoils_its_own_timer_alone(world: World) -> None:
     answer = create(world, item("bad", cron=None, delayMs=10**30), item("good"))
     assert [(one["code"], one["field"]) for one in answer.data] == [(40008, "delayMs"), (0, "")]
+
+
+@pytest.mark.parametrize("depth", [33, 200, 900, 945])
+def test_json_nested_too_deep_is_refused_whatever_the_depth(small_world: World, depth: int) -> None:
+    raw = f'{{"app":"shop","timers":[{{"name":"a","at":{"[" * depth}{"]" * depth}}}]}}'
+    assert_refused(small_world.call("POST", DEFS, data=raw, content_type="application/json"), 400, 40001, "")
+
+
+def test_a_calendar_is_looked_for_once_and_sql_away_is_told_at_once(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def look(_store: Any, _app: str, name: str) -> None:
+        asked.append(name)
+        if len(asked) > 1:
+            raise StoreAway("SQL", "switched off by the test")
+
+    monkeypatch.setattr(type(small_world.wiring.calendars), "get", look)
+    items = [item(f"{i}", excludeCalendar="mine") for i in range(9)]
+    assert {one["code"] for one in create(small_world, *items).data} == {40008}
+    assert (create(small_world, *items).code, asked) == (50301, ["mine"] * 2)

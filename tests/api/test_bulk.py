@@ -3,11 +3,14 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from tests.api.test_batch_create import create, item, statements
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, DEFS, ENABLE, Answered, World
 from wangtimer.core.errors import StoreAway
+from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.timer_lists import TimerLists
 
 BULK = "/api/timer/v1/bulk"
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -149,6 +152,39 @@ def test_what_came_due_while_nobody_planned_is_on_record_of_each(world: World, a
     world.clock.now += HOUR
     assert counts(bulk(world, action, all=True)) == (2, 2, 0, 0)
     assert [len(world.wiring.firings.records(timer_id, 99)) for timer_id in ids] == [60, 60]
+
+
+@pytest.mark.parametrize("action", ["enable", "disable", "delete"])
+def test_what_somebody_changed_after_the_filter_found_it_is_a_row_of_failed(
+    world: World, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    changed = made(world, "changed", "same", tags=["x"], enable=action == "disable")[0]
+    page = TimerLists.page
+
+    def page_and_retag(self: TimerLists, *arguments: Any) -> Any:
+        found = page(self, *arguments)
+        world.patch(app="shop", id=changed, tags=["other"])
+        return found
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(TimerLists, "page", page_and_retag)
+        answered = bulk(world, action, filter={"tag": "x"})
+    assert counts(answered) == (2, 1, 1, 0)
+    assert [(one["id"], one["code"]) for one in answered.data["failed"]] == [(changed, 40903)]
+    status = "enabled" if action == "disable" else "disabled"
+    assert world.get(DEF, app="shop", id=changed).data["statusName"] == status
+    assert counts(bulk(world, action, ids=[changed])) == (1, 1, 0, 0)
+
+
+def test_one_that_cannot_be_planned_here_is_a_row_of_failed_and_stops_no_other(world: World) -> None:
+    lost, fine = made(world, "lost", "fine")
+    elsewhere = update(timers).where(timers.c.id == lost).values(timezone="Mars/Base")
+    world.wiring.database.write(lambda sql: sql.execute(elsewhere))
+    answered = bulk(world, "enable", ids=[lost, fine])
+    assert counts(answered) == (2, 1, 1, 0)
+    assert [(one["id"], one["code"]) for one in answered.data["failed"]] == [(lost, 50001)]
+    assert world.post(ENABLE, app="shop", id=lost).code == 50001
+    assert world.get(DEF, app="shop", id=fine).data["statusName"] == "enabled"
 
 
 def test_a_finished_timer_is_disabled_too(world: World) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, URL, World
+from tests.api.world import DEF, RECORDS, URL, World
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 
@@ -155,3 +155,32 @@ def test_what_takes_too_long_to_count_is_refused(some: Some, monkeypatch: pytest
 @pytest.mark.parametrize("query", [{"status": "late"}, {"limit": 5}, {"cursor": "x"}])
 def test_counting_takes_no_more_than_the_filters(small_world: World, query: dict[str, Any]) -> None:
     assert small_world.get(COUNTS, app="shop", **query).status == 400
+
+
+@pytest.mark.parametrize("path", ["firings", "counts", "export"])
+def test_a_range_that_ends_before_it_begins_is_refused(small_world: World, path: str) -> None:
+    now = small_world.clock.now
+    wrong = small_world.get(f"/api/task/v1/{path}", app="shop", since=now, until=now - 1)
+    assert (wrong.code, wrong.json["field"]) == (40007, "since")
+    assert small_world.get("/api/task/v1/firings", app="shop", since=now, until=now).data == []
+
+
+def test_a_replay_of_a_range_that_ends_before_it_begins_is_refused(small_world: World) -> None:
+    now = small_world.clock.now
+    wrong = small_world.post("/api/task/v1/replay", app="shop", since=now, until=now - 1)
+    assert (wrong.code, wrong.json["field"]) == (40007, "since")
+
+
+def test_each_row_says_its_kind_and_is_found_by_it(world: World) -> None:
+    timer_id = world.enabled(name="a", cron=None, delayMs=1_000)
+    world.post("/api/task/v1/fire", app="shop", id=timer_id)
+    world.clock.now += MINUTE
+    assert [row["kind"] for row in world.get(FIRINGS, app="shop").data] == ["scheduled", "manual"]
+    assert [row["kind"] for row in world.get(FIRINGS, app="shop", kind="manual").data] == ["manual"]
+    assert [row["kind"] for row in world.get(RECORDS, app="shop", id=timer_id).data] == [
+        "scheduled",
+        "manual",
+    ]
+    assert sum(world.get(COUNTS, app="shop", kind="backfill").data.values()) == 0
+    exported = world.client.get(EXPORT, query_string={"app": "shop", "format": "csv", "kind": "manual"})
+    assert [row["kind"] for row in csv.DictReader(io.StringIO(exported.text))] == ["manual"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_refused import assert_refused
-from tests.api.world import DEF, Answered, World, definition
+from tests.api.world import DEF, DEFS, Answered, World, definition
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.timers import NewTimer
 
@@ -138,3 +138,29 @@ def test_of_requests_at_once_under_a_key_one_makes_a_timer(
     for name, status, _ in answers:
         assert status == (200 if name in made.values() else 422)
     assert world.stored() == (1, 0)
+
+
+@pytest.mark.parametrize("field", ["at", "startAt", "endAt", "anchorAt"])
+def test_a_moment_that_is_neither_text_nor_number_is_refused_with_a_key_as_without(
+    small_world: World, field: str
+) -> None:
+    for given in ([[[]]], {"a": 1}, 1.5, True):
+        wrong = {field: given} | ({"without": "cron"} if field == "at" else {})
+        assert_refused(create(small_world, "k", **wrong), 400, 40006, field)
+        assert_refused(small_world.create(**wrong), 400, 40006, field)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (DEFS, {"app": "shop", "timers": [{}]}),
+        ("/api/task/v1/fire", {"app": "shop", "id": 1}),
+    ],
+)
+def test_a_key_where_it_would_not_be_heeded_is_refused(
+    small_world: World, path: str, body: dict[str, Any]
+) -> None:
+    small_world.made()
+    answered = small_world.call("POST", path, json=body, headers={"Idempotency-Key": "k"})
+    assert_refused(answered, 400, 40004, "Idempotency-Key")
+    assert small_world.stored() == (1, 0)

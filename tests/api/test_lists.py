@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, World
+from tests.api.world import DEF, DEFS, DISABLE, RECORDS, World
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 
@@ -148,3 +148,46 @@ def test_a_tag_goes_with_its_timer(some: World) -> None:
     some.post(DISABLE, app="shop", id=timer["id"])
     some.call("DELETE", DEF, json={"app": "shop", "id": timer["id"]})
     assert listed(some, tag="other") == []
+
+
+def test_a_text_in_a_name_is_found_in_either_case_of_any_letter(world: World) -> None:
+    world.made(name="ÄPFEL für Ωmega")
+    assert [len(listed(world, nameContains=text)) for text in ("äpfel", "ÄPFEL", "FÜR", "ωm", "apfel")] == [
+        1,
+        1,
+        1,
+        1,
+        0,
+    ]
+
+
+def test_a_space_at_an_end_counts(world: World) -> None:
+    world.made(name="old", tags=["x"])
+    world.made(name="old one")
+    assert listed(world, namePrefix="old ") == ["old one"]
+    assert listed(world, nameContains="old ") == ["old one"]
+    assert listed(world, name="old ") == listed(world, tag="x ") == []
+
+
+def test_a_cursor_leads_on_in_its_own_list_only(some: World) -> None:
+    cursor = some.get(DEFS, app="shop", limit=1, tag="money").json["nextCursor"]
+    for other in ({"tag": "none"}, {}, {"tag": "money", "status": "enabled"}):
+        assert some.get(DEFS, app="shop", limit=1, cursor=cursor, **other).code == 40010
+    assert some.get(DEFS, app="bank", limit=1, cursor=cursor, tag="money").code == 40010
+    assert listed(some, limit=9, cursor=cursor, tag="money") == ["Billing-run"]
+
+
+@pytest.mark.parametrize("other", [{"cursor": "x"}, {"limit": 5}])
+def test_one_pages_by_number_or_by_cursor(small_world: World, other: dict[str, Any]) -> None:
+    small_world.made()
+    for page in ({"pageIndex": 1}, {"pageSize": 9}):
+        for path, query in ((DEFS, {}), (RECORDS, {"id": 1})):
+            answered = small_world.get(path, app="shop", **query, **page, **other)
+            assert (answered.code, answered.json["field"]) == (40007, next(iter(other)))
+
+
+def test_a_number_out_of_range_is_the_same_fault_in_a_query_as_in_a_body(small_world: World) -> None:
+    for path, field in ((DEF, "id"), (RECORDS, "id"), (DEFS, "limit")):
+        answered = small_world.get(path, app="shop", **{field: "-1"})
+        assert (answered.code, answered.json["field"]) == (40007, field)
+    assert small_world.post(DISABLE, app="shop", id=-1).code == 40007

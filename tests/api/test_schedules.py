@@ -41,6 +41,7 @@ def test_a_timer_is_finished_once_no_moment_is_left(world: World) -> None:
     assert (enabled.data["status"], enabled.data["statusName"]) == (2, "enabled")
     assert world.stored()[1] <= 2
     world.clock.now += 3 * MINUTE
+    world.wiring.migrator.plan_due()
     data = world.get(DEF, app="shop", id=timer_id).data
     assert (data["status"], data["statusName"], data["nextFireAt"]) == (3, "finished", None)
 

@@ -43,9 +43,9 @@ ANSWERS = {
     "getLoad": timer_types.MinuteLoad,
     "getFiring": firing_types.FiringDetail,
     "countFirings": firing_types.Counts,
-    "fireNow": firing_types.KnownFiring,
+    "fireNow": firing_types.Firing,
     "replayFirings": firing_types.Replay,
-    "cancelFiring": firing_types.KnownFiring,
+    "cancelFiring": firing_types.Firing,
     "backfillFirings": firing_types.Backfill,
 }
 

@@ -10,7 +10,7 @@ from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision
+from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision, refuse_changed
 
 
 class MemoryTimers:
@@ -52,9 +52,12 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanPart) -> tuple[Timer, list[Firing]]:
+    def enable(
+        self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
+    ) -> tuple[Timer, list[Firing]]:
         def work() -> tuple[Timer, list[Firing]]:
             timer = self._find(app, timer_id)
+            refuse_changed(timer, version)
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
@@ -86,9 +89,17 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
+    def disable(
+        self,
+        app: str,
+        timer_id: int,
+        now: int,
+        plan_past: PlanPart | None = None,
+        version: int | None = None,
+    ) -> Timer:
         def work() -> Timer:
             timer = self._find(app, timer_id)
+            refuse_changed(timer, version)
             if not timer.definition.is_enabled:
                 return timer
             return self._store(_changed(self._with_past(timer, plan_past), now, TimerStatus.DISABLED))
@@ -96,10 +107,17 @@ class MemoryTimers:
         return self._server.call(work)
 
     def delete(
-        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+        self,
+        app: str,
+        timer_id: int,
+        now: int,
+        plan_past: PlanPart | None = None,
+        name: str | None = None,
+        version: int | None = None,
     ) -> Timer:
         def work() -> Timer:
             timer = self._find(app, timer_id)
+            refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
             timer = self._with_past(timer, plan_past)

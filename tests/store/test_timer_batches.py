@@ -106,12 +106,25 @@ def test_one_whose_last_moment_has_its_outcome_stays_disabled(
     assert not timers.get("shop", done.id).definition.is_enabled
 
 
-def test_enabling_again_after_a_lost_answer_changes_nothing(
+def test_enabling_again_after_a_lost_answer_returns_what_stands(
     forgetful: TimerBatches, timers: TimerStore
 ) -> None:
     plans, firings = planned(made := created(forgetful, "a", "b"))
-    assert forgetful.enable(plans, firings, NOW).timers == []
-    assert {timers.get("shop", timer.id).definition.version for timer in made} == {2}
+    enabled = forgetful.enable(plans, firings, NOW)
+    assert enabled.timers == [timers.get("shop", timer.id) for timer in made]
+    assert {timer.definition.version for timer in enabled.timers} == {2}
+    assert sorted(enabled.pending, key=lambda one: (one.fire_at, one.timer_id)) == firings
+
+
+def test_one_at_another_version_than_was_read_is_left_as_it_is(
+    batches: TimerBatches, timers: TimerStore
+) -> None:
+    changed, same = made = created(batches, "changed", "same")
+    versions = {timer.id: timer.definition.version for timer in made}
+    timers.enable("shop", changed.id, NOW, lambda read: (plan(read, NOW, 1), []))
+    timers.disable("shop", changed.id, NOW)
+    assert [timer.id for timer in batches.delete(list(versions), NOW, versions)] == [same.id]
+    assert timers.get("shop", changed.id).name == "changed"
 
 
 def test_disabled_and_deleted_timers_are_returned_as_they_stand(

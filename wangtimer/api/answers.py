@@ -3,7 +3,7 @@
 `status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from flask import Response
 from pydantic import ConfigDict, Field
@@ -224,6 +224,10 @@ class RecordData(Sent):
     error: str
     webhook_id: Annotated[
         str, Field(description="header webhook-id of its callback, the same on each attempt")
+    ]
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"],
+        Field(description="by its timer's schedule, or because somebody asked for it"),
     ]
 
 

@@ -1,11 +1,11 @@
 """One firing with its attempts: what callers ask for, and how it is answered."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.answers import Answer, RecordData, Sent
-from wangtimer.api.field_types import App, Given, Id, moment, number
+from wangtimer.api.field_types import App, Given, GivenMoment, Id, moment, number
 
 
 class FiringQuery(Given):
@@ -13,7 +13,9 @@ class FiringQuery(Given):
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]
-    fire_at: Annotated[Any, BeforeValidator(number), moment("its scheduled moment"), Field(alias="fireAt")]
+    fire_at: Annotated[
+        GivenMoment, BeforeValidator(number), moment("its scheduled moment"), Field(alias="fireAt")
+    ]
 
 
 class AttemptData(Sent):
@@ -36,12 +38,8 @@ class AttemptData(Sent):
 
 
 class HistoryData(RecordData):
-    """A firing, why there is one, and its attempts so far, the first one first."""
+    """A firing, and its attempts so far, the first one first."""
 
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"],
-        Field(description="by its timer's schedule, or because somebody asked for it"),
-    ]
     attempts: list[AttemptData]
 
 

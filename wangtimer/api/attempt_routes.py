@@ -56,7 +56,6 @@ def _history_data(history: FiringHistory, app: str) -> HistoryData:
     firing = history.record.firing
     return HistoryData(
         **dict(record_data(history.record, app)),
-        kind=firing.kind.value,
         attempts=[_attempt_data(attempt, firing.fire_at) for attempt in history.attempts],
     )
 

@@ -3,24 +3,27 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Annotated
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field, SkipValidation
 
 from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.asked_schedule import FindCalendar
 from wangtimer.api.asked_timer import new_timer
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import App, Given
+from wangtimer.api.kept_answer import refusing_key
 from wangtimer.api.reading import MOST_BODY_BYTES, read_model, taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import TimerTerms
 from wangtimer.batches import Batches, Made
-from wangtimer.core.errors import WangTimerError
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.errors import StoreAway, WangTimerError
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
@@ -85,12 +88,14 @@ class BatchViews:
     def _read(self, body: CreateTimers) -> list[NewTimer | WangTimerError]:
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        find = cache(partial(find_calendar, wiring.calendars, body.app))
+        find = _once_each(partial(find_calendar, wiring.calendars, body.app))
 
         def read(given: object) -> NewTimer | WangTimerError:
             try:
                 _refuse_large(given)
                 return new_timer(body.app, read_model(TimerTerms, given), now, find)
+            except StoreAway:
+                raise
             except WangTimerError as error:
                 return error
 
@@ -100,8 +105,26 @@ class BatchViews:
 def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of many timers; of one path, all must be of one blueprint."""
     views = BatchViews(wiring)
-    create = taking_body(views.create, MOST_BATCH_BYTES)
+    create = refusing_key(taking_body(views.create, MOST_BATCH_BYTES))
     routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
+
+
+def _once_each(find: FindCalendar) -> FindCalendar:
+    """Return what looks each calendar up once, and remembers it or why it was refused."""
+    known: dict[str, Calendar | Refused] = {}
+
+    def remembered(name: str) -> Calendar:
+        if name not in known:
+            try:
+                known[name] = find(name)
+            except Refused as error:
+                known[name] = error
+        found = known[name]
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+    return remembered
 
 
 def _refuse_large(given: object) -> None:

@@ -18,6 +18,7 @@ from wangtimer.api.refusals import Refused
 from wangtimer.batches import Batches, Outcomes
 from wangtimer.core.errors import UnknownTimer, WangTimerError
 from wangtimer.core.timer import Timer
+from wangtimer.store.sql.timer_lists import Order
 from wangtimer.wiring import Wiring
 
 MOST_TIMERS = 1_000
@@ -127,8 +128,8 @@ class BulkViews:
         wanted = (body.filter or FilterFields()).wanted_of(body.app, "filter.")
         wanted = replace(wanted, is_enabled=_IS_ENABLED[body.action])
         matched = wiring.timer_lists.count(wanted, now, body.after_id)
-        ids = wiring.timer_lists.ids(wanted, now, body.after_id, body.limit)
-        return Chosen(matched, ids, wiring.timer_lists.of_ids(body.app, ids))
+        found = wiring.timer_lists.page(wanted, Order(), body.limit, now, (body.after_id, body.after_id))
+        return Chosen(matched, [timer.id for timer in found], {timer.id: timer for timer in found})
 
     def _given(self, body: ChangeTimers, ids: list[int]) -> Chosen:
         timers = self.wiring().timer_lists.of_ids(body.app, ids)
@@ -143,13 +144,15 @@ class BulkViews:
             for timer_id in chosen.ids
             if timer_id not in chosen.timers
         }
+        # What a filter found may be something else by now.
+        as_read = body.ids is None
         match body.action:
             case "enable":
-                return unknown | batches.enable(timers)
+                return unknown | batches.enable(timers, as_read)
             case "disable":
-                return unknown | batches.disable(timers)
+                return unknown | batches.disable(timers, as_read)
             case "delete":
-                return unknown | batches.delete(timers)
+                return unknown | batches.delete(timers, as_read)
 
 
 # What a timer must be for an action to change it.

@@ -25,7 +25,7 @@ class ErrorCode(Enum):
         ),
     )
     BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
-    BAD_CURSOR = 40010, "A cursor that no answer of this operation gave."
+    BAD_CURSOR = 40010, "A cursor that no answer of this operation gave, for the same app, filters and sort."
     UNKNOWN_TIMER = 40401, "This app has no timer with this id or name (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
@@ -38,7 +38,7 @@ class ErrorCode(Enum):
     )
     VERSION_CHANGED = (
         40903,
-        "The timer is no longer at the `version` an edit gives: somebody changed it meanwhile.",
+        "The timer is no longer at the `version` an edit gives, or a bulk filter found: somebody changed it meanwhile.",
     )
     BODY_TOO_LARGE = (
         41301,

@@ -4,8 +4,10 @@ Each names a key, not a count, so that rows that come and go meanwhile neither r
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
 
 import orjson
+from pydantic import BaseModel
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused
@@ -15,6 +17,14 @@ MOST_CHARACTERS = 1_024
 SPELLING = "^[A-Za-z0-9_-]*$"
 # What SQL takes.
 MOST_NUMBER = 2**63 - 1
+# The parameters that say which page; all others must stay from page to page.
+_OF_PAGES = {"limit", "cursor", "page_index", "page_size", "sort"}
+
+
+def of_list(order: str, query: BaseModel) -> str:
+    """Return what the cursors of a list name: its order, and what it shows, but not which page."""
+    asked = query.model_dump_json(exclude=_OF_PAGES, exclude_none=True)
+    return f"{order} {sha256(asked.encode()).hexdigest()[:12]}"
 
 
 def write(order: str, value: int | str, row_id: int) -> str:
@@ -43,6 +53,6 @@ def _unknown() -> Refused:
     return Refused(
         ErrorCode.BAD_CURSOR,
         "cursor",
-        "no answer of this operation gave it",
-        "write the nextCursor of the page before, or leave it out",
+        "no answer of this operation with these parameters gave it",
+        "write the nextCursor of the page before and all else as there, or leave it out",
     )

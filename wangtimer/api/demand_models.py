@@ -1,18 +1,17 @@
 """What callers may ask of single firings, and what they are told."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from wangtimer.api.answers import Answer, RecordData, Sent
-from wangtimer.api.field_types import App, Given, Id, moment
-from wangtimer.core.firing import FiringKind
+from wangtimer.api.field_types import App, Given, GivenMoment, Id, moment
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
 
 MOST_NAMED = 1_000
 MOST_PER_SECOND = 1_000
 
-_FireAt = Annotated[Any, moment("its scheduled moment"), Field(alias="fireAt")]
+_FireAt = Annotated[GivenMoment, moment("its scheduled moment"), Field(alias="fireAt")]
 
 
 class FiringKey(Given):
@@ -38,7 +37,7 @@ class SpreadFields(Given):
         Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="so many a second", examples=[50]),
     ] = 50
     start_at: Annotated[
-        Any,
+        GivenMoment,
         moment(
             "the first is due at this moment; now by default. The next part's: the lastDueAtMs of the one before"
         ),
@@ -58,8 +57,8 @@ class ReplayFirings(SpreadFields):
         Field(min_length=1, max_length=MOST_NAMED, description="these, failed or skipped"),
     ] = None
     id: Annotated[Id | None, Field(description="else: of this timer only")] = None
-    since: Annotated[Any, moment("else: scheduled at this moment or later")] = None
-    until: Annotated[Any, moment("else: scheduled at this moment or earlier; now by default")] = None
+    since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
+    until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
     statuses: Annotated[
         list[Literal["failed", "skipped"]] | None,
         Field(min_length=1, max_length=2, description="else: with these outcomes; failed by default"),
@@ -71,20 +70,14 @@ class BackfillFirings(SpreadFields):
 
     app: App
     id: Id
-    since: Annotated[Any, moment("moments after this one")]
-    until: Annotated[Any, moment("up to this one, which is past; at most 366 days after since")]
-
-
-class AskedFiring(RecordData):
-    """A firing, and why it exists."""
-
-    kind: FiringKind
+    since: Annotated[GivenMoment, moment("moments after this one")]
+    until: Annotated[GivenMoment, moment("up to this one, which is past; at most 366 days after since")]
 
 
 class AskedFiringAnswer(Answer):
     """The firing as it is now."""
 
-    data: AskedFiring
+    data: RecordData
 
 
 class NotReplayedData(Sent):

@@ -7,7 +7,6 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.demand_models import (
-    AskedFiring,
     AskedFiringAnswer,
     BackfillAnswer,
     BackfillData,
@@ -21,7 +20,8 @@ from wangtimer.api.demand_models import (
     SpreadFields,
 )
 from wangtimer.api.documented import documented
-from wangtimer.api.moments import read_moment_field
+from wangtimer.api.kept_answer import refusing_key
+from wangtimer.api.moments import read_moment_field, read_range
 from wangtimer.api.reading import taking_body
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
@@ -99,14 +99,13 @@ class DemandViews:
             raise Refused(
                 ErrorCode.MISSING_FIELD, "since", "neither firings nor since is given", "give one of them"
             )
+        first, last = read_range(body.since, body.until)
         return FiringFilter(
             body.app,
             body.id,
             tuple(FiringStatus(word) for word in dict.fromkeys(body.statuses or ["failed"])),
-            read_moment_field(body.since, "since"),
-            int(self.wiring().clock.now_ms())
-            if body.until is None
-            else read_moment_field(body.until, "until"),
+            first,
+            int(self.wiring().clock.now_ms()) if last is None else last,
             is_living=True,
         )
 
@@ -116,7 +115,7 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     views = DemandViews(wiring)
     routes = APIBlueprint("demands", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
     fire, cancel = views.fire_now, views.cancel
-    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(taking_body(fire))
+    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(refusing_key(taking_body(fire)))
     routes.post("/cancel", **documented(cancel, "cancelFiring", 404, 409))(taking_body(cancel))
     routes.post("/replay", **documented(views.replay, "replayFirings"))(taking_body(views.replay))
     routes.post("/backfill", **documented(views.backfill, "backfillFirings", 404))(
@@ -126,8 +125,7 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _answer(record: FiringRecord, app: str) -> AskedFiringAnswer:
-    fields = record_data(record, app).model_dump(by_alias=False)
-    return AskedFiringAnswer(data=AskedFiring(**fields, kind=record.firing.kind))
+    return AskedFiringAnswer(data=record_data(record, app))
 
 
 def _replay_data(done: Replayed) -> ReplayData:

@@ -13,6 +13,7 @@ from wangtimer.core.errors import (
     StoreAway,
     UnknownFiring,
     UnknownTimer,
+    Unplannable,
     WangTimerError,
 )
 
@@ -51,6 +52,8 @@ def told(error: WangTimerError) -> ErrorAnswer:
             code, msg, field = ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt"
         case Conflict():
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
+        case Unplannable():
+            code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
             code, field = ErrorCode.STORE_AWAY, ""

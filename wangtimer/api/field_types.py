@@ -12,6 +12,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
 )
+from pydantic_core import PydanticCustomError
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.cursors import MOST_CHARACTERS, SPELLING
@@ -25,7 +26,7 @@ MOST_MS = 100 * 366 * 86_400_000
 PAGE = 50
 MOST_A_PAGE = 500
 
-_DECIMAL = re.compile(r"[0-9]{1,30}")
+_DECIMAL = re.compile(r"-?[0-9]{1,30}")
 
 
 class Given(Described):
@@ -109,8 +110,18 @@ Method = Annotated[
 Span = Annotated[int, Field(ge=0, le=MOST_MS)]
 
 
+def _text_or_number(given: Any) -> Any:
+    if given is None or type(given) in (str, int):
+        return given
+    raise PydanticCustomError("moment_type", "not a moment")
+
+
+# A moment, which is read where the clock is at hand; until then it is any text or whole number, or None.
+GivenMoment = Annotated[Any, AfterValidator(_text_or_number)]
+
+
 def moment(description: str) -> WithJsonSchema:
-    """Return the JSON schema of a moment, which is read where the clock is at hand; until then it may be anything."""
+    """Return the JSON schema of a moment."""
     return WithJsonSchema(
         {
             # One name for all, or generated clients have a type for each field.

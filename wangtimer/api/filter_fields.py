@@ -1,10 +1,10 @@
 """The conditions by which an app's timers are listed, and changed together."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.field_types import Given, moment, number
+from wangtimer.api.field_types import Given, GivenMoment, moment, number
 from wangtimer.api.moments import read_moment_field
 from wangtimer.store.sql.timer_lists import ListedStatus, TimerFilter
 
@@ -20,7 +20,7 @@ class FilterFields(Given):
     status: Literal["disabled", "enabled", "finished"] | None = None
     tag: Annotated[str | None, Field(min_length=1, max_length=64)] = None
     next_before: Annotated[
-        Any,
+        GivenMoment,
         BeforeValidator(number),
         moment("only those with a moment to come up to this one"),
         Field(alias="nextBefore"),

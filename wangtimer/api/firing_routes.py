@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from flask import Response, stream_with_context
@@ -16,12 +16,12 @@ from wangtimer.api.answers import FiringsAnswer, RecordData
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.count_models import CountAnswer, CountData
 from wangtimer.api.documented import documented
-from wangtimer.api.field_types import PAGE, App, Cursor, Given, Id, Limit, Span, moment, number
-from wangtimer.api.moments import read_moment_field
+from wangtimer.api.field_types import PAGE, App, Cursor, Given, GivenMoment, Id, Limit, Span, moment, number
+from wangtimer.api.moments import read_range
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
@@ -32,7 +32,7 @@ EXPORT_PAGE = 1_000
 ORDER = "firings"
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
-_Moment = Annotated[Any, BeforeValidator(number)]
+_Moment = Annotated[GivenMoment, BeforeValidator(number)]
 
 
 class FiringsFilter(Given):
@@ -44,6 +44,10 @@ class FiringsFilter(Given):
         Literal["pending", "succeeded", "failed", "skipped"] | None,
         Field(description="with this outcome only"),
     ] = None
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"] | None,
+        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
+    ] = None
     since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
     until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
     later_than_ms: Annotated[
@@ -54,13 +58,15 @@ class FiringsFilter(Given):
 
     def read(self, now: int) -> FiringFilter:
         """Return what is asked for; raises `Refused` for a moment that cannot be read."""
+        first, last = read_range(self.since, self.until)
         return FiringFilter(
             self.app,
             self.id,
             () if self.status is None else (FiringStatus(self.status),),
-            None if self.since is None else read_moment_field(self.since, "since"),
-            now if self.until is None else read_moment_field(self.until, "until"),
+            first,
+            now if last is None else last,
             self.later_than_ms,
+            None if self.kind is None else FiringKind(self.kind),
         )
 
 
@@ -91,9 +97,9 @@ class FiringViews:
         Of one timer or of all, latest first; rows that come meanwhile neither hide nor repeat others.
         """
         wiring = self.wiring()
-        behind = None
+        behind, order = None, cursors.of_list(ORDER, query)
         if query.cursor is not None:
-            fire_at, timer_id = cursors.read(ORDER, query.cursor, int)
+            fire_at, timer_id = cursors.read(order, query.cursor, int)
             behind = (int(fire_at), timer_id)
         wanted = query.read(int(wiring.clock.now_ms()))
         found = wiring.firing_lists.page(wanted, query.limit + 1, behind)
@@ -101,7 +107,7 @@ class FiringViews:
         cursor = None
         if not is_last:
             last = shown[-1].firing
-            cursor = cursors.write(ORDER, last.fire_at, last.timer_id)
+            cursor = cursors.write(order, last.fire_at, last.timer_id)
         return FiringsAnswer(data=[record_data(one, query.app) for one in shown], next_cursor=cursor)
 
     def export(self, query: ExportQuery) -> Response:

@@ -1,10 +1,11 @@
 """A request under an `Idempotency-Key` is answered once; repeated, it gets that answer again."""
 
 from collections.abc import Callable
+from functools import wraps
 from hashlib import sha256
 from typing import Annotated
 
-from flask import Response
+from flask import Response, request
 from pydantic import Field
 
 from wangtimer.api.answers import Answer, send, serialized
@@ -33,6 +34,23 @@ class CreateHeader(Given):
             description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
         ),
     ] = None
+
+
+def refusing_key(view: Callable[[], Response]) -> Callable[[], Response]:
+    """Return a view that refuses the header which it would not heed: a repeat would be done once more."""
+
+    @wraps(view)
+    def answer() -> Response:
+        if HEADER in request.headers:
+            raise Refused(
+                ErrorCode.UNKNOWN_FIELD,
+                HEADER,
+                "unknown here",
+                "leave it out; POST /api/timer/v1/def takes it",
+            )
+        return view()
+
+    return answer
 
 
 def answer_once(

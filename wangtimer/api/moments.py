@@ -11,6 +11,15 @@ from wangtimer.core.cron import END_MS
 LOOKS_LIKE_SECONDS = 10**11
 
 
+def read_range(since: Any, until: Any) -> tuple[int | None, int | None]:
+    """Return both ends of a range in ms UTC, None where one is not given; raises `Refused`, for a reversed one too."""
+    first = None if since is None else read_moment_field(since, "since")
+    last = None if until is None else read_moment_field(until, "until")
+    if first is not None and last is not None and first > last:
+        raise Refused(ErrorCode.BAD_VALUE, "since", "it is after until", "write an earlier moment")
+    return first, last
+
+
 def read_moment_field(given: Any, field: str) -> int:
     """Return a moment in ms UTC; raises `Refused`, naming the field."""
     if isinstance(given, str):

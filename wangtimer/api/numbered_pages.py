@@ -1,11 +1,14 @@
 """xTimer's way to page: by number, from 1, with a total."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from wangtimer.api.codes import ErrorCode
 from wangtimer.api.field_types import MOST_A_PAGE, number
+from wangtimer.api.refusals import Refused
 
 XTIMERS_PAGE = 10
 
@@ -29,10 +32,18 @@ class NumberedPage:
     size: int
 
 
-def numbered_page(index: int | None, size: int | None) -> NumberedPage | None:
-    """Return which page is asked for; None where neither number is given, so that cursors lead on."""
+def numbered_page(index: int | None, size: int | None, given: Set[str]) -> NumberedPage | None:
+    """Return which page is asked for; None where neither number is given, so that cursors lead on.
+
+    Raises `Refused` where both ways to page are among the parameters `given`.
+    """
     if index is None and size is None:
         return None
+    for name in ("cursor", "limit"):
+        if name in given:
+            raise Refused(
+                ErrorCode.BAD_VALUE, name, "pages are asked for by number, too", "leave out one or the other"
+            )
     return page_at(index or 1, size)
 
 

@@ -15,6 +15,8 @@ from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, refusal_of, shown
 
 MOST_BODY_BYTES = 65_536
+# Objects and lists within one another; no request has use for more than five.
+MOST_DEPTH = 32
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -114,9 +116,22 @@ def read_object(raw: bytes) -> dict[str, Any]:
         raise _broken("it is nested too deep") from None
     except ValueError as error:
         raise _broken(str(error)) from None
+    if _is_deep(found):
+        raise _broken("it is nested too deep")
     if not isinstance(found, dict):
         raise Refused(ErrorCode.NOT_AN_OBJECT, "", "the body is no JSON object", "write {...}")
     return found
+
+
+def _is_deep(found: Any) -> bool:
+    """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
+    level = [found]
+    for _ in range(MOST_DEPTH + 1):
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+    return bool(level)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class RecordsQuery(Given):
     @property
     def numbered(self) -> NumberedPage | None:
         """The page by number, if one is asked for."""
-        return numbered_page(self.page_index, self.page_size)
+        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
 
     @property
     def timer(self) -> int:

@@ -40,19 +40,20 @@ class RecordViews:
 
         Latest first; those still to come only with pending=true. A deleted timer's records stay readable.
         """
-        wiring, timer_id = self.wiring(), query.timer
-        before = None if query.cursor is None else int(cursors.read(ORDER, query.cursor, int)[0])
+        wiring, timer_id, numbered = self.wiring(), query.timer, query.numbered
+        listed = cursors.of_list(ORDER, query)
+        before = None if query.cursor is None else int(cursors.read(listed, query.cursor, int)[0])
         definition = wiring.timers.definitions({timer_id}).get(timer_id)
         if definition is None or definition.app != query.app:
             raise UnknownTimer(query.app, timer_id)
         upto = None if query.pending else int(wiring.clock.now_ms())
-        if query.numbered is not None:
-            return self._numbered(query, query.numbered, upto)
+        if numbered is not None:
+            return self._numbered(query, numbered, upto)
         found = wiring.firings.records(timer_id, query.limit + 1, before, upto)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         data = [record_data(record, query.app) for record in shown]
         return RecordsAnswer(
-            data=data, next_cursor=None if is_last else cursors.write(ORDER, data[-1].fire_at_ms, timer_id)
+            data=data, next_cursor=None if is_last else cursors.write(listed, data[-1].fire_at_ms, timer_id)
         )
 
     def _numbered(self, query: RecordsQuery, page: NumberedPage, upto: int | None) -> RecordsAnswer:
@@ -88,4 +89,5 @@ def record_data(record: FiringRecord, app: str) -> RecordData:
         output=record.output,
         error=record.error,
         webhook_id=firing.member.firing_id,
+        kind=firing.kind.value,
     )

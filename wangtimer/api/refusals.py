@@ -34,6 +34,7 @@ _TYPE_NAMES = {
     "bool_type": "true or false",
     "model_type": "an object",
     "list_type": "a list",
+    "moment_type": "text in RFC 3339, or a whole number of ms",
 }
 
 

@@ -29,7 +29,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     """Return the fields of a `TimerData` as they are at `now` (ms UTC)."""
     definition = timer.definition
     next_at = definition.schedule.first_after(now) if definition.is_enabled else None
-    is_finished = definition.is_enabled and next_at is None
+    is_finished = timer.is_finished(now)
     return (
         _schedule_fields(definition.schedule)
         | _limit_fields(timer.limits)

@@ -41,7 +41,7 @@ class TimersQuery(FilterFields, OfAnApp):
     @property
     def numbered(self) -> NumberedPage | None:
         """The page by number, if one is asked for."""
-        return numbered_page(self.page_index, self.page_size)
+        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
 
     @property
     def sorted_by(self) -> str:
@@ -97,12 +97,13 @@ class TimerListViews:
         now = int(wiring.clock.now_ms())
         order = query.order
         kind = str if order.key is SortKey.NAME else int
-        behind = None if query.cursor is None else cursors.read(query.sorted_by, query.cursor, kind)
+        listed = cursors.of_list(query.sorted_by, query)
+        behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
         found = wiring.timer_lists.page(query.wanted, order, query.limit + 1, now, behind)
         shown, is_last = found[: query.limit], len(found) <= query.limit
         cursor = None
         if not is_last:
-            cursor = cursors.write(query.sorted_by, order.value_of(shown[-1]), shown[-1].id)
+            cursor = cursors.write(listed, order.value_of(shown[-1]), shown[-1].id)
         return TimersAnswer(data=self._rows(shown, now), next_cursor=cursor)
 
     def by_name(self, query: NameQuery) -> TimersAnswer:

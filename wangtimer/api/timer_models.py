@@ -1,6 +1,6 @@
 """What callers may say of a timer. Null is the same as absent, save in an edit, where it takes away."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -9,6 +9,7 @@ from wangtimer.api.field_types import (
     MOST_MS,
     App,
     Given,
+    GivenMoment,
     Headers,
     Id,
     Method,
@@ -79,11 +80,11 @@ class ScheduleFields(Given):
         ),
     ] = None
     anchor_at: Annotated[
-        Any,
+        GivenMoment,
         moment("of everyMs: a moment from which intervals are counted; startAt, or else now, by default"),
         Field(alias="anchorAt"),
     ] = None
-    at: Annotated[Any, moment("one moment")] = None
+    at: Annotated[GivenMoment, moment("one moment")] = None
     delay_ms: Annotated[
         int | None, Field(alias="delayMs", description="one moment: ms from this request", examples=[30000])
     ] = None
@@ -93,9 +94,9 @@ class ScheduleFields(Given):
             description="IANA zone of cron and excluded days, UTC by default; one moment has no use for it"
         ),
     ] = None
-    start_at: Annotated[Any, moment("nothing fires before"), Field(alias="startAt")] = None
+    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
     end_at: Annotated[
-        Any, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
+        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
     ] = None
     max_firings: Annotated[
         int | None,

@@ -14,6 +14,7 @@ UNTIL = click.option("--until", type=PAST, help="Up to this moment; now by defau
 FILTERS = (
     TIMER,
     click.option("--status", type=click.Choice(["pending", "succeeded", "failed", "skipped"])),
+    click.option("--kind", type=click.Choice(["scheduled", "manual", "backfill"])),
     SINCE,
     UNTIL,
     click.option("--later-than", "later_than_ms", type=DURATION, help="First sent later than this."),

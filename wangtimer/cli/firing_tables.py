@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from wangtimer.cli.output import show_pairs, show_table
-from wangtimer.client.firing_types import Firing, FiringDetail, KnownFiring
+from wangtimer.client.firing_types import Firing, FiringDetail
 from wangtimer.core.moment_text import show_moment
 
 
@@ -30,7 +30,7 @@ def show_firings(firings: Iterable[Firing]) -> None:
     )
 
 
-def show_firing(firing: KnownFiring | FiringDetail) -> None:
+def show_firing(firing: Firing | FiringDetail) -> None:
     """Print all of a firing, and its attempts where they came with it."""
     show_pairs(
         {

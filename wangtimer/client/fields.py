@@ -11,6 +11,7 @@ Duration = int | timedelta
 
 Status = Literal["disabled", "enabled", "finished"]
 FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
+FiringKind = Literal["scheduled", "manual", "backfill"]
 Action = Literal["enable", "disable", "delete"]
 Sort = Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
 
@@ -79,6 +80,7 @@ class FiringFilter(TypedDict, total=False):
 
     id: int
     status: FiringStatus
+    kind: FiringKind
     since: Moment
     until: Moment
     later_than_ms: Duration

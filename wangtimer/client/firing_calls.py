@@ -11,7 +11,6 @@ from wangtimer.client.firing_types import (
     Firing,
     FiringDetail,
     FiringsPage,
-    KnownFiring,
     Replay,
 )
 from wangtimer.client.transport import Call
@@ -65,17 +64,17 @@ class FiringCalls(Calls):
         """Return how many firings have each outcome."""
         return self._get(f"{TASK}/counts", given(wanted)).data(Counts)
 
-    def fire_now(self, id: int) -> KnownFiring:
+    def fire_now(self, id: int) -> Firing:
         """Have a timer fire now, whatever its schedule; return the new firing.
 
         Not sent again after no answer: it might fire twice.
         """
-        return self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False).data(KnownFiring)
+        return self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False).data(Firing)
 
-    def cancel_firing(self, id: int, fire_at: Moment) -> KnownFiring:
+    def cancel_firing(self, id: int, fire_at: Moment) -> Firing:
         """Have a firing that is still to come be skipped."""
         body = written({"id": id, "fire_at": fire_at})
-        return self._send("POST", f"{TASK}/cancel", body).data(KnownFiring)
+        return self._send("POST", f"{TASK}/cancel", body).data(Firing)
 
     def replay_firings(
         self,

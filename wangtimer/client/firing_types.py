@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 
 class Firing(TypedDict):
-    """A firing: one moment of one timer, and what became of it."""
+    """A firing: one moment of one timer, and what became of it. Its `kind` is scheduled, manual or backfill."""
 
     timerID: int
     app: str
@@ -20,6 +20,7 @@ class Firing(TypedDict):
     output: str
     error: str
     webhookId: str
+    kind: str
 
 
 class FiringsPage(TypedDict):
@@ -45,13 +46,7 @@ class Attempt(TypedDict):
     statusName: str
 
 
-class KnownFiring(Firing):
-    """A firing with its `kind`: scheduled, manual or backfill."""
-
-    kind: str
-
-
-class FiringDetail(KnownFiring):
+class FiringDetail(Firing):
     """A firing with each of its attempts."""
 
     attempts: list[Attempt]

@@ -37,7 +37,7 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
             f"{MOST_CANCELLED} moments of this timer are cancelled already, those of the last day included",
             "disable the timer for that time, or give it an excludeCalendar",
         )
-    return _planned_on(timer, replace(whole, cancelled=frozenset(kept)))
+    return _planned_on(timer, replace(whole, cancelled=frozenset(kept)), now)
 
 
 def still_cancelled(edited: Timer, was: Schedule) -> Timer:
@@ -65,7 +65,12 @@ def uncancelled(schedule: Schedule) -> Schedule:
     return schedule.rule if whole == Bounded(schedule.rule) else whole
 
 
-def _planned_on(timer: Timer, schedule: Bounded) -> Timer:
-    """Return the timer with this schedule, and planned as far as it is."""
+def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:
+    """Return the timer with this schedule, and planned as far as it is: or to what is now its last moment."""
+    planned_until = timer.planned_until
+    following = schedule.first_after(planned_until)
+    if following is None and planned_until > now:
+        left = schedule.moments(now, planned_until, planned_until - now)
+        planned_until = left[-1] if left else now
     definition = replace(timer.definition, schedule=schedule)
-    return replace(timer, definition=definition, next_fire_at=schedule.first_after(timer.planned_until))
+    return replace(timer, definition=definition, planned_until=planned_until, next_fire_at=following)

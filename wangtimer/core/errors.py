@@ -6,6 +6,7 @@ WangTimerError
 ├── UnknownTimer            no such timer in this app
 ├── UnknownFiring           this timer has no firing of this moment
 ├── Conflict                the request is well formed, but the timer's state does not allow it
+├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
@@ -64,6 +65,14 @@ class Conflict(WangTimerError):
         self.field = field
         self.reason = reason
         self.mend = mend
+
+
+class Unplannable(WangTimerError):
+    """The moments of a timer cannot be worked out on this node, say for a zone it does not know."""
+
+    def __init__(self, timer_id: int) -> None:
+        super().__init__(f"timer {timer_id} cannot be planned; the service's log says why")
+        self.timer_id = timer_id
 
 
 class StoreAway(WangTimerError):

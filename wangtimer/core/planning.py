@@ -22,11 +22,16 @@ class Plan:
 
 
 def plan(timer: Timer, until: int, most: int) -> Plan:
-    """Expand `(planned_until, until]`, at most `most` moments; what is left over is the next plan's."""
+    """Expand `(planned_until, until]`, at most `most` moments; what is left over is the next plan's.
+
+    A schedule that is over is planned until its last moment, and no further: from then on its timer is finished.
+    """
     schedule = timer.definition.schedule
     moments = schedule.moments(timer.planned_until, until, most)
-    planned_until = moments[-1] if len(moments) == most else max(until, timer.planned_until)
-    return Plan(timer, tuple(moments), planned_until, schedule.first_after(planned_until))
+    last = moments[-1] if moments else timer.planned_until
+    planned_until = last if len(moments) == most else max(until, timer.planned_until)
+    following = schedule.first_after(planned_until)
+    return Plan(timer, tuple(moments), last if following is None else planned_until, following)
 
 
 def count_by_minute(plans: list[Plan]) -> dict[int, int]:

@@ -64,7 +64,7 @@ class Timer:
     """A timer's row: its definition, its name, tags and limits, and its planning marks (ms UTC).
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
-    after it (None: no further moment).
+    after it. None: no further moment; then `planned_until` is not after the last one, or in the past.
     """
 
     definition: Definition
@@ -86,6 +86,10 @@ class Timer:
         """All that its owner says of it, and when the schedule last changed."""
         one = self.definition
         return self.name, one.schedule, self.limits, one.notify, one.misfire, self.tags, one.edited_at
+
+    def is_finished(self, now: int) -> bool:
+        """Whether it is enabled, and has no moment left after `now` (ms UTC)."""
+        return self.definition.is_enabled and self.next_fire_at is None and self.planned_until <= now
 
     def planned_from(self, moment: int) -> "Timer":
         """Return the timer with planning to start right after `moment` (ms UTC)."""

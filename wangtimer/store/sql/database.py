@@ -172,6 +172,8 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
+        # Its own knows the case of ASCII letters alone; MariaDB's that of all.
+        connection.create_function("lower", 1, lambda text: text and str(text).lower(), deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA busy_timeout=5000")

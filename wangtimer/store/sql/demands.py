@@ -14,7 +14,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
 from wangtimer.store.sql.tables import firings
-from wangtimer.store.sql.timers import locked_timer, write_revised
+from wangtimer.store.sql.timers import change, locked_timer
 
 # A firing asked for now is at the first free one of so many milliseconds.
 NEAR_MS = 1_000
@@ -103,7 +103,7 @@ class DemandStore:
             refuse_begun(held)
             revised = leave_out(timer)
             if revised != timer:
-                timer = write_revised(sql, revised, timer, now)
+                timer = change(sql, revised, now, timer.definition.status, was=timer)
             skipped = {"status": FiringStatus.SKIPPED.value, "attempt": 0, "error": CANCELLED}
             if held is not None:
                 sql.execute(update(firings).where(key).values(skipped))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, func, select, union_all
 
-from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.firing import Firing, FiringKind, FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
 from wangtimer.store.sql.keyset import behind
@@ -29,6 +29,7 @@ class FiringFilter:
     first: int | None = None
     last: int | None = None
     later_than_ms: int | None = None
+    kind: FiringKind | None = None
     is_living: bool = False
 
 
@@ -115,4 +116,6 @@ def matching(wanted: FiringFilter) -> ColumnElement[bool]:
         conditions.append(firings.c.fire_at <= wanted.last)
     if wanted.later_than_ms is not None:
         conditions.append(firings.c.lateness_ms > wanted.later_than_ms)
+    if wanted.kind is not None:
+        conditions.append(firings.c.kind == wanted.kind.value)
     return and_(*conditions)

@@ -67,8 +67,6 @@ timers = Table(
     Column("at_ms", BigInteger, nullable=True),
     # Start, end, excluded days and spread: JSON, null without any.
     Column("bounds", _LongText, nullable=True),
-    # The schedule's last moment, null where it has none that is known.
-    Column("last_at", BigInteger, nullable=True),
     # The name of the excluded days' calendar.
     Column("calendar", String(64), nullable=True),
     # JSON list; `timer_tag` has them too, to be looked up.

@@ -1,6 +1,6 @@
 """Many timers at once: a few statements for all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.many_rows import number
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
@@ -24,6 +25,9 @@ from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
 TRIES = 5
 # Timers one UPDATE gives their marks; each row looks its own up among them.
 TIMERS_A_STATEMENT = 200
+
+# Versions by timer's id, as they were read.
+Versions = Mapping[int, int]
 
 _INSERT = insert(timers)
 _NAMED = select(timers).where(
@@ -77,8 +81,13 @@ class TimerBatches:
 
         A plan whose timer is no longer disabled, at the version it was read, is left out whole.
         """
+        first = FirstTry()
+        used_up: set[int] = set()
 
         def work(sql: Connection) -> Enabled:
+            nonlocal used_up
+            if applied := first.applied(sql):
+                return Enabled(applied, first.waiting(sql, applied), used_up)
             versions = _versions_of_disabled(sql, sorted(a_plan.timer.id for a_plan in plans))
             held = {
                 a_plan.timer.id: a_plan
@@ -90,32 +99,38 @@ class TimerBatches:
             settled = {firing.timer_id for firing in of_held} - {firing.timer_id for firing in pending}
             used_up = {timer_id for timer_id in settled if held[timer_id].next_fire_at is None}
             enabled = [a_plan for timer_id, a_plan in held.items() if timer_id not in used_up]
-            return Enabled(_enable(sql, enabled, now), pending, used_up)
+            made = _enable(sql, enabled, now)
+            first.keep(made, of_held)
+            return Enabled(made, pending, used_up)
 
         return self._database.write(work, Step.SQL_ENABLE_MANY)
 
-    def disable(self, ids: Sequence[int], now: int) -> list[Timer]:
+    def disable(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Disable enabled timers, and return them as they then stand.
 
-        One of which something came due unplanned is left as it is: that is to be planned first.
+        One of which something came due unplanned is left as it is: that is to be planned first. So is one that is no
+        longer at its version of `versions`, where they are given.
         """
+        first = FirstTry()
 
         def work(sql: Connection) -> list[Timer]:
-            return _switch_off(sql, ids, now, TimerStatus.DISABLED)
+            if applied := first.applied(sql):
+                return applied
+            first.keep(disabled := _switch_off(sql, ids, now, TimerStatus.DISABLED, versions))
+            return disabled
 
         return self._database.write(work, Step.SQL_DISABLE_MANY)
 
-    def delete(self, ids: Sequence[int], now: int) -> list[Timer]:
-        """Delete timers, and return them as they then stand; one of which something came due unplanned as above."""
-        deleted: list[Timer] = []
+    def delete(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
+        """Delete timers, and return them as they then stand; which are left as they are, as above."""
+        first = FirstTry()
 
         def work(sql: Connection) -> list[Timer]:
-            nonlocal deleted
-            gone = _switch_off(sql, ids, now, TimerStatus.DELETED)
+            if applied := first.applied(sql):
+                return applied
+            first.keep(gone := _switch_off(sql, ids, now, TimerStatus.DELETED, versions))
             sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_([timer.id for timer in gone])))
-            # The first try may have been applied although the connection was lost.
-            deleted = gone or deleted
-            return deleted
+            return gone
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
@@ -146,14 +161,17 @@ def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
     return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
 
 
-def _switch_off(sql: Connection, ids: Sequence[int], now: int, status: TimerStatus) -> list[Timer]:
+def _switch_off(
+    sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
+) -> list[Timer]:
     """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand."""
     enabled = timers.c.status == TimerStatus.ENABLED.value
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
     may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
     wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
     rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
-    found = [_changed_to(status, timer_of(row), now) for row in rows]
+    unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
+    found = [_changed_to(status, timer_of(row), now) for row in unchanged]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id

@@ -106,12 +106,6 @@ class TimerLists:
         query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
-    def ids(self, wanted: TimerFilter, now: int, after_id: int, limit: int) -> list[int]:
-        """Return the ids over `after_id` of these, ascending."""
-        query = select(timers.c.id).where(_wanted(wanted, now), timers.c.id > after_id)
-        query = query.order_by(timers.c.id).limit(limit)
-        return self._database.read(lambda sql: list(sql.execute(query).scalars()))
-
     def of_ids(self, app: str, ids: Sequence[int]) -> dict[int, Timer]:
         """Return the app's living timers of these ids, by id; what is not one of them is absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
@@ -124,10 +118,10 @@ class TimerLists:
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
     conditions = [timers.c.app == wanted.app, timers.c.tombstone == 0]
     if wanted.name is not None:
-        conditions.append(timers.c.name == wanted.name)
+        conditions.append(_is(timers.c.name, wanted.name))
     if wanted.prefix is not None:
         # Not LIKE, which in SQLite overlooks case.
-        conditions.append(func.substr(timers.c.name, 1, len(wanted.prefix)) == wanted.prefix)
+        conditions.append(_is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix))
     if wanted.contains is not None:
         conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
     if wanted.status is not None:
@@ -136,18 +130,23 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
     if wanted.tag is not None:
-        tagged = (timer_tags.c.app == wanted.app, timer_tags.c.tag == wanted.tag)
+        tagged = (timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag))
         conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
 
 
+def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    # MariaDB overlooks spaces at an end when it compares.
+    return and_(text == wanted, func.char_length(text) == len(wanted))
+
+
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
     if status is ListedStatus.DISABLED:
         return timers.c.status == TimerStatus.DISABLED.value
-    last = func.coalesce(timers.c.last_at, timers.c.planned_until)
-    is_finished = and_(timers.c.next_fire_at.is_(None), last <= now)
+    # As `Timer.is_finished` has it.
+    is_finished = and_(timers.c.next_fire_at.is_(None), timers.c.planned_until <= now)
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
     return and_(is_enabled, is_finished if status is ListedStatus.FINISHED else not_(is_finished))
 

@@ -37,7 +37,6 @@ def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
         "at_ms": rule.at_ms if isinstance(rule, Once) else None,
         "bounds": orjson.dumps(bounds).decode() if bounds else None,
         "calendar": bounds.get("excluded", {}).get("name"),
-        "last_at": rule.at_ms if isinstance(rule, Once) else bounds.get("last"),
     }
 
 

@@ -17,6 +17,7 @@ from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import timer_tags, timers
@@ -126,15 +127,22 @@ class TimerStore:
         query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
-    def enable(self, app: str, timer_id: int, now: int, plan_near: PlanPart) -> tuple[Timer, list[Firing]]:
+    def enable(
+        self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
+    ) -> tuple[Timer, list[Firing]]:
         """Enable a timer and plan its near part, in one transaction; return what waits to be added to slices.
 
         `plan_near` gets the timer as it stands and may raise to refuse. Enabling an enabled timer changes
-        nothing. Raises `UnknownTimer`, `StoreAway`, and what `plan_near` raises.
+        nothing. Raises `UnknownTimer`, `Conflict` where it is not at `version` any more, `StoreAway`, and what
+        `plan_near` raises.
         """
+        first = FirstTry()
 
         def work(sql: Connection) -> tuple[Timer, list[Firing]]:
-            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            if applied := first.applied(sql):
+                return applied[0], first.waiting(sql, applied)
+            timer = locked_timer(sql, app, timer_id)
+            refuse_changed(timer, version)
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
@@ -146,6 +154,7 @@ class TimerStore:
                     "this timer's last moment has its outcome already",
                     "see its records; create another",
                 )
+            first.keep([enabled], firings)
             return enabled, pending
 
         return self._database.write(work, Step.SQL_ENABLE)
@@ -159,19 +168,18 @@ class TimerStore:
         changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
 
-        made: Revision | None = None
+        first = FirstTry()
 
         def work(sql: Connection) -> tuple[Timer, list[Firing]]:
-            nonlocal made
-            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
-            if made is not None and _stands_so(timer, made.timer):
-                # The first try was applied although the connection was lost.
-                return timer, insert_missing(sql, made.near)
-            made = revision = revise(timer)
+            if applied := first.applied(sql):
+                return applied[0], first.waiting(sql, applied)
+            timer = locked_timer(sql, app, timer_id)
+            revision = revise(timer)
             if revision.timer.terms == timer.terms:
                 return timer, []
             insert_missing(sql, revision.past)
             edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
+            first.keep([edited], revision.near)
             return edited, insert_missing(sql, revision.near)
 
         try:
@@ -179,32 +187,57 @@ class TimerStore:
         except IntegrityError:
             raise name_taken(app, "of the new name") from None
 
-    def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
+    def disable(
+        self,
+        app: str,
+        timer_id: int,
+        now: int,
+        plan_past: PlanPart | None = None,
+        version: int | None = None,
+    ) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
+        first = FirstTry()
 
         def work(sql: Connection) -> Timer:
-            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            if applied := first.applied(sql):
+                return applied[0]
+            timer = locked_timer(sql, app, timer_id)
+            refuse_changed(timer, version)
             if not timer.definition.is_enabled:
                 return timer
-            return change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
+            disabled = change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
+            first.keep([disabled])
+            return disabled
 
         return self._database.write(work, Step.SQL_DISABLE)
 
     def delete(
-        self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None, name: str | None = None
+        self,
+        app: str,
+        timer_id: int,
+        now: int,
+        plan_past: PlanPart | None = None,
+        name: str | None = None,
+        version: int | None = None,
     ) -> Timer:
         """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
 
         With a `name`, one that has another by now is unknown.
         """
+        first = FirstTry()
 
         def work(sql: Connection) -> Timer:
-            timer = _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+            if applied := first.applied(sql):
+                return applied[0]
+            timer = locked_timer(sql, app, timer_id)
+            refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
-            return change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
+            deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
+            first.keep([deleted])
+            return deleted
 
         return self._database.write(work, Step.SQL_DELETE)
 
@@ -288,6 +321,22 @@ def name_taken(app: str, name: str) -> Conflict:
     )
 
 
+def refuse_changed(timer: Timer, version: int | None) -> None:
+    """Return unless the timer is at another version than this one, if one is given: raises `Conflict`."""
+    at = timer.definition.version
+    if version not in (None, at):
+        raise Conflict(
+            "version",
+            f"this timer is at version {at}, not {version}: somebody changed it",
+            "read it again, and repeat the change where it still makes sense",
+        )
+
+
+def locked_timer(sql: Connection, app: str, timer_id: int) -> Timer:
+    """Return the app's living timer, nobody else's to change until the transaction ends; raises `UnknownTimer`."""
+    return _living(sql, app, timer_id, _LIVING_TO_CHANGE)
+
+
 def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVING) -> Timer:
     row = sql.execute(query, {"app": app, "timer_id": timer_id}).mappings().one_or_none()
     if row is None:
@@ -363,12 +412,6 @@ def _move_marks(sql: Connection, plans: list[Plan]) -> None:
         sql.execute(marks.values(planned_until=planned_until, next_fire_at=next_fire_at))
 
 
-def _stands_so(timer: Timer, edited: Timer) -> bool:
-    """Tell whether a timer stands as an edit was to leave it."""
-    is_next = timer.definition.version == edited.definition.version + 1
-    return is_next and timer.terms == edited.terms
-
-
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
     if tags == timer.tags:
         return
@@ -380,13 +423,3 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:
     if tags:
         sql.execute(insert(timer_tags), [{"app": app, "tag": tag, "timer_id": timer_id} for tag in tags])
-
-
-def locked_timer(sql: Connection, app: str, timer_id: int) -> Timer:
-    """Return the app's living timer, nobody else's to change until the transaction ends; raises `UnknownTimer`."""
-    return _living(sql, app, timer_id, _LIVING_TO_CHANGE)
-
-
-def write_revised(sql: Connection, revised: Timer, was: Timer, now: int) -> Timer:
-    """Write what differs from a timer as it `was`; return it at its next version."""
-    return change(sql, revised, now, was.definition.status, was=was)

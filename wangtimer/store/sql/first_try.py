@@ -1,0 +1,46 @@
+"""A transaction whose answer was lost may have been applied: what its repeat must know of the first try."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from wangtimer.core.firing import Firing
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.timer_rows import timer_of
+
+
+@dataclass(slots=True)
+class FirstTry:
+    """Timers as a transaction was to leave them, and the firings it was to insert; empty before the first try."""
+
+    timers: Sequence[Timer] = ()
+    firings: Sequence[Firing] = ()
+
+    def keep(self, made: Sequence[Timer], firings: Sequence[Firing] = ()) -> None:
+        """Remember what this try makes, should it have to be repeated; `firings` sorted by key."""
+        self.timers, self.firings = made, firings
+
+    def applied(self, sql: Connection) -> list[Timer]:
+        """Return those timers, by id, that stand as the first try was to leave them: that is not to be repeated.
+
+        Nobody else may change them until the transaction ends.
+        """
+        if not self.timers:
+            return []
+        made = {timer.id: timer for timer in self.timers}
+        query = select(timers).where(timers.c.id.in_(sorted(made))).order_by(timers.c.id).with_for_update()
+        standing = [timer_of(row) for row in sql.execute(query).mappings()]
+        return [timer for timer in standing if _is_same(timer, made[timer.id])]
+
+    def waiting(self, sql: Connection, applied: Sequence[Timer]) -> list[Firing]:
+        """Return which of the first try's firings of these timers wait to be fired."""
+        ids = {timer.id for timer in applied}
+        return insert_missing(sql, [firing for firing in self.firings if firing.timer_id in ids])
+
+
+def _is_same(timer: Timer, made: Timer) -> bool:
+    now, then = timer.definition, made.definition
+    return (now.version, now.status, timer.terms) == (then.version, then.status, made.terms)
