@@ -163,3 +163,13 @@ class Bounded:
 
 
 Schedule = Cron | Every | Once | Bounded
+
+
+def rule_of(schedule: Schedule) -> Cron | Every | Once:
+    """Return a schedule's rule without what bounds it."""
+    return schedule.rule if isinstance(schedule, Bounded) else schedule
+
+
+def start_of(schedule: Schedule) -> int | None:
+    """Return the moment before which a schedule has none (ms UTC), or None."""
+    return schedule.start_ms if isinstance(schedule, Bounded) else None

@@ -11,7 +11,7 @@ from wangtimer.core import words_en, words_zh
 from wangtimer.core.clock_changes import ClockChange, clock_changes
 from wangtimer.core.cron import Cron
 from wangtimer.core.cron_meaning import Meaning, field_count, field_texts, meaning_of
-from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
 from wangtimer.core.words import Language
 from wangtimer.core.zones import read_zone
 
@@ -59,7 +59,7 @@ def warnings_of(schedule: Schedule, now_ms: int) -> tuple[Warning, ...]:
     A few ms of CPU, save for a schedule that never fires, where the search in vain takes 0.2 s. InvalidSchedule
     if a cron expression cannot be read.
     """
-    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    rule = rule_of(schedule)
     found: list[Warning] = []
     if isinstance(rule, Cron):
         found += _of_expression(rule.expression)
