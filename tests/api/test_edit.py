@@ -166,6 +166,7 @@ def test_a_finished_timer_that_is_told_what_it_is_stays_finished(world: World, g
 @pytest.mark.parametrize(
     ("given", "left"),
     [
+        ({"jitterMs": 500}, 3),
         ({"endAt": "2190-01-01T00:00:00Z"}, 3),
         ({"maxFirings": 4}, 4),
         ({"cron": "*/2 * * * * *"}, 5),

@@ -15,6 +15,7 @@ from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of, start_of
+from wangtimer.core.spreading import evenly_spread
 from wangtimer.core.timer import Timer
 from wangtimer.core.zones import zone_names
 
@@ -93,10 +94,14 @@ def _changed(timer: Timer, read: AskedSchedule, asked: ScheduleFields, now: int)
     if _is_counted_alike(read, timer):
         limits = replace(read.limits, counted_from=timer.limits.counted_from)
         read = AskedSchedule(limits.applied_to(read.schedule), limits)
-    if read == AskedSchedule(uncancelled(was), timer.limits):
+    if _as_asked(read.schedule) == _as_asked(was) and read.limits == timer.limits:
         return AskedSchedule(was, timer.limits)
     _refuse_never(read.schedule, asked, now)
     return read
+
+
+def _as_asked(schedule: Schedule) -> Schedule:
+    return uncancelled(evenly_spread(schedule))
 
 
 def _is_counted_alike(read: AskedSchedule, timer: Timer) -> bool:
@@ -142,7 +147,7 @@ def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: F
         rule,
         start_ms,
         excluded=old.excluded if "exclude_calendar" in stays else _calendar(asked, find_calendar),
-        spread=old.spread if "jitter_ms" in stays else _spread(asked.jitter_ms, timer),
+        spread=_spread(old.jitter_ms if "jitter_ms" in stays else asked.jitter_ms, timer, now),
     )
     return AskedSchedule(limits.applied_to(schedule), limits)
 
@@ -208,8 +213,9 @@ def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | 
     return None if asked.exclude_calendar is None else find_calendar(asked.exclude_calendar)
 
 
-def _spread(jitter_ms: int | None, timer: Timer | None) -> Spread | None:
-    return Spread(jitter_ms, 0 if timer is None else timer.id) if jitter_ms else None
+def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
+    """Return a spread of the moments to come: one that is past, such as an anchor, is not put off to after now."""
+    return Spread(jitter_ms, 0 if timer is None else timer.id, now) if jitter_ms else None
 
 
 def _delayed(delay_ms: int, now: int) -> int:
