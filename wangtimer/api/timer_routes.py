@@ -37,7 +37,7 @@ from wangtimer.api.timer_models import (
     TimerToDelete,
 )
 from wangtimer.core.timer import Timer
-from wangtimer.registrar import Registrar
+from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
@@ -106,6 +106,7 @@ class TimerViews:
         """
         now = int(self.wiring().clock.now_ms())
         asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
+        refuse_past(asked.schedule, now)
         limits = replace(asked.limits, counted_from=now)
         return PreviewAnswer(data=Preview(**preview(limits.applied_to(asked.schedule), now, body.count)))
 
