@@ -83,6 +83,7 @@ def test_a_name_in_use_is_refused_and_its_own_is_not(world: World) -> None:
     assert world.patch(app="shop", id=timer_id, name="mine").status == 200
     refused = world.patch(app="shop", id=timer_id, name="taken")
     assert (refused.status, refused.code) == (409, 40901)
+    assert "already has a timer named 'taken'" in refused.msg
 
 
 def test_another_apps_timer_is_unknown(world: World) -> None:

@@ -177,7 +177,8 @@ class TimerStore:
         try:
             return self._database.write(work, Step.SQL_EDIT)
         except IntegrityError:
-            raise name_taken(app, "of the new name") from None
+            assert made is not None
+            raise name_taken(app, repr(made.timer.name)) from None
 
     def disable(self, app: str, timer_id: int, now: int, plan_past: PlanPart | None = None) -> Timer:
         """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
