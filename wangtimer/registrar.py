@@ -142,13 +142,6 @@ class Registrar:
         self._tell_redis(timer.definition, [], 0)
         return timer
 
-    def delete_named(self, app: str, name: str) -> Timer:
-        """Delete the app's timer of this name; errors as above."""
-        timer_id = self.timers.id_of(app, name)
-        if timer_id is None:
-            raise UnknownTimer(app, repr(name))
-        return self.delete(app, timer_id, name)
-
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition
         if version not in (None, definition.version):
