@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -26,6 +27,49 @@ def test_commands_and_examples_are_the_same(english: str, chinese: str) -> None:
     there = code_blocks(read(english))
     assert there
     assert code_blocks(read(chinese)) == there
+
+
+class Section(NamedTuple):
+    """What a section has behind its heading, examples left out; `characters` are those of its paragraphs.
+
+    One with a choice of a table's rows links to the whole of it, in English.
+    """
+
+    level: int
+    paragraphs: int
+    characters: int
+    items: int
+    rows: int
+    is_choice: bool
+
+
+def sections(page: str) -> list[Section]:
+    prose = re.sub(r"<!--.*?-->\n?", "", _INDENTED.sub("\n", _FENCED.sub("", page)), flags=re.DOTALL)
+    parts = re.split(r"^(#+) .*$", prose, flags=re.MULTILINE)[1:]
+    return [section(len(marks), text) for marks, text in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def section(level: int, text: str) -> Section:
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
+    paragraphs = [block for block in blocks if not re.match(r"[|*-]|\d+\.", block)]
+    characters = sum(len(re.sub(r"\s", "", one)) for one in paragraphs)
+    items = len(re.findall(r"^\s*(?:[*-]|\d+\.) ", text, re.MULTILINE))
+    rows = len(re.findall(r"^\|", text, re.MULTILINE))
+    return Section(level, len(paragraphs), characters, items, rows, "](README.md#settings)" in text)
+
+
+@pytest.mark.parametrize(("english", "chinese"), PAGES)
+def test_sections_have_the_same_shape(english: str, chinese: str) -> None:
+    for number, (there, here) in enumerate(
+        zip(sections(read(english)), sections(read(chinese)), strict=True)
+    ):
+        where = f"section {number}: {there}, {here}"
+        assert (here.level, here.items) == (there.level, there.items), where
+        assert abs(here.paragraphs - there.paragraphs) <= 1, where
+        assert bool(here.paragraphs) == bool(there.paragraphs), where
+        # Chinese takes about half the characters.
+        assert here.characters * 5 >= there.characters, where
+        assert here.rows == there.rows or (here.is_choice and 2 < here.rows < there.rows), where
 
 
 @pytest.mark.parametrize(("english", "chinese"), PAGES)

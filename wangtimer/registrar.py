@@ -15,6 +15,7 @@ from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.schedule import Bounded, Once, Schedule
 from wangtimer.core.slicing import BucketRule
+from wangtimer.core.spreading import still_spread
 from wangtimer.core.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -144,24 +145,23 @@ class Registrar:
         self._tell_redis(timer.definition, [], 0)
         return timer
 
-    def delete_named(self, app: str, name: str) -> Timer:
-        """Delete the app's timer of this name; errors as above."""
-        timer_id = self.timers.id_of(app, name)
-        if timer_id is None:
-            raise UnknownTimer(app, repr(name))
-        return self.delete(app, timer_id, name)
-
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition
         refuse_changed(timer, version)
         past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
         if past is not None:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
-        edited = still_cancelled(change(timer), definition.schedule)
+        edited = still_cancelled(
+            self._still_spread(change(timer), definition.schedule, now), definition.schedule
+        )
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
+
+    def _still_spread(self, edited: Timer, was: Schedule, now: int) -> Timer:
+        schedule = still_spread(edited.definition.schedule, was, now, self.near.soon_ms)
+        return replace(edited, definition=replace(edited.definition, schedule=schedule))
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""

@@ -3,6 +3,7 @@ import pytest
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from wangtimer.core.errors import UnknownTimer
 
+FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000
 
 
@@ -39,11 +40,26 @@ def test_a_timer_that_was_renamed_meanwhile_is_not_deleted_by_its_old_name(world
         ({"name": 7}, 40006, "name"),
     ],
 )
-def test_a_delete_names_one_timer_in_one_way(
+def test_a_change_names_one_timer_in_one_way(
     world: World, fields: dict[str, object], code: int, field: str
 ) -> None:
-    refused = world.delete(app="shop", **fields)
-    assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
+    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, DISABLE, UNABLE, FIRE)]
+    for refused in (world.delete(app="shop", **fields), *answers):
+        assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
+
+
+def test_a_timer_is_switched_on_off_and_fired_by_its_name(world: World) -> None:
+    timer_id = world.made(name="expire", cron="0 0 1 1 *")
+    assert world.post(ENABLE, app="shop", name="expire").data["statusName"] == "enabled"
+    assert world.post(FIRE, app="shop", name="expire").data["kind"] == "manual"
+    assert len(world.get(RECORDS, app="shop", id=timer_id).data) == 1
+    for path in (DISABLE, UNABLE):
+        assert world.post(path, app="shop", name="expire").data["id"] == timer_id
+    assert status_of(world, timer_id) == "disabled"
+    for path in (ENABLE, DISABLE, UNABLE, FIRE):
+        for app, name in (("shop", "Expire"), ("bank", "expire")):
+            unknown = world.post(path, app=app, name=name)
+            assert (unknown.status, unknown.code, unknown.json["field"]) == (404, 40401, "name")
 
 
 def test_enabling_plans_the_near_part_and_twice_changes_nothing(world: World) -> None:

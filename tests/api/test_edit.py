@@ -83,6 +83,7 @@ def test_a_name_in_use_is_refused_and_its_own_is_not(world: World) -> None:
     assert world.patch(app="shop", id=timer_id, name="mine").status == 200
     refused = world.patch(app="shop", id=timer_id, name="taken")
     assert (refused.status, refused.code) == (409, 40901)
+    assert "already has a timer named 'taken'" in refused.msg
 
 
 def test_another_apps_timer_is_unknown(world: World) -> None:
@@ -128,6 +129,57 @@ def test_a_disabled_timer_stays_disabled(world: World) -> None:
     world.post(DISABLE, app="shop", id=timer_id)
     assert world.patch(app="shop", id=timer_id, cron="* * * * * *").data["statusName"] == "disabled"
     assert world.broker.moments == []
+
+
+RULES = ("cron", "everyMs", "at", "delayMs")
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ({"cron": "* * * * *"}, {"cron": " *  * * * *"}),
+        ({"cron": "* * * * *"}, dict.fromkeys(RULES)),
+        ({"cron": "* * * * *"}, {"timezone": None, "anchorAt": None, "jitterMs": 0, "endAt": None}),
+        ({"cron": "* * * * *", "jitterMs": 9_000, "maxFirings": 5}, {"jitterMs": 9_000, "timezone": "UTC"}),
+        ({"cron": "* * * * *", "excludeCalendar": "weekends"}, {"excludeCalendar": "weekends"}),
+        ({"everyMs": 90_000, "cron": None}, {"everyMs": 90_000, "timezone": "UTC"}),
+        ({"at": "2190-01-01T00:00:00Z"}, {"at": "2190-01-01T00:00:00Z", "timezone": "Asia/Shanghai"}),
+    ],
+)
+def test_what_it_is_already_changes_nothing(
+    world: World, made: dict[str, Any], given: dict[str, Any]
+) -> None:
+    timer_id = world.enabled(**made)
+    before, rows = world.wiring.timers.get("shop", timer_id), world.stored()
+    world.clock.now += 5 * SECOND
+    assert world.patch(app="shop", id=timer_id, **given).data["version"] == 2
+    assert (world.wiring.timers.get("shop", timer_id), world.stored()) == (before, rows)
+
+
+@pytest.mark.parametrize("given", [{"cron": "* * * * * *", "maxFirings": 2}, dict.fromkeys(RULES)])
+def test_a_finished_timer_that_is_told_what_it_is_stays_finished(world: World, given: dict[str, Any]) -> None:
+    timer_id = world.enabled(cron="* * * * * *", maxFirings=2)
+    world.clock.now += 5 * SECOND
+    told = world.patch(app="shop", id=timer_id, **given)
+    assert (told.status, told.data["statusName"], told.data["version"]) == (200, "finished", 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"jitterMs": 500}, 3),
+        ({"endAt": "2190-01-01T00:00:00Z"}, 3),
+        ({"maxFirings": 4}, 4),
+        ({"cron": "*/2 * * * * *"}, 5),
+        ({"timezone": "Asia/Shanghai"}, 5),
+    ],
+)
+def test_firings_are_counted_anew_only_where_the_rule_or_their_number_changes(
+    world: World, given: dict[str, Any], left: int
+) -> None:
+    timer_id = world.enabled(cron="* * * * * *", maxFirings=5)
+    world.clock.now += 2 * SECOND
+    assert len(next_moments(world.patch(app="shop", id=timer_id, **given))) == left
 
 
 def test_an_edit_that_changes_nothing_leaves_the_version(world: World) -> None:

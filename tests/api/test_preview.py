@@ -52,6 +52,21 @@ def test_what_may_surprise_is_said(world: World, given: dict[str, Any], code: st
     assert bool(data["nextMoments"]) is (code != "neverFires")
 
 
+def test_whatever_is_shown_is_warned_of(world: World) -> None:
+    data = preview(world, cron="30 2 26 3 *", timezone="Europe/Berlin", count=10)
+    assert [one["at"][:10] for one in data["nextMoments"] if "T03:00" in one["at"]] == [
+        one["text"].split(" on ")[1][:10] for one in data["warnings"] if one["code"] == "clockForward"
+    ]
+
+
+def test_a_moment_long_past_is_refused_as_by_create(world: World) -> None:
+    long_past = {"at": world.clock.now - 61_000}
+    refused, created = world.post(PREVIEW, **long_past), world.create(cron=None, **long_past)
+    assert (refused.status, refused.json) == (created.status, created.json)
+    assert (refused.code, refused.json["field"]) == (40008, "at")
+    assert preview(world, at=world.clock.now - 60_000)["nextMoments"]
+
+
 def test_bounds_and_counts_show(world: World) -> None:
     assert len(preview(world, everyMs=60_000, maxFirings=3)["nextMoments"]) == 3
     start = world.clock.now + 86_400_000

@@ -54,6 +54,23 @@ def test_a_jitter_puts_moments_off_by_the_same_each_time(world: World) -> None:
     assert world.get(DEF, app="shop", id=timer_id).data["nextFireAt"] == enabled.data["nextFireAt"]
 
 
+def test_an_interval_with_a_jitter_begins_an_interval_from_now(world: World) -> None:
+    for number, fields in enumerate(({}, {"anchorAt": world.clock.now - 1}, {"startAt": world.clock.now})):
+        made = world.create(name=str(number), cron=None, everyMs=HOUR, jitterMs=MINUTE, **fields)
+        first = next_moments(made)[0] - world.clock.now
+        assert HOUR - 1 <= first < HOUR + MINUTE, fields
+    shown = world.post("/api/timer/v1/preview", everyMs=HOUR, jitterMs=MINUTE)
+    assert next_moments(shown)[0] >= world.clock.now + HOUR
+    edited = world.patch(app="shop", id=world.made(name="x", cron="0 0 * * *", jitterMs=MINUTE), everyMs=HOUR)
+    assert next_moments(edited)[0] >= world.clock.now + HOUR
+
+
+def test_an_anchor_to_come_is_a_moment_itself(world: World) -> None:
+    anchor = world.clock.now + MINUTE
+    made = world.create(cron=None, everyMs=HOUR, jitterMs=MINUTE, anchorAt=anchor)
+    assert anchor <= next_moments(made)[0] < anchor + MINUTE
+
+
 @pytest.mark.parametrize("bound", ["startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar"])
 def test_a_single_moment_takes_no_bound(world: World, bound: str) -> None:
     value = (

@@ -13,7 +13,7 @@ from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
 from wangtimer.core.every import Every
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.limits import Limits
-from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Notify, Timer
 from wangtimer.registrar import Change
 from wangtimer.store.sql.timers import NewTimer
@@ -120,6 +120,27 @@ def test_an_edit_of_another_version_is_refused_and_changes_nothing(idle: World) 
 def test_an_unknown_timer_cannot_be_edited(idle: World) -> None:
     with pytest.raises(UnknownTimer):
         idle.registrar.edit(APP, 99, named("a"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, 15_000), (15_000, None), (15_000, 4_000), (4_000, 15_000)]
+)
+@pytest.mark.parametrize("into_ms", [700, 3_000, 9_000, 14_000, 19_000])
+def test_each_moment_fires_once_when_the_jitter_is_edited(
+    world: World, before: int | None, after: int | None, into_ms: int
+) -> None:
+    rule = Cron("*/20 * * * * *", "UTC")
+    was, asked = (Bounded(rule, spread=Spread(jitter, 1)) if jitter else rule for jitter in (before, after))
+    timer = world.timer(was)
+    world.run_for(61 + into_ms / 1_000)
+    edited_at = world.now
+    world.registrar.edit(APP, timer.id, to(asked))
+    world.run_for(120)
+    own = [at // 20_000 for at in world.target.moments(timer.id)]
+    assert own == list(range(own[0], own[0] + len(own)))
+    settled = edited_at // 20_000 * 20_000 + 40_000
+    made = [at for at in world.target.moments(timer.id) if at > settled]
+    assert made == asked.moments(settled, world.now, 99)
 
 
 # limits

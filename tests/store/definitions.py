@@ -2,7 +2,7 @@
 
 from wangtimer.core.cron import Cron
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Definition, Notify, TimerStatus
 
 NOTIFY = Notify(
@@ -14,6 +14,7 @@ NOTIFY = Notify(
 MISFIRE = MisfireRule(MisfirePolicy.FIRE_LATEST, 5_000, 90_000)
 EVERY_MINUTE = Cron("* * * * *", "Asia/Shanghai")
 CANCELLED = Bounded(EVERY_MINUTE, cancelled=frozenset({1_800_000_000_000, 1_800_000_060_000}))
+RESPREAD = Bounded(EVERY_MINUTE, spread=Spread(0, 1, 1_800_000_001_500, 15_000))
 ONCE = Once(1_800_000_000_123)
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, definition
+from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Notify, TimerStatus
 
 
-@pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED])
+@pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED, RESPREAD])
 @pytest.mark.parametrize("status", TimerStatus)
 def test_a_definition_is_read_as_it_was_written(
     hot: HotWorld, schedule: Schedule, status: TimerStatus

@@ -62,7 +62,7 @@ class Words(Sent):
 
 
 class WarningData(Sent):
-    """What may surprise about a schedule within 13 months."""
+    """What may surprise about a schedule within 13 months of its first moment, or as far as its moments are shown."""
 
     code: WarningCode
     text: str

@@ -14,7 +14,8 @@ from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
-from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of, start_of
+from wangtimer.core.spreading import evenly_spread
 from wangtimer.core.timer import Timer
 from wangtimer.core.zones import zone_names
 
@@ -52,7 +53,10 @@ def schedule_of(
         raise _bad(
             "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give exactly one of them"
         )
-    return _read(asked, None, now, find_calendar, must_fire)
+    read = _read(asked, None, now, find_calendar)
+    if must_fire:
+        _refuse_never(read.schedule, asked, now)
+    return read
 
 
 def edited_schedule(
@@ -60,7 +64,7 @@ def edited_schedule(
 ) -> AskedSchedule:
     """Return the schedule of a timer that is edited: what is not given stays, null takes it away.
 
-    Raises as `schedule_of`.
+    Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
     if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at"}):
         return AskedSchedule(timer.definition.schedule, timer.limits)
@@ -69,30 +73,47 @@ def edited_schedule(
         raise _bad(
             "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give one of them at most"
         )
-    return _read(asked, timer, now, find_calendar, must_fire=True)
+    return _changed(timer, _read(asked, timer, now, find_calendar), asked, now)
 
 
 def replaced_schedule(
     asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the schedule a timer is to have whatever it had; as it stands where that is the same, to count on.
+    """Return the schedule a timer is to have whatever it had.
 
-    One that has run out may be repeated. Raises as `schedule_of`.
+    Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    was = timer.definition.schedule
-    asked = _anchored_like(was, asked)
+    asked = _anchored_like(timer.definition.schedule, asked)
     read = schedule_of(asked, now, find_calendar, must_fire=False)
-    schedule = _spread_for(timer.id, read.schedule)
-    is_same = timer.limits.applied_to(schedule) == uncancelled(was)
-    if is_same and replace(timer.limits, counted_from=None) == read.limits:
+    return _changed(timer, replace(read, schedule=_spread_for(timer.id, read.schedule)), asked, now)
+
+
+def _changed(timer: Timer, read: AskedSchedule, asked: ScheduleFields, now: int) -> AskedSchedule:
+    """Return what a timer is to have, counted on where that makes sense; its own where it is the same."""
+    was = timer.definition.schedule
+    if _is_counted_alike(read, timer):
+        limits = replace(read.limits, counted_from=timer.limits.counted_from)
+        read = AskedSchedule(limits.applied_to(read.schedule), limits)
+    if _as_asked(read.schedule) == _as_asked(was) and read.limits == timer.limits:
         return AskedSchedule(was, timer.limits)
-    schedule_of(asked, now, find_calendar)
-    return AskedSchedule(schedule, read.limits)
+    _refuse_never(read.schedule, asked, now)
+    return read
+
+
+def _as_asked(schedule: Schedule) -> Schedule:
+    return uncancelled(evenly_spread(schedule))
+
+
+def _is_counted_alike(read: AskedSchedule, timer: Timer) -> bool:
+    """Tell whether a timer's so many firings go on being counted: the rule, its start and their number stay."""
+    new, was = read.schedule, timer.definition.schedule
+    is_same_rule = (rule_of(new), start_of(new)) == (rule_of(was), start_of(was))
+    return is_same_rule and read.limits.most == timer.limits.most
 
 
 def _anchored_like(was: Schedule, asked: ScheduleFields) -> ScheduleFields:
     """Return an interval without an anchor of its own with that of the same interval before, not with now."""
-    rule = was.rule if isinstance(was, Bounded) else was
+    rule = rule_of(was)
     if not isinstance(rule, Every) or rule.interval_ms != asked.every_ms:
         return asked
     if asked.anchor_at is not None or asked.start_at is not None:
@@ -106,10 +127,8 @@ def _spread_for(timer_id: int, schedule: Schedule) -> Schedule:
     return replace(schedule, spread=replace(schedule.spread, seed=timer_id))
 
 
-def _read(
-    asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar, must_fire: bool
-) -> AskedSchedule:
-    rule = _rule(asked, timer, now, must_fire)
+def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar) -> AskedSchedule:
+    rule = _rule(asked, timer, now)
     if isinstance(rule, Once):
         _refuse_bounds(asked)
         return AskedSchedule(rule)
@@ -128,17 +147,13 @@ def _read(
         rule,
         start_ms,
         excluded=old.excluded if "exclude_calendar" in stays else _calendar(asked, find_calendar),
-        spread=old.spread if "jitter_ms" in stays else _spread(asked.jitter_ms, timer),
+        spread=_spread(old.jitter_ms if "jitter_ms" in stays else asked.jitter_ms, timer, now),
     )
-    ending = limits.applied_to(schedule)
-    if must_fire:
-        _refuse_never(ending, asked, now)
-    return AskedSchedule(ending, limits)
+    return AskedSchedule(limits.applied_to(schedule), limits)
 
 
-def _rule(asked: ScheduleFields, timer: Timer | None, now: int, must_fire: bool) -> Cron | Every | Once:
-    was = None if timer is None else timer.definition.schedule
-    old = was.rule if isinstance(was, Bounded) else was
+def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every | Once:
+    old = None if timer is None else rule_of(timer.definition.schedule)
     old_zone = "UTC" if old is None or isinstance(old, Once) else old.timezone
     timezone = old_zone if asked.timezone is None else asked.timezone
     if timezone not in zone_names():
@@ -153,13 +168,13 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int, must_fire: bool)
     if asked.anchor_at is not None:
         raise _bad("anchorAt", "it belongs to everyMs", "leave it out")
     if asked.cron is not None:
-        return Cron.parse(asked.cron, timezone, now) if must_fire else Cron.read(asked.cron, timezone)
+        return Cron.read(asked.cron, timezone)
     if asked.delay_ms is not None:
         return Once(_delayed(asked.delay_ms, now))
     if asked.at is not None:
         return Once(read_moment_field(asked.at, "at"))
     assert isinstance(old, Cron | Once)
-    return Cron.parse(old.expression, timezone, now) if isinstance(old, Cron) else old
+    return Cron.read(old.expression, timezone) if isinstance(old, Cron) else old
 
 
 def _every(asked: ScheduleFields, old: Schedule | None, timezone: str, now: int) -> Every:
@@ -181,8 +196,11 @@ def _refuse_bounds(asked: ScheduleFields) -> None:
 
 
 def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
-    if schedule.first_after(now) is not None:
+    if isinstance(schedule, Once) or schedule.first_after(now) is not None:
         return
+    rule = rule_of(schedule)
+    if isinstance(rule, Cron):
+        Cron.parse(rule.expression, rule.timezone, now)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
     raise _bad(
         given[-1] if given else "cron",
@@ -195,8 +213,9 @@ def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | 
     return None if asked.exclude_calendar is None else find_calendar(asked.exclude_calendar)
 
 
-def _spread(jitter_ms: int | None, timer: Timer | None) -> Spread | None:
-    return Spread(jitter_ms, 0 if timer is None else timer.id) if jitter_ms else None
+def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
+    """Return a spread of the moments to come: one that is past, such as an anchor, is not put off to after now."""
+    return Spread(jitter_ms, 0 if timer is None else timer.id, now) if jitter_ms else None
 
 
 def _delayed(delay_ms: int, now: int) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.asked_key import id_of
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.demand_models import (
     AskedFiringAnswer,
@@ -44,12 +45,13 @@ class DemandViews:
     wiring: Callable[[], Wiring]
 
     def fire_now(self, body: TimerKey) -> AskedFiringAnswer:
-        """Fire a timer now.
+        """Fire a timer now, by its id or by its name.
 
         Enabled, disabled or finished, whatever its schedule and misfire policy: to try it before it is enabled, say.
         Each request is one more firing.
         """
-        firing = self.wiring().on_demand.fire_now(body.app, body.id)
+        wiring = self.wiring()
+        firing = wiring.on_demand.fire_now(body.app, id_of(body, wiring.timers))
         return _answer(FiringRecord(firing, None, None, None, None, "", ""), body.app)
 
     def cancel(self, body: CancelFiring) -> AskedFiringAnswer:

@@ -1,12 +1,13 @@
 """A request under an `Idempotency-Key` is answered once; repeated, it gets that answer again."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
 from typing import Annotated
 
 from flask import Response, request
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from wangtimer.api.answers import Answer, send, serialized
 from wangtimer.api.codes import ErrorCode
@@ -21,6 +22,21 @@ HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 
 
+_VISIBLE = re.compile("^[!-~]*$")
+
+
+def visible(key: str) -> str:
+    """Return a key of visible ASCII characters; raises `Refused` for any other."""
+    if _VISIBLE.fullmatch(key):
+        return key
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        HEADER,
+        "it has a space, a control or a non-ASCII character",
+        "use visible ASCII characters, such as a UUID",
+    )
+
+
 class CreateHeader(Given):
     """What a create may have in its header."""
 
@@ -30,9 +46,11 @@ class CreateHeader(Given):
             alias=HEADER,
             min_length=1,
             max_length=255,
-            pattern="^[!-~]*$",
             description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
+            # The pattern is in the schema for readers; `visible` says it better.
+            json_schema_extra={"pattern": _VISIBLE.pattern},
         ),
+        AfterValidator(visible),
     ] = None
 
 

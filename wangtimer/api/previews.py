@@ -23,7 +23,11 @@ def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
     zone = read_zone(schedule.timezone)
     moments = [_moment(moment, zone) for moment in schedule.moments(now, END_MS, count)]
     # What may surprise takes ms to find out, and changes from day to day; that nothing is left, at any moment.
-    warnings = _warnings_of_day(schedule, now // DAY_MS) if moments else _warnings(schedule, now)
+    warnings = (
+        _warnings_of_day(schedule, now // DAY_MS, moments[-1].at_ms // DAY_MS)
+        if moments
+        else _warnings(schedule, now)
+    )
     return {"next_moments": moments, "words": _words(schedule), "warnings": warnings}
 
 
@@ -35,8 +39,8 @@ def _describe(schedule: Schedule) -> Words:
     return Words(en=describe(schedule, Language.EN), zh=describe(schedule, Language.ZH))
 
 
-def _warnings(schedule: Schedule, now: int) -> list[WarningData]:
-    found = warnings_of(schedule, now)
+def _warnings(schedule: Schedule, now: int, shown_until: int = 0) -> list[WarningData]:
+    found = warnings_of(schedule, now, shown_until)
     return [WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found]
 
 
@@ -46,5 +50,5 @@ def _words(schedule: Schedule) -> Words:
 
 
 @lru_cache(maxsize=4_096)
-def _warnings_of_day(schedule: Schedule, day: int) -> list[WarningData]:
-    return _warnings(schedule, day * DAY_MS)
+def _warnings_of_day(schedule: Schedule, day: int, last_day: int) -> list[WarningData]:
+    return _warnings(schedule, day * DAY_MS, (last_day + 1) * DAY_MS)

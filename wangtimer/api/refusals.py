@@ -85,11 +85,35 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
         case "literal_error" if not isinstance(first["input"], str):
             return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
         case _:
-            return _bad_value(field, first)
+            return Refused(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
 
 
-def _bad_value(field: str, detail: ErrorDetails) -> Refused:
-    return Refused(ErrorCode.BAD_VALUE, field, "not allowed", detail["msg"].replace("Input s", "it s"))
+def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
+    """Return what is wrong with a value of the right type, and what to write instead."""
+    given, bound = detail["input"], detail.get("ctx", {})
+    match detail["type"]:
+        case "literal_error":
+            return f"{shown(given)} is none of its values", f"write {bound['expected']}"
+        case "greater_than_equal":
+            return f"{str(given)[:30]} is too small", f"write {bound['ge']} or more"
+        case "less_than_equal":
+            return f"{str(given)[:30]} is too large", f"write {bound['le']} or less"
+        case "string_too_short":
+            return f"it has {_counted(len(given), 'character')}", f"write {bound['min_length']} or more"
+        case "string_too_long":
+            return f"it has {_counted(len(given), 'character')}", f"write {bound['max_length']} at most"
+        case "too_short":
+            return f"it has {_counted(len(given), 'entry')}", f"give {bound['min_length']} or more"
+        case "too_long":
+            return f"it has {_counted(len(given), 'entry')}", f"give {bound['max_length']} at most"
+        case _:
+            return "it cannot be taken", "see /docs for what it may be"
+
+
+def _counted(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number or 'no'} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
 def _dotted(path: Sequence[int | str]) -> str:

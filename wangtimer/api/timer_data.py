@@ -62,7 +62,7 @@ def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
         return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
     return _schedule_fields(schedule.rule) | {
         "start_at": _shown_or_none(schedule.start_ms),
-        "jitter_ms": None if schedule.spread is None else schedule.spread.most_ms,
+        "jitter_ms": schedule.jitter_ms,
         "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
     }
 

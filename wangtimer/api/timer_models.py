@@ -217,13 +217,6 @@ class EditTimer(TermFields):
 
 
 class TimerKey(Given):
-    """Which timer."""
-
-    app: App
-    id: Id
-
-
-class TimerToDelete(Given):
     """Which timer: by its id, or by its name."""
 
     app: App

@@ -17,15 +17,14 @@ from wangtimer.api.answers import (
     TimerAnswer,
     TimerData,
 )
+from wangtimer.api.asked_key import id_of
 from wangtimer.api.asked_schedule import FindCalendar, schedule_of
 from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
-from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.kept_answer import CreateHeader, answer_once
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
-from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import planned_timer, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
@@ -34,10 +33,9 @@ from wangtimer.api.timer_models import (
     PutTimer,
     TimerKey,
     TimerQuery,
-    TimerToDelete,
 )
 from wangtimer.core.timer import Timer
-from wangtimer.registrar import Registrar
+from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
@@ -106,42 +104,38 @@ class TimerViews:
         """
         now = int(self.wiring().clock.now_ms())
         asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
+        refuse_past(asked.schedule, now)
         limits = replace(asked.limits, counted_from=now)
         return PreviewAnswer(data=Preview(**preview(limits.applied_to(asked.schedule), now, body.count)))
 
     def enable(self, body: TimerKey) -> TimerAnswer:
-        """Enable a timer.
+        """Enable a timer, by its id or by its name.
 
         A one-shot up to a minute past fires at once; longer past is refused. Enabling twice changes nothing.
         """
-        return self._answer(self.wiring().registrar.enable(body.app, body.id))
+        return self._answer(self.wiring().registrar.enable(body.app, self._id_of(body)))
 
     def disable(self, body: TimerKey) -> TimerAnswer:
-        """Disable a timer.
+        """Disable a timer, by its id or by its name.
 
         A moment more than a second away no longer fires. Disabling twice changes nothing.
         """
-        return self._answer(self.wiring().registrar.disable(body.app, body.id))
+        return self._answer(self.wiring().registrar.disable(body.app, self._id_of(body)))
 
-    def delete(self, body: TimerToDelete) -> Answer:
+    def delete(self, body: TimerKey) -> Answer:
         """Delete a timer, by its id or by its name.
 
         It fires no more, its name is free, its records stay.
         """
-        registrar = self.wiring().registrar
-        if body.id is None and body.name is None:
-            raise Refused(ErrorCode.MISSING_FIELD, "id", "neither id nor name is given", "give one of them")
-        if body.id is not None and body.name is not None:
-            raise Refused(ErrorCode.BAD_VALUE, "name", "id and name are both given", "give one of them")
-        if body.id is not None:
-            registrar.delete(body.app, body.id)
-        elif body.name is not None:
-            registrar.delete_named(body.app, body.name)
+        self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
         return Answer()
 
     def get(self, query: TimerQuery) -> TimerAnswer:
         """Read a timer."""
         return self._answer(self.wiring().timers.get(query.app, query.id))
+
+    def _id_of(self, body: TimerKey) -> int:
+        return id_of(body, self.wiring().timers)
 
     def _calendars_of(self, app: str) -> FindCalendar:
         return partial(find_calendar, self.wiring().calendars, app)

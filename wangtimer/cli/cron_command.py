@@ -51,14 +51,15 @@ def cron(expression: str, tz: str, count: int, as_json: bool) -> None:
 def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
     """Return the `data` of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
     zone = read_zone(schedule.timezone)
+    moments = schedule.moments(now_ms, END_MS, count)
     return {
         "nextMoments": [
             {"at": show_moment(moment, zone), "atMs": moment, "utc": show_moment(moment)}
-            for moment in schedule.moments(now_ms, END_MS, count)
+            for moment in moments
         ],
         "words": {language.value: describe(schedule, language) for language in Language},
         "warnings": [
             {"code": one.code.value, "text": one.text, "textZh": one.text_zh}
-            for one in warnings_of(schedule, now_ms)
+            for one in warnings_of(schedule, now_ms, max(moments, default=0))
         ],
     }

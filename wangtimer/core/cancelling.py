@@ -61,8 +61,7 @@ def uncancelled(schedule: Schedule) -> Schedule:
     """Return the schedule with the moments that were cancelled of it."""
     if not isinstance(schedule, Bounded):
         return schedule
-    whole = replace(schedule, cancelled=frozenset())
-    return schedule.rule if whole == Bounded(schedule.rule) else whole
+    return replace(schedule, cancelled=frozenset()).plainest
 
 
 def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:

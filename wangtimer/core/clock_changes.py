@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from wangtimer.core.cron import Cron
 from wangtimer.core.cron_fields import Fields, read_fields
 from wangtimer.core.cron_meaning import EVERY_HOUR
-from wangtimer.core.schedule import Bounded
+from wangtimer.core.schedule import Bounded, rule_of
 from wangtimer.core.zones import Transition, transitions
 
 HOUR_S = 3_600
@@ -36,7 +36,7 @@ def clock_changes(schedule: Cron | Bounded, after_ms: int, until_ms: int) -> lis
     A schedule that keeps its rhythm, as each full hour does when the clocks change by one, meets none.
     """
     plain = replace(schedule, spread=None) if isinstance(schedule, Bounded) else schedule
-    rule = plain.rule if isinstance(plain, Bounded) else plain
+    rule = rule_of(schedule)
     if not isinstance(rule, Cron):
         return []
     fields = read_fields(rule.expression)

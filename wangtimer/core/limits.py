@@ -35,7 +35,7 @@ class Limits:
         if self.most is not None and counted_from is not None:
             last = replace(ending, start_ms=counted_from, spread=None).nth(self.most)
             ending = replace(ending, last_ms=counted_from - 1 if last is None else last)
-        return ending.rule if ending == Bounded(ending.rule) else ending
+        return ending.plainest
 
 
 UNLIMITED = Limits()

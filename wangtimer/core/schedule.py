@@ -42,14 +42,25 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else."""
+    """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else.
+
+    Moments up to `since_ms` (ms UTC) are put off by up to `before_ms` instead: so they were before this was said.
+    """
 
     most_ms: int
     seed: int
+    since_ms: int = 0
+    before_ms: int = 0
+
+    @property
+    def widest_ms(self) -> int:
+        """The most that any moment may be put off by."""
+        return max(self.most_ms, self.before_ms)
 
     def put_off(self, moment_ms: int, next_ms: int | None) -> int:
         """Return the moment put off, still before the next one, so that none changes places with another."""
-        room = self.most_ms if next_ms is None else min(self.most_ms, next_ms - moment_ms)
+        most_ms = self.most_ms if moment_ms > self.since_ms else self.before_ms
+        room = most_ms if next_ms is None else min(most_ms, next_ms - moment_ms)
         drawn = blake2b(b"%d %d" % (self.seed, moment_ms), digest_size=8).digest()
         return moment_ms + (int.from_bytes(drawn) * room >> 64)
 
@@ -73,6 +84,16 @@ class Bounded:
     def timezone(self) -> str:
         """The zone of the rule."""
         return self.rule.timezone
+
+    @property
+    def jitter_ms(self) -> int | None:
+        """By up to how much the moments to come are put off; None: not at all."""
+        return None if self.spread is None else self.spread.most_ms or None
+
+    @property
+    def plainest(self) -> "Schedule":
+        """The schedule itself, or its rule where nothing bounds that."""
+        return self.rule if self == Bounded(self.rule) else self
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
@@ -118,7 +139,7 @@ class Bounded:
 
     def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[int]:
         """Yield the moments from the last one before `after_ms` on: it may have been put off to after it."""
-        last_before = self._last_before(after_ms + 1, spread.most_ms)
+        last_before = self._last_before(after_ms + 1, spread.widest_ms)
         at = after_ms if last_before is None else last_before - 1
         while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
             at = page[-1]
@@ -163,3 +184,13 @@ class Bounded:
 
 
 Schedule = Cron | Every | Once | Bounded
+
+
+def rule_of(schedule: Schedule) -> Cron | Every | Once:
+    """Return a schedule's rule without what bounds it."""
+    return schedule.rule if isinstance(schedule, Bounded) else schedule
+
+
+def start_of(schedule: Schedule) -> int | None:
+    """Return the moment before which a schedule has none (ms UTC), or None."""
+    return schedule.start_ms if isinstance(schedule, Bounded) else None

@@ -1,4 +1,4 @@
-"""What may surprise the author of a schedule within the coming 13 months."""
+"""What may surprise the author of a schedule within 13 months of its first moment."""
 
 from calendar import monthrange
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from wangtimer.core import words_en, words_zh
 from wangtimer.core.clock_changes import ClockChange, clock_changes
 from wangtimer.core.cron import Cron
 from wangtimer.core.cron_meaning import Meaning, field_count, field_texts, meaning_of
-from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
 from wangtimer.core.words import Language
 from wangtimer.core.zones import read_zone
 
@@ -53,24 +53,26 @@ class Warning:
         return self.text if language is Language.EN else self.text_zh
 
 
-def warnings_of(schedule: Schedule, now_ms: int) -> tuple[Warning, ...]:
-    """Return what may surprise about a schedule from `now_ms` (ms since epoch) on, 13 months ahead.
+def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tuple[Warning, ...]:
+    """Return what may surprise about a schedule after `now_ms` (ms since epoch), to 13 months after its first moment.
+
+    And as far as its moments are shown, `shown_until_ms`.
 
     A few ms of CPU, save for a schedule that never fires, where the search in vain takes 0.2 s. InvalidSchedule
     if a cron expression cannot be read.
     """
-    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    rule = rule_of(schedule)
     found: list[Warning] = []
     if isinstance(rule, Cron):
         found += _of_expression(rule.expression)
-    until_ms = now_ms + HORIZON_MS
     first = schedule.first_after(now_ms)
     if first is None:
         return (*found, _never(schedule))
-    if isinstance(schedule, Cron | Bounded) and first <= until_ms:
-        found += [_of_change(change) for change in clock_changes(schedule, now_ms, until_ms)]
+    after_ms, until_ms = max(now_ms, first - HORIZON_MS), max(first + HORIZON_MS, shown_until_ms)
+    if isinstance(schedule, Cron | Bounded):
+        found += [_of_change(change) for change in clock_changes(schedule, after_ms, until_ms)]
     if isinstance(schedule, Bounded):
-        found += _of_bounds(schedule, now_ms)
+        found += _of_bounds(schedule, after_ms, until_ms)
     return tuple(found)
 
 
@@ -164,13 +166,13 @@ def _clock(at: datetime) -> str:
     return f"{at:%H:%M:%S}" if at.second else f"{at:%H:%M}"
 
 
-def _of_bounds(schedule: Bounded, now_ms: int) -> Iterator[Warning]:
+def _of_bounds(schedule: Bounded, after_ms: int, until_ms: int) -> Iterator[Warning]:
     plain = replace(schedule, spread=None)
     calendar = schedule.excluded
     if calendar is not None and calendar.last_year is not None:
         unknown_from = datetime(calendar.last_year + 1, 1, 1, tzinfo=read_zone(schedule.timezone))
-        after_ms = max(int(unknown_from.timestamp()) * 1_000 - 1, now_ms)
-        if plain.moments(after_ms, now_ms + HORIZON_MS, 1):
+        known_until_ms = int(unknown_from.timestamp()) * 1_000 - 1
+        if plain.moments(max(known_until_ms, after_ms), until_ms, 1):
             left, left_zh = (
                 ("only its weekdays count", "只按星期排除")
                 if calendar.weekdays
@@ -183,11 +185,11 @@ def _of_bounds(schedule: Bounded, now_ms: int) -> Iterator[Warning]:
                 f"从 {calendar.last_year + 1} 年起{left_zh}",
             )
     if schedule.spread is not None:
-        yield from _of_spread(schedule.spread, plain, now_ms)
+        yield from _of_spread(schedule.spread, plain, after_ms, until_ms)
 
 
-def _of_spread(spread: Spread, plain: Bounded, now_ms: int) -> Iterator[Warning]:
-    moments = plain.moments(now_ms, now_ms + HORIZON_MS, DISTANCES)
+def _of_spread(spread: Spread, plain: Bounded, after_ms: int, until_ms: int) -> Iterator[Warning]:
+    moments = plain.moments(after_ms, until_ms, DISTANCES)
     distance_ms = min((later - earlier for earlier, later in pairwise(moments)), default=spread.most_ms)
     if distance_ms < spread.most_ms:
         yield Warning(

@@ -85,5 +85,5 @@ def _bounded(schedule: Bounded, words: Words) -> str:
         None if schedule.start_ms is None else moment_text(schedule.start_ms, zone),
         None if schedule.last_ms is None else moment_text(schedule.last_ms, zone),
         None if schedule.excluded is None else schedule.excluded.name,
-        None if schedule.spread is None else schedule.spread.most_ms,
+        schedule.jitter_ms,
     )

@@ -1,6 +1,6 @@
 """What bounds a schedule, as both stores write it, or None without any.
 
-`{"start", "last", "spread", "excluded", "cancelled"}`, of which only what is set.
+`{"start", "last", "spread", "spread_since", "spread_before", "excluded", "cancelled"}`, of which only what is set.
 """
 
 from datetime import date
@@ -21,10 +21,9 @@ def bounds_of(schedule: Schedule) -> Fields | None:
     fields = {
         "start": schedule.start_ms,
         "last": schedule.last_ms,
-        "spread": None if schedule.spread is None else schedule.spread.most_ms,
         "excluded": None if schedule.excluded is None else calendar_fields(schedule.excluded),
         "cancelled": sorted(schedule.cancelled) or None,
-    }
+    } | _spread_fields(schedule.spread)
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -32,15 +31,31 @@ def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedul
     """Return the rule within these bounds; timers of different ids are spread differently."""
     if not fields or not fields.keys() & {"start", "last", "spread", "excluded", "cancelled"}:
         return rule
-    spread, excluded = fields.get("spread"), fields.get("excluded")
+    excluded = fields.get("excluded")
     return Bounded(
         rule,
         fields.get("start"),
         fields.get("last"),
         None if excluded is None else calendar_from(excluded),
-        None if spread is None else Spread(spread, timer_id),
+        _spread(fields, timer_id),
         frozenset(fields.get("cancelled", ())),
     )
+
+
+def _spread_fields(spread: Spread | None) -> Fields:
+    if spread is None:
+        return {}
+    return {
+        "spread": spread.most_ms,
+        "spread_since": spread.since_ms or None,
+        "spread_before": spread.before_ms or None,
+    }
+
+
+def _spread(fields: Fields, timer_id: int) -> Spread | None:
+    if "spread" not in fields:
+        return None
+    return Spread(fields["spread"], timer_id, fields.get("spread_since", 0), fields.get("spread_before", 0))
 
 
 def calendar_fields(calendar: Calendar) -> Fields:

@@ -9,7 +9,7 @@ import orjson
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
@@ -98,7 +98,7 @@ class DefinitionStore:
 def _to_text(one: Definition) -> str:
     """`version JSON`: the script that writes it compares the version."""
     schedule = one.schedule
-    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    rule = rule_of(schedule)
     fields = {
         "app": one.app,
         "status": one.status.value,

@@ -8,7 +8,7 @@ from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import Fields, bounded, bounds_of
 
@@ -27,7 +27,7 @@ def terms(
 
 
 def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
-    rule = schedule.rule if isinstance(schedule, Bounded) else schedule
+    rule = rule_of(schedule)
     bounds = (bounds_of(schedule) or {}) | _limit_fields(limits)
     return {
         "cron": rule.expression if isinstance(rule, Cron) else None,

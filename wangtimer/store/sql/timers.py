@@ -167,7 +167,6 @@ class TimerStore:
         `revise` gets the timer as it stands and may raise to refuse. Where it leaves the terms as they are, nothing
         changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
-
         first = FirstTry()
 
         def work(sql: Connection) -> tuple[Timer, list[Firing]]:
@@ -178,14 +177,14 @@ class TimerStore:
             if revision.timer.terms == timer.terms:
                 return timer, []
             insert_missing(sql, revision.past)
-            edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
+            try:
+                edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
+            except IntegrityError:
+                raise name_taken(app, repr(revision.timer.name)) from None
             first.keep([edited], revision.near)
             return edited, insert_missing(sql, revision.near)
 
-        try:
-            return self._database.write(work, Step.SQL_EDIT)
-        except IntegrityError:
-            raise name_taken(app, "of the new name") from None
+        return self._database.write(work, Step.SQL_EDIT)
 
     def disable(
         self,
