@@ -1,7 +1,7 @@
 """What business services ask for: create, edit, enable, disable, delete a timer."""
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -172,27 +172,27 @@ class Registrar:
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
-        near = self._near_plan(timer, now)
+        near, firings = self._plan_near(timer, now)
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
-        return Revision(timer, past, self.firings_of([near]))
+        return Revision(timer, past, firings)
 
     def first_plan(self, timer: Timer, now: int) -> Plan:
         """Return the near part of a timer that is to be enabled.
 
         Raises `Conflict` where it has no moment left, `Unplannable`.
         """
-        try:
+        with _telling_faults(timer):
             _refuse_finished(timer.definition.schedule, now)
             return self._near_plan(timer, now)
-        except WangTimerError:
-            raise
-        except Exception as error:
-            log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
-            raise Unplannable(timer.id) from error
 
     def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        first = self.first_plan(timer, now)
-        return first, self.firings_of([first])
+        with _telling_faults(timer):
+            _refuse_finished(timer.definition.schedule, now)
+            return self._plan_near(timer, now)
+
+    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
+        near = self._near_plan(timer, now)
+        return near, self.firings_of([near])
 
     def _near_plan(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)
@@ -242,6 +242,18 @@ class Registrar:
         except StoreAway as error:
             ids = [one.timer_id for one in definitions[:9]]
             log.warning("change_not_in_redis_yet", timer_ids=ids, error=str(error))
+
+
+@contextmanager
+def _telling_faults(timer: Timer) -> Iterator[None]:
+    """Raise `Unplannable` for whatever is no error of ours, say a zone that this node does not know."""
+    try:
+        yield
+    except WangTimerError:
+        raise
+    except Exception as error:
+        log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+        raise Unplannable(timer.id) from error
 
 
 class _Renamed(Exception):
