@@ -230,6 +230,21 @@ def test_a_moment_put_off_is_cancelled_where_it_would_fire(world: World) -> None
     assert len(world.target.moments(timer.id)) == 2
 
 
+@pytest.mark.parametrize(("before", "after"), [(9_000, 3_000), (9_000, 0), (0, 9_000)])
+def test_a_cancelled_moment_does_not_come_back_when_the_jitter_is_edited(
+    world: World, before: int, after: int
+) -> None:
+    rule = Cron("*/20 * * * * *", "UTC")
+    was, asked = (Bounded(rule, spread=Spread(jitter, 7)) if jitter else rule for jitter in (before, after))
+    timer = world.timer(was)
+    moment = coming(world, timer, 1)
+    cancel(world, timer, moment)
+    to(world, timer, asked)
+    world.run_for(100)
+    own = [at // 20_000 for at in world.target.moments(timer.id)]
+    assert own == [number for number in range(own[0], own[-1] + 1) if number != moment // 20_000]
+
+
 def test_the_latest_of_the_missed_is_not_one_that_was_cancelled(world: World) -> None:
     rule = MisfireRule(MisfirePolicy.FIRE_LATEST, 5_000, 0)
     new = NewTimer(APP, "latest", Cron("0 * * * * *", "UTC"), Notify("http://shop.test/due"), rule)

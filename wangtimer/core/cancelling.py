@@ -43,7 +43,8 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
 def still_cancelled(edited: Timer, was: Schedule) -> Timer:
     """Return an edited timer with the moments left out that were cancelled before; a single moment leaves out none.
 
-    Raises `Conflict` where that single moment is one of them.
+    Where its rule stays, what was cancelled stays so at the moment to which it is put off now. Raises `Conflict` where
+    that single moment is one of them.
     """
     schedule = edited.definition.schedule
     if not isinstance(was, Bounded) or not was.cancelled:
@@ -53,8 +54,16 @@ def still_cancelled(edited: Timer, was: Schedule) -> Timer:
             raise Conflict("at", "this timer's firing of this moment was cancelled", "choose another moment")
         return edited
     whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
-    definition = replace(edited.definition, schedule=replace(whole, cancelled=was.cancelled))
+    cancelled = was.cancelled | _moved(was, whole)
+    definition = replace(edited.definition, schedule=replace(whole, cancelled=cancelled))
     return replace(edited, definition=definition)
+
+
+def _moved(was: Bounded, edited: Bounded) -> set[int]:
+    if was.spread == edited.spread or was.rule != edited.rule:
+        return set()
+    places = (was.place_in(edited, moment) for moment in was.cancelled)
+    return {place for place in places if place is not None}
 
 
 def uncancelled(schedule: Schedule) -> Schedule:

@@ -125,26 +125,42 @@ class Bounded:
             at = last = page[-1]
         return last
 
+    def place_in(self, other: "Bounded", moment_ms: int) -> int | None:
+        """Return to when `other` puts off what this schedule puts off to `moment_ms`; None where it has no such.
+
+        Both have the same rule.
+        """
+        own = moment_ms
+        if self.spread is not None:
+            places = self._put_off(self.spread, moment_ms - 1, moment_ms, 1)
+            own = next((one for one, place in places if place == moment_ms), -1)
+        if other._own_moments(own - 1, own, 1) != [own]:
+            return None
+        return own if other.spread is None else other.spread.put_off(own, other._own_first_after(own))
+
     def _all_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments, cancelled or not."""
         if self.spread is None:
             return self._own_moments(after_ms, until_ms, limit)
         found: list[int] = []
-        for moment in self._put_off(self.spread, after_ms, until_ms, limit):
+        for _, moment in self._put_off(self.spread, after_ms, until_ms, limit):
             if moment > until_ms or len(found) == limit:
                 return found
             if moment > after_ms:
                 found.append(moment)
         return found
 
-    def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[int]:
-        """Yield the moments from the last one before `after_ms` on: it may have been put off to after it."""
+    def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Yield the rule's own moments, and to when each is put off.
+
+        From the last one before `after_ms` on: it may have been put off to after it.
+        """
         last_before = self._last_before(after_ms + 1, spread.widest_ms)
         at = after_ms if last_before is None else last_before - 1
         while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
             at = page[-1]
             for moment, following in zip(page, [*page[1:], self._own_first_after(at)], strict=True):
-                yield spread.put_off(moment, following)
+                yield moment, spread.put_off(moment, following)
 
     def _last_before(self, moment_ms: int, within_ms: int) -> int | None:
         last, at = None, moment_ms - within_ms - 1
