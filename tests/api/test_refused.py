@@ -285,7 +285,7 @@ BAD_QUERIES: list[tuple[str, str, int, str]] = [
     (DEF, "app=shop&id=", 40006, "id"),
     (DEF, "app=shop&id=one", 40006, "id"),
     (DEF, "app=shop&id=1.0", 40006, "id"),
-    (DEF, "app=shop&id=-1", 40006, "id"),
+    (DEF, "app=shop&id=-1", 40007, "id"),
     (DEF, "app=shop&id=%2B1", 40006, "id"),
     (DEF, "app=shop&id=1_0", 40006, "id"),
     (DEF, "app=shop&id=%D9%A1", 40006, "id"),
@@ -313,7 +313,7 @@ BAD_QUERIES: list[tuple[str, str, int, str]] = [
     (RECORDS, "app=shop&timerID=x", 40006, "timerID"),
     (RECORDS, "app=shop&id=1&pending=maybe", 40006, "pending"),
     (RECORDS, "app=shop&id=1&cursor=dGltZXJzOjE", 40010, "cursor"),
-    (RECORDS, "app=shop&id=1&limit=-1", 40006, "limit"),
+    (RECORDS, "app=shop&id=1&limit=-1", 40007, "limit"),
 ]
 
 
