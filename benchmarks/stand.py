@@ -113,7 +113,9 @@ class Stand:
         """Insert and plan the timers."""
         began_at = time.monotonic()
         insert_shots(self.engine, shots)
-        self.planner.migrator.plan_due()
+        # Once is not enough: it ends where the deployment's migrator has taken the page that it was to plan.
+        while self._is_left_to_plan():
+            self.planner.migrator.plan_due()
         if len(shots) >= TELLING_LOAD:
             self._making_ms_a_timer = MAKING_ROOM * (time.monotonic() - began_at) * 1_000 / len(shots)
 
@@ -195,6 +197,10 @@ class Stand:
                 self.fire([Shot(due, self.target.url) for due in dues_at(moments)])
                 return
 
+    def _is_left_to_plan(self) -> bool:
+        migrator = self.planner.migrator
+        return bool(self.planner.timers.to_plan(int(time.time() * 1_000) + migrator.rule.step_ms, 1))
+
     def _let_migrator_end(self, latest: float) -> None:
         """Wait until the deployment's migrator rests, but not longer than to this moment (s UTC)."""
         used_s = QUIET_S
@@ -214,7 +220,8 @@ class Stand:
     def _await_outcomes(self, start: int, end: int) -> float:
         """Return when no firing of the load was pending any more; infinity where one stays so."""
         pending = text(
-            "SELECT 1 FROM firing WHERE status = 'pending' AND due_at BETWEEN :start AND :end LIMIT 1"
+            "SELECT 1 FROM firing FORCE INDEX (firing_due) "
+            "WHERE status = 'pending' AND due_at BETWEEN :start AND :end LIMIT 1"
         )
         ends_at = time.monotonic() + OUTCOMES_WITHIN_S
         while time.monotonic() < ends_at:

@@ -87,7 +87,7 @@ class FiringStore:
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _found(sql, _in_order(wanted)))
+        return self._database.read(lambda sql: _found(sql, _by_due(_in_order(wanted))))
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
