@@ -15,7 +15,11 @@ from wangtimer.core.spreading import evenly_spread, still_spread
 SECOND_MS, MINUTE_MS, DAY_MS = 1_000, 60_000, 86_400_000
 START = 20_000 * DAY_MS
 END = START + 20 * MINUTE_MS
-RULES: list[Cron | Every] = [Cron("*/20 * * * * *", "UTC"), Every(7_000, START - DAY_MS - 123)]
+RULES: list[Cron | Every] = [
+    Cron("*/20 * * * * *", "UTC"),
+    Every(7_000, START - DAY_MS - 123),
+    Every(2_500, START - DAY_MS - 77),
+]
 
 
 def spread(rule: Cron | Every, most_ms: int) -> Schedule:
@@ -26,16 +30,20 @@ def spread(rule: Cron | Every, most_ms: int) -> Schedule:
 @given(
     st.sampled_from(RULES),
     st.lists(st.sampled_from([0, 1_500, 6_000, 15_000, 40_000]), min_size=2, max_size=6),
-    st.lists(st.integers(1, 30_000), min_size=5, max_size=5),
+    st.lists(st.one_of(st.integers(1, 30_000), st.integers(1, 3_000)), min_size=5, max_size=5),
+    st.sampled_from([0, 1_500]),
 )
 def test_each_moment_of_the_rule_is_made_once_however_often_the_jitter_is_edited(
-    rule: Cron | Every, jitters: list[int], pauses: list[int]
+    rule: Cron | Every, jitters: list[int], pauses: list[int], soon_ms: int
 ) -> None:
     edits = list(accumulate(pauses[: len(jitters) - 1], initial=START))
     schedule = spread(rule, jitters[0])
     made: list[int] = []
     for jitter, (since, until) in zip(jitters, pairwise([*edits, END]), strict=True):
-        schedule = still_spread(spread(rule, jitter), schedule, since, 0)
+        was = schedule
+        schedule = still_spread(spread(rule, jitter), was, since, soon_ms)
+        # What may be on its way stays where it is.
+        assert schedule.moments(since, since + soon_ms, 10_000) == was.moments(since, since + soon_ms, 10_000)
         made += schedule.moments(since, until, 10_000)
     own = rule.moments(START - DAY_MS, END, 100_000)
     places = [bisect_right(own, at) for at in made]

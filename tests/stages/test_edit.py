@@ -143,6 +143,35 @@ def test_each_moment_fires_once_when_the_jitter_is_edited(
     assert made == asked.moments(settled, world.now, 99)
 
 
+@pytest.mark.parametrize("into_ms", [700, 14_000, 18_700, 19_500])
+@pytest.mark.parametrize("apart_ms", [0, 300, 1_400, 6_000])
+def test_each_moment_fires_once_when_the_jitter_is_edited_again_and_again(
+    world: World, into_ms: int, apart_ms: int
+) -> None:
+    rule = Cron("*/20 * * * * *", "UTC")
+    timer = world.timer(Bounded(rule, spread=Spread(15_000, 1)))
+    world.run_for(61 + into_ms / 1_000)
+    for jitter_ms in (4_000, 12_000, 400):
+        world.registrar.edit(APP, timer.id, to(Bounded(rule, spread=Spread(jitter_ms, 1))))
+        world.run_for(apart_ms / 1_000)
+    world.run_for(120)
+    own = [at // 20_000 for at in world.target.moments(timer.id)]
+    assert own == list(range(own[0], own[0] + len(own)))
+
+
+@pytest.mark.parametrize("into_ms", [14_000, 19_500])
+def test_a_moment_keeps_its_place_when_the_bounds_are_edited(world: World, into_ms: int) -> None:
+    rule, spread = Cron("*/20 * * * * *", "UTC"), Spread(40_000, 1)
+    timer = world.timer(Bounded(rule, spread=spread))
+    world.run_for(61 + into_ms / 1_000)
+    last = world.now // 20_000 * 20_000 + 20_000
+    world.registrar.edit(APP, timer.id, limited(Limits(end_ms=last)))
+    world.run_for(120)
+    made = world.target.moments(timer.id)
+    assert made == Bounded(rule, spread=spread).moments(made[0] - 1, last + 19_999, 99)
+    assert made[-1] > last
+
+
 # limits
 
 

@@ -14,7 +14,9 @@ NOTIFY = Notify(
 MISFIRE = MisfireRule(MisfirePolicy.FIRE_LATEST, 5_000, 90_000)
 EVERY_MINUTE = Cron("* * * * *", "Asia/Shanghai")
 CANCELLED = Bounded(EVERY_MINUTE, cancelled=frozenset({1_800_000_000_000, 1_800_000_060_000}))
-RESPREAD = Bounded(EVERY_MINUTE, spread=Spread(0, 1, 1_800_000_001_500, 15_000))
+RESPREAD = Bounded(
+    EVERY_MINUTE, spread=Spread(0, 1, ((1_800_000_001_500, 15_000), (1_800_000_040_000, 2_000)))
+)
 ONCE = Once(1_800_000_000_123)
 
 

@@ -215,7 +215,7 @@ def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | 
 
 def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
     """Return a spread of the moments to come: one that is past, such as an anchor, is not put off to after now."""
-    return Spread(jitter_ms, 0 if timer is None else timer.id, now) if jitter_ms else None
+    return Spread(jitter_ms, 0 if timer is None else timer.id, ((now, 0),)) if jitter_ms else None
 
 
 def _delayed(delay_ms: int, now: int) -> int:

@@ -44,22 +44,21 @@ class Once:
 class Spread:
     """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else.
 
-    Moments up to `since_ms` (ms UTC) are put off by up to `before_ms` instead: so they were before this was said.
+    `before`, ascending: moments up to one (ms UTC) are put off by up to so much instead, as before this was said.
     """
 
     most_ms: int
     seed: int
-    since_ms: int = 0
-    before_ms: int = 0
+    before: tuple[tuple[int, int], ...] = ()
 
     @property
     def widest_ms(self) -> int:
         """The most that any moment may be put off by."""
-        return max(self.most_ms, self.before_ms)
+        return max(self.most_ms, *(most_ms for _, most_ms in self.before), 0)
 
     def put_off(self, moment_ms: int, next_ms: int | None) -> int:
         """Return the moment put off, still before the next one, so that none changes places with another."""
-        most_ms = self.most_ms if moment_ms > self.since_ms else self.before_ms
+        most_ms = next((most for until_ms, most in self.before if moment_ms <= until_ms), self.most_ms)
         room = most_ms if next_ms is None else min(most_ms, next_ms - moment_ms)
         drawn = blake2b(b"%d %d" % (self.seed, moment_ms), digest_size=8).digest()
         return moment_ms + (int.from_bytes(drawn) * room >> 64)
@@ -136,7 +135,7 @@ class Bounded:
             own = next((one for one, place in places if place == moment_ms), -1)
         if other._own_moments(own - 1, own, 1) != [own]:
             return None
-        return own if other.spread is None else other.spread.put_off(own, other._own_first_after(own))
+        return own if other.spread is None else other.spread.put_off(own, other.rule.first_after(own))
 
     def _all_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments, cancelled or not."""
@@ -151,25 +150,26 @@ class Bounded:
         return found
 
     def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield the rule's own moments, and to when each is put off.
+        """Yield own moments, and to when each is put off: before the rule's next one, be that open or not.
 
-        From the last one before `after_ms` on: it may have been put off to after it.
+        So an edit of the bounds or days moves none. From the last one before `after_ms` on: it may have been put off to
+        after it.
         """
         last_before = self._last_before(after_ms + 1, spread.widest_ms)
         at = after_ms if last_before is None else last_before - 1
         while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
             at = page[-1]
-            for moment, following in zip(page, [*page[1:], self._own_first_after(at)], strict=True):
-                yield moment, spread.put_off(moment, following)
+            following = [*page[1:], self.rule.first_after(at)]
+            if self.excluded is not None:
+                following = [self.rule.first_after(moment) for moment in page]
+            for moment, next_ms in zip(page, following, strict=True):
+                yield moment, spread.put_off(moment, next_ms)
 
     def _last_before(self, moment_ms: int, within_ms: int) -> int | None:
         last, at = None, moment_ms - within_ms - 1
         while page := self._own_moments(at, moment_ms - 1, PAGE):
             at = last = page[-1]
         return last
-
-    def _own_first_after(self, after_ms: int) -> int | None:
-        return next(iter(self._own_moments(after_ms, END_MS, 1)), None)
 
     def _own_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the rule's moments within the bounds and on open days."""

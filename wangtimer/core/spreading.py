@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from wangtimer.core.cron import Cron
+from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
 
 
@@ -21,28 +23,30 @@ def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Sch
     if isinstance(edited, Once) or rule_of(edited) != rule_of(was):
         return edited
     whole = edited if isinstance(edited, Bounded) else Bounded(edited)
-    return replace(whole, spread=_joined(was, whole, now, now + soon_ms)).plainest
-
-
-def _joined(was: Schedule, edited: Bounded, now: int, until_ms: int) -> Spread | None:
     old = was.spread if isinstance(was, Bounded) else None
-    seed = (old or edited.spread or Spread(0, 0)).seed
-    old = old or Spread(0, seed)
-    most_ms = edited.jitter_ms or 0
-    if most_ms == old.most_ms:
-        return _reduced(old)
-    if old.since_ms and not _has_moment(was, old.since_ms, now):
-        # Edited twice between two moments: the last one is still to be put off as it was at first.
-        return _reduced(replace(old, most_ms=most_ms))
-    return _reduced(Spread(most_ms, seed, until_ms, old.most_ms))
+    if old is None:
+        old = Spread(0, 0 if whole.spread is None else whole.spread.seed)
+    most_ms = whole.jitter_ms or 0
+    spread = old if most_ms == old.most_ms else _joined(whole.rule, old, most_ms, now, now + soon_ms)
+    return replace(whole, spread=_reduced(spread)).plainest
 
 
-def _has_moment(schedule: Schedule, after_ms: int, until_ms: int) -> bool:
-    own = replace(schedule, spread=None, cancelled=frozenset()) if isinstance(schedule, Bounded) else schedule
-    return bool(own.moments(after_ms, until_ms, 1))
+def _joined(rule: Cron | Every, old: Spread, most_ms: int, now: int, soon: int) -> Spread:
+    """Return a spread that puts the rule's moments up to `soon` off as the old one does, later ones by `most_ms`."""
+    # Those of a part that another moment has followed are made.
+    before = tuple(one for one in old.before if not _has_moment(rule, one[0], now))
+    if not before or _has_moment(rule, before[-1][0], soon):
+        before = (*before, (soon, old.most_ms))
+    return Spread(most_ms, old.seed, before)
+
+
+def _has_moment(rule: Cron | Every, after_ms: int, until_ms: int) -> bool:
+    return bool(rule.moments(after_ms, until_ms, 1))
 
 
 def _reduced(spread: Spread) -> Spread | None:
-    if spread.most_ms != spread.before_ms:
-        return spread
-    return Spread(spread.most_ms, spread.seed) if spread.most_ms else None
+    """Return the spread without what makes no difference; None where it puts nothing off."""
+    before = spread.before
+    while before and before[-1][1] == spread.most_ms:
+        before = before[:-1]
+    return replace(spread, before=before) if spread.most_ms or before else None

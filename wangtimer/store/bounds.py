@@ -1,6 +1,6 @@
 """What bounds a schedule, as both stores write it, or None without any.
 
-`{"start", "last", "spread", "spread_since", "spread_before", "excluded", "cancelled"}`, of which only what is set.
+`{"start", "last", "spread", "spread_was", "excluded", "cancelled"}`, of which only what is set.
 """
 
 from datetime import date
@@ -47,15 +47,15 @@ def _spread_fields(spread: Spread | None) -> Fields:
         return {}
     return {
         "spread": spread.most_ms,
-        "spread_since": spread.since_ms or None,
-        "spread_before": spread.before_ms or None,
+        "spread_was": spread.before or None,
     }
 
 
 def _spread(fields: Fields, timer_id: int) -> Spread | None:
     if "spread" not in fields:
         return None
-    return Spread(fields["spread"], timer_id, fields.get("spread_since", 0), fields.get("spread_before", 0))
+    before = tuple((until_ms, most_ms) for until_ms, most_ms in fields.get("spread_was", ()))
+    return Spread(fields["spread"], timer_id, before)
 
 
 def calendar_fields(calendar: Calendar) -> Fields:
