@@ -19,7 +19,8 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
-from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringRecord, FiringStore
 from wangtimer.store.sql.timers import TimerStore
 

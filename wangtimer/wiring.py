@@ -157,7 +157,7 @@ class Wiring:
     @once
     def firing_lists(self) -> FiringLists:
         """Lists of firings."""
-        return FiringLists(self.database)
+        return FiringLists(self.database, self.clock)
 
     @once
     def demands(self) -> DemandStore:

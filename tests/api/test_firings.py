@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,10 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, RECORDS, URL, World
+from wangtimer.api import firing_routes
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
+from wangtimer.store.sql import parts
 
 FIRINGS, EXPORT, COUNTS = (f"/api/task/v1/{word}" for word in ("firings", "export", "counts"))
 MINUTE = 60_000
@@ -104,7 +105,7 @@ def test_what_cannot_be_asked_is_refused(some: World, query: dict[str, Any]) -> 
 
 
 def test_an_export_has_every_row_in_either_form(some: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["wangtimer.api.firing_routes"], "EXPORT_PAGE", 1)
+    monkeypatch.setattr(firing_routes, "EXPORT_PAGE", 1)
     rows = some.world.get(FIRINGS, app="shop").data
     lines = some.world.client.get(EXPORT, query_string={"app": "shop"})
     assert lines.mimetype == "application/x-ndjson"
@@ -146,10 +147,15 @@ def test_where_there_are_no_firings_there_are_none_of_each_outcome(world: World)
     assert world.get(COUNTS, app="shop").data == NONE
 
 
-def test_what_takes_too_long_to_count_is_refused(some: Some, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["wangtimer.store.sql.firing_counts"], "LONGEST_S", 0.0)
-    refused = some.world.get(COUNTS, app="shop")
-    assert (refused.status, refused.code, refused.json["field"]) == (400, 40007, "since")
+def test_what_takes_too_long_to_look_through_is_refused_and_exported(
+    some: Some, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "LONGEST_S", 0.0)
+    for path in (COUNTS, FIRINGS):
+        refused = some.world.get(path, app="shop")
+        assert (refused.status, refused.code, refused.json["field"]) == (400, 40007, "since")
+    exported = some.world.client.get(EXPORT, query_string={"app": "shop"})
+    assert len(exported.text.splitlines()) == 3
 
 
 @pytest.mark.parametrize("query", [{"status": "late"}, {"limit": 5}, {"cursor": "x"}])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.firing import Firing
 from wangtimer.core.timer import TimerStatus
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql.firing_filter import FiringFilter
 
 
 class MemoryFiringLists:

@@ -11,7 +11,7 @@ from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.timer import Timer
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 
 FAILED, SKIPPED, PENDING, SUCCEEDED = (

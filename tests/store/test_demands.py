@@ -17,7 +17,7 @@ from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timers import NewTimer
 

@@ -10,7 +10,8 @@ from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld
 from wangtimer.core.firing import Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql import firing_filter
+from wangtimer.store.sql.firing_filter import FiringFilter
 
 AT, ROWS, LIMIT, TIMER = 1_800_000_000_000, 3_000, 50, 7
 # Of the statement itself: tables opened, indexes looked at for a plan, temporary tables.
@@ -64,3 +65,17 @@ def test_a_timer_s_firings(maria: SqlWorld) -> None:
     wanted, after = FiringFilter("shop", timer.id), (AT + LIMIT, timer.id)
     assert len(maria.lists.page(wanted, LIMIT, after)) == LIMIT
     assert rows_read(maria, lambda: maria.lists.page(wanted, LIMIT, after)) < LIMIT + BESIDES
+
+
+@pytest.mark.parametrize("most_named", [2, 3], ids=["of more timers than are named", "of few timers"])
+def test_an_app_s_firings(maria: SqlWorld, monkeypatch: pytest.MonkeyPatch, most_named: int) -> None:
+    """No index has them in order: a page looks at the time that holds it, and not at all the app ever had."""
+    monkeypatch.setattr(firing_filter, "MOST_NAMED", most_named)
+    timers = [maria.timers.create(new(f"timer-{number}"), AT).id for number in range(3)]
+    maria.insert([row_at(AT + number * 1_000, timer_id) for timer_id in timers for number in range(ROWS)])
+
+    def read() -> None:
+        assert len(maria.lists.page(FiringFilter("shop"), LIMIT, (AT + ROWS * 500, 0))) == LIMIT
+
+    # A second, then eight, then 64 hold a page: at most 219 firings, each found by its key and looked up.
+    assert rows_read(maria, read) < 219 * 3 + 3 * BESIDES

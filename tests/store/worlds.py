@@ -184,5 +184,5 @@ def real_sql(database: Database) -> SqlWorld:
         insert,
         KeptAnswers(database),
         DemandStore(database),
-        FiringLists(database),
+        FiringLists(database, HandClock()),
     )

@@ -30,7 +30,7 @@ from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_models import TimerKey
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.on_demand import Rate, Replayed
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 

@@ -13,16 +13,14 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api import cursors
 from wangtimer.api.answers import FiringsAnswer, RecordData
-from wangtimer.api.codes import ErrorCode
 from wangtimer.api.count_models import CountAnswer, CountData
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import PAGE, App, Cursor, Given, GivenMoment, Id, Limit, Span, moment, number
 from wangtimer.api.moments import read_range
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
-from wangtimer.api.refusals import Refused
 from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.store.sql.firing_lists import FiringFilter
+from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 
@@ -94,7 +92,8 @@ class FiringViews:
     def page(self, query: FiringsQuery) -> FiringsAnswer:
         """Search an app's firings.
 
-        Of one timer or of all, latest first; rows that come meanwhile neither hide nor repeat others.
+        Of one timer or of all, latest first; rows that come meanwhile neither hide nor repeat others. Refused where
+        too few are found in a few seconds.
         """
         wiring = self.wiring()
         behind, order = None, cursors.of_list(ORDER, query)
@@ -129,18 +128,11 @@ class FiringViews:
         """
         wiring = self.wiring()
         counts = wiring.firing_counts.by_status(query.read(int(wiring.clock.now_ms())))
-        if counts is None:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
-                "since",
-                "these are too many to count",
-                "name a later one, or a timer's id",
-            )
         return CountAnswer(data=CountData(**{status.value: number for status, number in counts.items()}))
 
     def _all(self, wanted: FiringFilter) -> Iterator[FiringRecord]:
         behind: tuple[int, int] | None = None
-        while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind):
+        while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind, is_patient=True):
             yield from page
             behind = (page[-1].firing.fire_at, page[-1].firing.timer_id)
 

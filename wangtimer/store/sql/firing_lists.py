@@ -1,53 +1,56 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, select, union_all
+from sqlalchemy import Executable, Select, func, select, union_all
 
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus
+from wangtimer.core.clock import Clock
+from wangtimer.core.firing import Firing
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.parts import Pace, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
 # Each is a part of one statement, of which SQLite takes 500.
 TIMERS_A_QUERY = 100
+# The firings of many timers are all read before the first is known, and a second may hold enough. One's are read in
+# order.
+PACE_OF_MANY = Pace(shortest_ms=1_000, growth=8)
+PACE_OF_ONE = Pace(shortest_ms=30 * 86_400_000, growth=8)
 _KEY = (firings.c.fire_at, firings.c.timer_id)
-
-
-@dataclass(frozen=True, slots=True)
-class FiringFilter:
-    """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
-
-    `later_than_ms`: those whose first send was later than so much. `is_living`: of timers that are not deleted.
-    """
-
-    app: str
-    timer_id: int | None = None
-    statuses: tuple[FiringStatus, ...] = ()
-    first: int | None = None
-    last: int | None = None
-    later_than_ms: int | None = None
-    kind: FiringKind | None = None
-    is_living: bool = False
 
 
 class FiringLists:
     """Latest first, pages by key; a deleted timer's firings are its app's still."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
 
     def page(
-        self, wanted: FiringFilter, limit: int, after: tuple[int, int] | None = None
+        self,
+        wanted: FiringFilter,
+        limit: int,
+        after: tuple[int, int] | None = None,
+        is_patient: bool = False,
     ) -> list[FiringRecord]:
-        """Return so many firings, those that come after this moment and timer."""
-        query = select(firings).where(matching(wanted))
+        """Return so many firings, those that come after this moment and timer.
+
+        Raises `InvalidInput` where so many are not found in 8 s, unless patient.
+        """
+        reach = self._database.read(lambda sql: reach_of(sql, wanted))
+        query = reach.narrow(select(firings)).order_by(*(column.desc() for column in _KEY))
+        last = reach.last
         if after is not None:
             query = query.where(behind(_KEY, after, descending=True))
-        query = query.order_by(*(column.desc() for column in _KEY)).limit(limit)
-        return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+            last = min(last, after[0])
+        parts = parts_of(
+            reach.first, last, _pace(reach), self._clock, latest_first=True, is_patient=is_patient
+        )
+        return self._first_of(query, parts, limit)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
         """Return the timer's firing of this moment (ms UTC); None where there is none."""
@@ -57,16 +60,17 @@ class FiringLists:
 
     def count(self, wanted: FiringFilter) -> int:
         """Return how many firings there are."""
-        query = select(func.count()).select_from(firings).where(matching(wanted))
-        return self._database.read(lambda sql: sql.execute(query).scalar_one())
+        reach = self._database.read(lambda sql: reach_of(sql, wanted))
+        query = reach.narrow(select(func.count()).select_from(firings))
+        query = query.where(firings.c.fire_at.between(reach.first, reach.last))
+        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
-        """Return so many firings, earliest first."""
-        query = select(firings).where(matching(wanted))
-        query = query.order_by(*_KEY).limit(limit)
-        return self._database.read(
-            lambda sql: [record_of(row).firing for row in sql.execute(query).mappings()]
-        )
+        """Return so many firings, earliest first; raises `InvalidInput` where so many are not found in 8 s."""
+        reach = self._database.read(lambda sql: reach_of(sql, wanted))
+        query = reach.narrow(select(firings)).order_by(*_KEY)
+        parts = parts_of(reach.first, reach.last, _pace(reach), self._clock)
+        return [record.firing for record in self._first_of(query, parts, limit)]
 
     def living(self, app: str, timer_ids: Iterable[int]) -> set[int]:
         """Return which of these are the app's timers, and not deleted."""
@@ -86,36 +90,25 @@ class FiringLists:
     def _last_outcomes(self, timer_ids: Sequence[int], now: int) -> list[FiringRecord]:
         if not timer_ids:
             return []
-        latest = [
-            select(
-                select(firings)
-                .where(firings.c.timer_id == timer_id, firings.c.fire_at <= now, firings.c.status != PENDING)
-                .order_by(firings.c.fire_at.desc())
-                .limit(1)
-                .subquery()
-            )
-            for timer_id in timer_ids
-        ]
-        query = union_all(*latest)
+        settled = select(firings).where(firings.c.fire_at <= now, firings.c.status != PENDING)
+        latest = by_index(settled.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
+        each = (latest.where(firings.c.timer_id == timer_id).subquery() for timer_id in timer_ids)
+        return self._records(union_all(*(select(one) for one in each)))
+
+    def _first_of(
+        self, query: Select[Any], parts: Iterable[tuple[int, int]], limit: int
+    ) -> list[FiringRecord]:
+        """Return the first rows of a query in order; what lies in parts beyond them is not looked at."""
+        found: list[FiringRecord] = []
+        for part in parts:
+            found += self._records(query.where(firings.c.fire_at.between(*part)).limit(limit - len(found)))
+            if len(found) == limit:
+                break
+        return found
+
+    def _records(self, query: Executable) -> list[FiringRecord]:
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
 
 
-def matching(wanted: FiringFilter) -> ColumnElement[bool]:
-    """Return the condition on a row of `firing`."""
-    of_app = select(timers.c.id).where(timers.c.app == wanted.app)
-    if wanted.timer_id is not None:
-        of_app = of_app.where(timers.c.id == wanted.timer_id)
-    if wanted.is_living:
-        of_app = of_app.where(timers.c.tombstone == 0)
-    conditions: list[ColumnElement[bool]] = [firings.c.timer_id.in_(of_app)]
-    if wanted.statuses:
-        conditions.append(firings.c.status.in_([status.value for status in wanted.statuses]))
-    if wanted.first is not None:
-        conditions.append(firings.c.fire_at >= wanted.first)
-    if wanted.last is not None:
-        conditions.append(firings.c.fire_at <= wanted.last)
-    if wanted.later_than_ms is not None:
-        conditions.append(firings.c.lateness_ms > wanted.later_than_ms)
-    if wanted.kind is not None:
-        conditions.append(firings.c.kind == wanted.kind.value)
-    return and_(*conditions)
+def _pace(reach: Reach) -> Pace:
+    return PACE_OF_ONE if reach.is_ordered else PACE_OF_MANY

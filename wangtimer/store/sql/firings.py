@@ -14,7 +14,7 @@ from wangtimer.core.slicing import Slice
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import attempts, firings
 
 PENDING = FiringStatus.PENDING.value
@@ -87,14 +87,14 @@ class FiringStore:
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _found(sql, _by_due(_in_order(wanted))))
+        return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
         wanted = _pending_between(first, last)
         if after is not None:
             wanted = and_(wanted, behind(_IN_ORDER, (after.due_at, after.fire_at, after.timer_id)))
-        page = _by_due(_in_order(wanted)).limit(limit)
+        page = by_index(_in_order(wanted), "firing_due").limit(limit)
         return self._database.read(lambda sql: _found(sql, page))
 
     def purge(self, before: int, limit: int) -> int:
@@ -235,12 +235,6 @@ def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
         firings.c.attempt,
     )
     return select(*columns).where(wanted).order_by(*_IN_ORDER)
-
-
-def _by_due(query: Select[Any]) -> Select[Any]:
-    """Have a page read from where it begins: left to itself, MariaDB reads every pending row, from the first."""
-    hint = "FORCE INDEX (firing_due)"
-    return query.with_hint(firings, hint, "mysql").with_hint(firings, hint, "mariadb")
 
 
 def _found(sql: Connection, query: Select[Any]) -> list[Firing]:

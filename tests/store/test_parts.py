@@ -1,0 +1,107 @@
+"""A long time of firings counted and listed part by part."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from tests.fakes import HandClock
+from tests.store.members import outcome_of, row_at
+from tests.store.test_timers import new
+from tests.store.worlds import SqlWorld, real_sql
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.firing import FiringStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_counts import PACE, FiringCounts
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringLists
+
+AT, DAY_MS = 1_800_000_000_000, 86_400_000
+SHOP = FiringFilter("shop")
+
+
+def planned(sql: SqlWorld, *moments: int) -> int:
+    timer = sql.timers.create(new(), AT)
+    sql.insert([row_at(moment, timer.id) for moment in moments])
+    return timer.id
+
+
+def test_a_long_time_is_counted_part_by_part_and_each_firing_once(database: Database) -> None:
+    sql = real_sql(database)
+    moments = [AT + number * PACE.shortest_ms + edge for number in range(9) for edge in (-1, 0, 1)]
+    timer_id = planned(sql, *moments)
+    sql.firings.settle([outcome_of(row_at(moment, timer_id).member) for moment in moments[::2]])
+    found = FiringCounts(database, HandClock()).by_status(SHOP)
+    assert found == {
+        FiringStatus.PENDING: 13,
+        FiringStatus.SUCCEEDED: 14,
+        FiringStatus.FAILED: 0,
+        FiringStatus.SKIPPED: 0,
+    }
+
+
+@pytest.fixture
+def statements(database: Database) -> Iterator[Callable[[str, HandClock, float], list[str]]]:
+    """Notes the statements with such a text, each of which takes so many seconds."""
+    kept: list[Any] = []
+
+    def note(text: str, clock: HandClock, takes_s: float) -> list[str]:
+        seen: list[str] = []
+
+        def see(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if text in statement:
+                seen.append(statement)
+                clock.sleep(takes_s)
+
+        event.listen(database.engine, "before_cursor_execute", see)
+        kept.append(see)
+        return seen
+
+    yield note
+    for see in kept:
+        event.remove(database.engine, "before_cursor_execute", see)
+
+
+def test_parts_grow_while_they_are_quick(database: Database, statements: Any) -> None:
+    sql, clock = real_sql(database), HandClock()
+    planned(sql, AT, AT + 20 * PACE.shortest_ms)
+    seen = statements("GROUP BY", clock, 0.1)
+    assert FiringCounts(database, clock).by_status(SHOP)[FiringStatus.PENDING] == 2
+    assert len(seen) == 5
+
+
+def test_what_takes_long_is_refused(database: Database, statements: Any) -> None:
+    sql, clock = real_sql(database), HandClock()
+    planned(sql, AT, AT + 20 * PACE.shortest_ms)
+    statements("GROUP BY", clock, 1.4)
+    with pytest.raises(InvalidInput, match="since"):
+        FiringCounts(database, clock).by_status(SHOP)
+    assert clock.monotonic() < 9
+
+
+def test_a_list_looks_no_further_back_than_it_must(database: Database, statements: Any) -> None:
+    sql, clock = real_sql(database), HandClock()
+    timer_id = planned(sql, AT, *(AT + DAY_MS + number for number in range(50)))
+    sql.timers.create(new("another"), AT)
+    lists = FiringLists(database, clock)
+    seen = statements("ORDER BY", clock, 0.1)
+    assert [one.firing.fire_at for one in lists.page(SHOP, 50)][-1] == AT + DAY_MS
+    assert len(seen) == 1
+    assert len(lists.page(SHOP, 99)) == len(lists.page(replace(SHOP, timer_id=timer_id), 99)) == 51
+
+
+def test_a_list_that_finds_nothing_in_time_is_refused_unless_it_is_for_an_export(
+    database: Database, statements: Any
+) -> None:
+    sql, clock = real_sql(database), HandClock()
+    planned(sql, AT, AT + 9_000)
+    sql.timers.create(new("another"), AT)
+    statements("ORDER BY", clock, 2.5)
+    lists = FiringLists(database, clock)
+    assert len(lists.page(SHOP, 2, is_patient=True)) == 2
+    with pytest.raises(InvalidInput, match="since"):
+        lists.page(SHOP, 2)
+    with pytest.raises(InvalidInput, match="since"):
+        lists.oldest(SHOP, 2)

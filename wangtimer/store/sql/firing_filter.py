@@ -1,0 +1,82 @@
+"""Which of an app's firings are wanted, and how they are found: no index has an app's firings in order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from wangtimer.core.firing import FiringKind, FiringStatus
+from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.tables import firings, timers
+
+# So many timers are named one by one: each has its firings in order. Of an app with more, all firings of a time are
+# looked through for its own.
+MOST_NAMED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FiringFilter:
+    """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
+
+    `later_than_ms`: those whose first send was later than so much. `is_living`: of timers that are not deleted.
+    """
+
+    app: str
+    timer_id: int | None = None
+    statuses: tuple[FiringStatus, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    later_than_ms: int | None = None
+    kind: FiringKind | None = None
+    is_living: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where a filter's firings may be: from `first` to `last` (ms UTC), of these timers; None: of many."""
+
+    wanted: FiringFilter
+    first: int
+    last: int
+    timer_ids: tuple[int, ...] | None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an index has them in order: they are one timer's."""
+        return self.timer_ids is not None and len(self.timer_ids) == 1
+
+    def narrow(self, query: Select[Any]) -> Select[Any]:
+        """Return the query for rows of `firing`, of these alone; the time is left to the caller."""
+        wanted = self.wanted
+        of_app = _timers_of(wanted) if self.timer_ids is None else self.timer_ids
+        query = query.where(firings.c.timer_id.in_(of_app))
+        if wanted.statuses:
+            query = query.where(firings.c.status.in_([status.value for status in wanted.statuses]))
+        if wanted.later_than_ms is not None:
+            query = query.where(firings.c.lateness_ms > wanted.later_than_ms)
+        if wanted.kind is not None:
+            query = query.where(firings.c.kind == wanted.kind.value)
+        if wanted.statuses or (self.timer_ids is not None and not self.is_ordered):
+            # MariaDB knows best: some outcomes are rare.
+            return query
+        return by_index(query, "PRIMARY" if self.timer_ids is None else "firing_of_timer")
+
+
+def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
+    """Return where the firings may be: `first` lies behind `last` where there cannot be any."""
+    oldest, newest = (
+        sql.execute(select(end(firings.c.fire_at))).scalar_one() for end in (func.min, func.max)
+    )
+    ids = tuple(row.id for row in sql.execute(_timers_of(wanted).limit(MOST_NAMED + 1)))
+    if oldest is None or not ids:
+        return Reach(wanted, 0, -1, ())
+    first = oldest if wanted.first is None else max(oldest, wanted.first)
+    last = newest if wanted.last is None else min(newest, wanted.last)
+    return Reach(wanted, first, last, ids if len(ids) <= MOST_NAMED else None)
+
+
+def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
+    query = select(timers.c.id).where(timers.c.app == wanted.app)
+    if wanted.timer_id is not None:
+        query = query.where(timers.c.id == wanted.timer_id)
+    return query.where(timers.c.tombstone == 0) if wanted.is_living else query
