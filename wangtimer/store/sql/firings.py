@@ -139,6 +139,7 @@ class FiringStore:
         if before is not None:
             wanted = and_(wanted, firings.c.fire_at < before)
         query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(limit).offset(skipped)
+        query = by_index(query, "firing_of_timer")
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
 
     def count(self, timer_id: int, upto: int | None = None) -> int:
