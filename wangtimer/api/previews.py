@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from wangtimer.api.answers import Moment, WarningData, Words
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.cron import END_MS
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.warnings import warnings_of
 from wangtimer.core.words import Language, describe

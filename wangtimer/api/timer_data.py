@@ -4,10 +4,10 @@ from typing import Any
 
 from wangtimer.api.answers import NotifyData, PlannedTimerData
 from wangtimer.api.previews import preview
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.limits import Limits
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
 
