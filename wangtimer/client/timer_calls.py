@@ -74,17 +74,17 @@ class TimerCalls(Calls):
         """Return a timer; `NotFound` where the app has none of this id."""
         return self._get(DEF, {"id": id}).data(Timer)
 
-    def enable_timer(self, id: int) -> Timer:
-        """Enable a timer; twice is the same as once."""
-        return self._switch("enable", id)
+    def enable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Enable the timer of this id, or of this name; twice is the same as once."""
+        return self._switch("enable", id, name)
 
-    def disable_timer(self, id: int) -> Timer:
-        """Disable a timer: a moment more than a second away no longer fires."""
-        return self._switch("disable", id)
+    def disable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Disable the timer of this id, or of this name: a moment more than a second away no longer fires."""
+        return self._switch("disable", id, name)
 
-    def unable_timer(self, id: int) -> Timer:
-        """Disable a timer, in xTimer's word."""
-        return self._switch("unable", id)
+    def unable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Disable the timer of this id, or of this name, in xTimer's word."""
+        return self._switch("unable", id, name)
 
     def delete_timer(self, id: int | None = None, *, name: str | None = None) -> None:
         """Delete the timer of this id, or of this name."""
@@ -99,8 +99,8 @@ class TimerCalls(Calls):
         """Return what a schedule comes to; nothing is stored."""
         return self._send("POST", f"{TIMER}/preview", given({"count": count, **schedule})).data(Preview)
 
-    def _switch(self, verb: str, id: int) -> Timer:
-        return self._send("POST", f"{TIMER}/{verb}", {"id": id}).data(Timer)
+    def _switch(self, verb: str, id: int | None, name: str | None) -> Timer:
+        return self._send("POST", f"{TIMER}/{verb}", given({"id": id, "name": name})).data(Timer)
 
     def _own_work(self, timer: Timer | None, body: Mapping[str, Any]) -> PlannedTimer | None:
         """Return a timer where it stands as the request of a lost answer left it; None where somebody changed it."""
