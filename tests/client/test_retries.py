@@ -203,6 +203,19 @@ def test_who_got_no_answer_is_told_why_and_whether_it_may_be_done(told: Told, pa
     assert not away.value.was_in_doubt
 
 
+def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, client: Client) -> None:
+    told.fails = ["cut"]
+    told.answers, told.statuses = [{"code": 50301, "msg": "request: SQL is away"}] * 3, [503] * 3
+    with pytest.raises(
+        Unavailable, match=r"SQL is away \(50301\); what was asked may have been done"
+    ) as caught:
+        client.enable_timer(7)
+    assert (caught.value.was_in_doubt, len(told.came)) == (True, 4)
+    told.fails, told.answers, told.statuses = ["cut"], [{"hello": "world"}], [404]
+    with pytest.raises(BadAnswer, match="may have been done"):
+        client.enable_timer(7)
+
+
 def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(
     told: Told, client: Client
 ) -> None:
