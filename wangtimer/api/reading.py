@@ -126,7 +126,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 def _is_deep(found: Any) -> bool:
     """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
     level = [found]
-    for _ in range(MOST_DEPTH + 1):
+    for _ in range(MOST_DEPTH):
         inner = (
             one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
         )
