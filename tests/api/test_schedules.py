@@ -146,8 +146,8 @@ def test_a_calendar_in_use_is_not_deleted(world: World) -> None:
         ({"name": "weekends"}, "name"),
         ({"weekdays": [0]}, "weekdays.0"),
         ({"weekdays": [1, 2, 3, 4, 5, 6, 7]}, "weekdays"),
-        ({"days": ["2027-02-30"]}, "days"),
-        ({"working": ["tomorrow"]}, "working"),
+        ({"days": ["2027-01-01", "2027-02-30"]}, "days.1"),
+        ({"working": ["tomorrow"]}, "working.0"),
         ({"days": [20270101]}, "days.0"),
     ],
 )
