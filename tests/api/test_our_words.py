@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.api.world import URL, World
+from tests.api.world import ENABLE, URL, World
 from wangtimer.api.openapi import document
 
 DOCUMENT = json.loads(document())
@@ -148,3 +148,9 @@ def test_every_breach_is_refused_in_our_own_words(small_world: World) -> None:
 )
 def test_what_is_wrong_comes_with_what_to_write(small_world: World, fields: dict[str, Any], msg: str) -> None:
     assert small_world.create(**fields).msg == msg
+
+
+def test_a_number_too_long_to_read_is_told_in_our_words(small_world: World) -> None:
+    raw = f'{{"app":"shop","id":{"9" * 5_000}}}'
+    answered = small_world.call("POST", ENABLE, data=raw, content_type="application/json")
+    assert answered.msg.startswith("request: the body is not JSON: it has a number of 5000 digits; ")
