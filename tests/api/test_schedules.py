@@ -71,6 +71,13 @@ def test_an_anchor_to_come_is_a_moment_itself(world: World) -> None:
     assert anchor <= next_moments(made)[0] < anchor + MINUTE
 
 
+def test_no_more_moments_are_shown_than_it_will_have(small_world: World) -> None:
+    made = small_world.create(cron="* * * * *", maxFirings=2)
+    assert len(next_moments(made)) == 2
+    assert len(next_moments(small_world.patch(app="shop", id=made.json["id"], maxFirings=3))) == 3
+    assert len(next_moments(small_world.patch(app="shop", id=made.json["id"], maxFirings=9))) == 5
+
+
 @pytest.mark.parametrize("bound", ["startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar"])
 def test_a_single_moment_takes_no_bound(world: World, bound: str) -> None:
     value = (

@@ -19,10 +19,10 @@ FINISHED = 3
 
 
 def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
-    """Return a timer with what its schedule comes to from `now` (ms UTC) on."""
-    return PlannedTimerData(
-        **timer_fields(timer, now), **preview(timer.definition.schedule, now, MOMENTS_SHOWN)
-    )
+    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    limits = timer.limits
+    count = min(MOMENTS_SHOWN, limits.most or MOMENTS_SHOWN) if limits.must_be_counted else MOMENTS_SHOWN
+    return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
 
 
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
