@@ -6,8 +6,9 @@ import pytest
 
 from tests.api.world import DEF, ENABLE, RECORDS, World
 from wangtimer.api.codes import ErrorCode
-from wangtimer.api.rfc3339 import read_moment, show_moment
+from wangtimer.api.rfc3339 import read_moment
 from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.outcome import Outcome
 
 FIRE, REPLAY, CANCEL, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("fire", "replay", "cancel", "backfill"))

@@ -1,6 +1,6 @@
 """A change whose answer SQL lost on its way back is told to its caller and to Redis as any other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,16 +16,19 @@ Change = Callable[[World, int], Answered]
 
 
 @pytest.fixture
-def lossy(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def lossy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """From its call on each write is committed, its answer lost, and so it is run once more."""
     repeat = Database._repeat
+    lost: list[Any] = []
 
     def run_twice(self: Database, attempt: Any) -> Any:
         if attempt.__name__ == "transaction":
+            lost.append(attempt)
             repeat(self, attempt)
         return repeat(self, attempt)
 
-    return lambda: monkeypatch.setattr(Database, "_repeat", run_twice)
+    yield lambda: monkeypatch.setattr(Database, "_repeat", run_twice)
+    assert lost, "no write lost its answer"
 
 
 def create_enabled(world: World, _: int) -> Answered:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.api.world import URL, World
+from tests.api.world import ENABLE, URL, World
 from wangtimer.api.openapi import document
 
 DOCUMENT = json.loads(document())
@@ -114,10 +114,10 @@ def send(world: World, breach: Breach) -> Any:
     return world.call(breach.method.upper(), breach.path, **options)
 
 
-def test_every_breach_is_refused_in_our_own_words(world: World) -> None:
+def test_every_breach_is_refused_in_our_own_words(small_world: World) -> None:
     seen = 0
     for breach in every_breach():
-        answered = send(world, breach)
+        answered = send(small_world, breach)
         # Of many timers each is refused by itself.
         refused = answered.data[0] if answered.status == 200 else answered.json
         said = (breach.method, breach.path, breach.field, refused)
@@ -132,13 +132,25 @@ def test_every_breach_is_refused_in_our_own_words(world: World) -> None:
     ("fields", "msg"),
     [
         ({"name": ""}, "name: it has no characters; write 1 or more"),
-        ({"tags": ["a"] * 17}, "tags: it has 17 entries; give 16 at most"),
-        ({"maxFirings": 10_001}, "maxFirings: 10001 is too large; write 10000 or less"),
+        ({"maxFirings": 0}, "maxFirings: it is 0; write 1 or more"),
+        ({"tags": ["a"] * 17}, "tags: it has 17 entries; write 16 at most"),
+        ({"maxFirings": 10_001}, "maxFirings: it is 10001; write 10000 at most"),
+        ({"startAt": -1}, "startAt: it lies outside the years 1970 to 2199; write one within them"),
+        (
+            {"notifyHTTPParam": {"url": "http://shop:x/"}},
+            "notifyHTTPParam.url: its host or port cannot be read; write it as in http://host:8080/path",
+        ),
         (
             {"misfire": "some"},
             "misfire: 'some' is none of its values; write 'fire_all', 'fire_latest' or 'skip'",
         ),
     ],
 )
-def test_what_is_wrong_comes_with_what_to_write(world: World, fields: dict[str, Any], msg: str) -> None:
-    assert world.create(**fields).msg == msg
+def test_what_is_wrong_comes_with_what_to_write(small_world: World, fields: dict[str, Any], msg: str) -> None:
+    assert small_world.create(**fields).msg == msg
+
+
+def test_a_number_too_long_to_read_is_told_in_our_words(small_world: World) -> None:
+    raw = f'{{"app":"shop","id":{"9" * 5_000}}}'
+    answered = small_world.call("POST", ENABLE, data=raw, content_type="application/json")
+    assert answered.msg.startswith("request: the body is not JSON: it has a number of 5000 digits; ")

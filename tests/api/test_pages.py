@@ -5,8 +5,8 @@ import pytest
 from tests.api.world import DEFS, RECORDS, World
 from wangtimer.api import cursors
 from wangtimer.api.record_routes import ORDER
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.outcome import Outcome
 
 SECOND = 1_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, ENABLE, World
-from wangtimer.api.rfc3339 import show_moment
+from wangtimer.core.moment_text import show_moment
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 CALENDAR, CALENDARS = "/api/timer/v1/calendar", "/api/timer/v1/calendars"
@@ -69,6 +69,13 @@ def test_an_anchor_to_come_is_a_moment_itself(world: World) -> None:
     anchor = world.clock.now + MINUTE
     made = world.create(cron=None, everyMs=HOUR, jitterMs=MINUTE, anchorAt=anchor)
     assert anchor <= next_moments(made)[0] < anchor + MINUTE
+
+
+def test_no_more_moments_are_shown_than_it_will_have(small_world: World) -> None:
+    made = small_world.create(cron="* * * * *", maxFirings=2)
+    assert len(next_moments(made)) == 2
+    assert len(next_moments(small_world.patch(app="shop", id=made.json["id"], maxFirings=3))) == 3
+    assert len(next_moments(small_world.patch(app="shop", id=made.json["id"], maxFirings=9))) == 5
 
 
 @pytest.mark.parametrize("bound", ["startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar"])
@@ -146,8 +153,8 @@ def test_a_calendar_in_use_is_not_deleted(world: World) -> None:
         ({"name": "weekends"}, "name"),
         ({"weekdays": [0]}, "weekdays.0"),
         ({"weekdays": [1, 2, 3, 4, 5, 6, 7]}, "weekdays"),
-        ({"days": ["2027-02-30"]}, "days"),
-        ({"working": ["tomorrow"]}, "working"),
+        ({"days": ["2027-01-01", "2027-02-30"]}, "days.1"),
+        ({"working": ["tomorrow"]}, "working.0"),
         ({"days": [20270101]}, "days.0"),
     ],
 )

@@ -44,7 +44,8 @@ def test_a_host_may_be_a_name(engine, target, outcomes) -> None:
     assert all(reply.succeeded for reply in outcomes.wait(20))
 
 
-def test_a_connection_idle_for_too_long_is_not_used_again(engine, target, outcomes) -> None:
+def test_a_connection_idle_for_too_long_is_not_used_again(new_engine, target, outcomes) -> None:
+    engine = new_engine(reuse_idle_s=1)
     engine.submit([outcomes.call(target.url), outcomes.call(target.url, time.time() * 1000 + 1200)])
     assert all(reply.succeeded for reply in outcomes.wait(2))
     assert len(target.connections) == 2

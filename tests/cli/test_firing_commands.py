@@ -9,6 +9,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.flaky import flaky
 from tests.client.outcomes import fired
+from wangtimer.cli.export_command import Screen
 
 
 @pytest.fixture
@@ -55,6 +56,13 @@ def test_an_export_without_a_file_is_printed(run: Run, moments: list[int]) -> No
     lines = run("firings", "export", "--format", "csv").stdout.splitlines()
     assert lines[0].startswith("timerID,app,runTimer")
     assert len(lines) == 6
+
+
+def test_an_export_to_a_terminal_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    for piece in ("a,名\r\n".encode()[:3], "a,名\r\n".encode()[3:-1], b"\n1,\x1b2\r\n"):
+        screen.write(piece)
+    assert capsys.readouterr().out == "a,名\n1,\N{REPLACEMENT CHARACTER}2\n"
 
 
 def test_what_a_target_answered_cannot_steer_the_terminal(run: Run, small_world: World) -> None:

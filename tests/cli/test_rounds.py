@@ -97,6 +97,13 @@ def test_a_lost_answer_makes_the_counts_a_least_and_the_exit_code_3(told: Told, 
     assert run("firings", "replay", "--since", "1h").exit_code == 3
 
 
+def test_one_change_whose_answer_was_lost_is_exit_code_3(told: Told, run: Run) -> None:
+    told.losses = [1]
+    result = run("firings", "fire", 7)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.endswith("; what was asked may have been done\n")
+
+
 def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500), change(1_000, 1_500))
     told.answers.append({"code": 50301, "msg": "request: SQL is away"})

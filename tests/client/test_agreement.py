@@ -18,8 +18,6 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 NOT_ARGUMENTS = {"app", "creator", "timerID", "fuzzyName", "notify_type"}
 # A timer's status is accepted from xTimer's clients where one is made, and ignored.
 IGNORED = {"createTimer": {"status"}, "putTimer": {"status"}}
-# A timer is switched and fired by the id that its creation gave.
-IGNORED |= {of: {"name"} for of in ("enableTimer", "disableTimer", "unableTimer", "fireNow")}
 # Arguments that go elsewhere than into fields of this name.
 OF_THE_CLIENT = {"idempotency_key", "of_all_apps"}
 # A key of an answer that the service does not send.

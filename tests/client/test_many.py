@@ -4,7 +4,7 @@ import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
-from wangtimer.client import Callback, Client, Conflict, NotFound
+from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
 
 CALLBACK: Callback = {"url": "http://target.example/"}
 MINUTE_MS = 60_000
@@ -27,6 +27,19 @@ def test_a_timer_is_deleted_by_its_name(client: Client) -> None:
     client.delete_timer(name="a")
     with pytest.raises(NotFound):
         client.get_timer(timer_id)
+
+
+def test_a_timer_is_switched_and_fired_by_its_name(client: Client) -> None:
+    client.create_timer("a", CALLBACK, cron="@yearly")
+    assert client.enable_timer(name="a")["statusName"] == "enabled"
+    assert client.fire_now(name="a")["kind"] == "manual"
+    assert client.disable_timer(name="a")["statusName"] == "disabled"
+    assert client.unable_timer(name="a")["version"] == 3
+    for call in (client.enable_timer, client.disable_timer, client.unable_timer, client.fire_now):
+        with pytest.raises(NotFound):
+            call(name="b")
+        with pytest.raises(Refused, match="give one of them"):
+            call()
 
 
 def test_a_create_with_the_same_key_is_one_timer(client: Client) -> None:

@@ -131,7 +131,12 @@ STALE: dict[str, Callable[[Client], Any]] = {
         7, version=3, cron="@daily", end_at=1_893_456_000_000, tags=["a", "b"], jitter_ms=None
     ),
     "put": lambda client: client.put_timer(
-        "a", {**CALLBACK, "header": {"X": "1"}}, version=3, cron="@daily", end_at="2030-01-01T01:00:00+01:00"
+        "a",
+        {**CALLBACK, "header": {"X": "1"}},
+        version=3,
+        cron="@daily",
+        end_at="2030-01-01T01:00:00+01:00",
+        tags=["a", "b"],
     )["data"],
 }
 
@@ -162,6 +167,13 @@ def test_somebody_elses_change_after_a_lost_answer_is_a_conflict(
     with pytest.raises(Conflict) as caught:
         STALE[name](client)
     assert caught.value.was_in_doubt
+
+
+def test_a_put_whose_answer_was_lost_did_not_leave_what_it_takes_away(told: Told, client: Client) -> None:
+    told.fails, told.statuses = ["cut"], [409]
+    told.answers = [CONFLICT, {"code": 0, "data": [{**TIMER, "notifyHTTPParam": CALLBACK, "jitterMs": 5}]}]
+    with pytest.raises(Conflict):
+        client.put_timer("a", CALLBACK, version=3, cron="@daily", end_at=TIMER["endAt"], tags=["a", "b"])
 
 
 def test_an_answer_without_what_belongs_in_it_is_not_wangtimers(told: Told, client: Client) -> None:
@@ -201,6 +213,19 @@ def test_who_got_no_answer_is_told_why_and_whether_it_may_be_done(told: Told, pa
     ):
         client.enable_timer(7)
     assert not away.value.was_in_doubt
+
+
+def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, client: Client) -> None:
+    told.fails = ["cut"]
+    told.answers, told.statuses = [{"code": 50301, "msg": "request: SQL is away"}] * 3, [503] * 3
+    with pytest.raises(
+        Unavailable, match=r"SQL is away \(50301\); what was asked may have been done"
+    ) as caught:
+        client.enable_timer(7)
+    assert (caught.value.was_in_doubt, len(told.came)) == (True, 4)
+    told.fails, told.answers, told.statuses = ["cut"], [{"hello": "world"}], [404]
+    with pytest.raises(BadAnswer, match="may have been done"):
+        client.enable_timer(7)
 
 
 def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(

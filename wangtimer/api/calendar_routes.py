@@ -156,11 +156,15 @@ def _unknown(name: str) -> Refused:
 
 
 def _days(texts: list[str], field: str) -> frozenset[date]:
+    return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
+
+
+def _day(text: str, field: str) -> date:
     try:
-        return frozenset(date.fromisoformat(text) for text in texts)
-    except ValueError as error:
+        return date.fromisoformat(text)
+    except ValueError:
         raise Refused(
-            ErrorCode.BAD_VALUE, field, f"not a day: {error}", "write days as in 2027-01-01"
+            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no day", "write it as in 2027-01-01"
         ) from None
 
 

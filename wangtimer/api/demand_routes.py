@@ -26,9 +26,9 @@ from wangtimer.api.moments import read_moment_field, read_range
 from wangtimer.api.reading import taking_body
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_models import TimerKey
 from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.moment_text import show_moment
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord

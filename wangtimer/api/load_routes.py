@@ -10,7 +10,7 @@ from wangtimer.api.documented import documented
 from wangtimer.api.load_models import LoadAnswer, LoadMinute, LoadQuery
 from wangtimer.api.reading import taking_query
 from wangtimer.api.refusals import Refused
-from wangtimer.api.rfc3339 import show_moment
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.wiring import Wiring
 

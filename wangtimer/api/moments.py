@@ -48,7 +48,7 @@ def _read_text(text: str, field: str) -> int:
 
 def _within_range(moment: int, field: str) -> int:
     if not 0 <= moment < END_MS:
-        raise _bad(field, "it lies outside the years 1970 to 2199", "write a moment to come")
+        raise _bad(field, "it lies outside the years 1970 to 2199", "write one within them")
     return moment
 
 

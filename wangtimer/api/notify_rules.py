@@ -53,8 +53,8 @@ def _check_parts(url: str) -> None:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as error:
-        raise _bad_url(str(error), "write it as in http://host:8080/path") from None
+    except ValueError:
+        raise _bad_url("its host or port cannot be read", "write it as in http://host:8080/path") from None
     if parts.scheme not in ("http", "https"):
         raise _bad_url("it is neither http nor https", "write the whole of it, as in https://host/path")
     if "@" in parts.netloc:

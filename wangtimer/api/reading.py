@@ -17,6 +17,8 @@ from wangtimer.api.refusals import Refused, refusal_of, shown
 MOST_BODY_BYTES = 65_536
 # Objects and lists within one another; no request has use for more than five.
 MOST_DEPTH = 32
+# Of a whole number; Python reads no more.
+MOST_DIGITS = 4_300
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -108,7 +110,9 @@ def _read_raw(most_bytes: int) -> bytes:
 def read_object(raw: bytes) -> dict[str, Any]:
     """Return the JSON object that `raw` spells; raises `Refused` for anything else."""
     try:
-        found = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        found = json.loads(
+            raw.decode(), object_pairs_hook=_unique, parse_int=_whole, parse_constant=_refuse_constant
+        )
         if b"\\u" in raw:
             # Escapes can spell half a surrogate pair, which no UTF-8 can hold: orjson refuses that.
             orjson.loads(raw)
@@ -126,7 +130,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 def _is_deep(found: Any) -> bool:
     """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
     level = [found]
-    for _ in range(MOST_DEPTH + 1):
+    for _ in range(MOST_DEPTH):
         inner = (
             one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
         )
@@ -141,6 +145,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     twice = next(name for name in names if names.count(name) > 1)
     raise Refused(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"it has a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -11,9 +11,9 @@ from wangtimer.api.documented import documented
 from wangtimer.api.numbered_pages import NumberedPage
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_models import RecordsQuery
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.firing import FiringStatus
+from wangtimer.core.moment_text import show_moment
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 

@@ -94,26 +94,20 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
     match detail["type"]:
         case "literal_error":
             return f"{shown(given)} is none of its values", f"write {bound['expected']}"
-        case "greater_than_equal":
-            return f"{str(given)[:30]} is too small", f"write {bound['ge']} or more"
-        case "less_than_equal":
-            return f"{str(given)[:30]} is too large", f"write {bound['le']} or less"
-        case "string_too_short":
-            return f"it has {_counted(len(given), 'character')}", f"write {bound['min_length']} or more"
-        case "string_too_long":
-            return f"it has {_counted(len(given), 'character')}", f"write {bound['max_length']} at most"
-        case "too_short":
-            return f"it has {_counted(len(given), 'entry')}", f"give {bound['min_length']} or more"
-        case "too_long":
-            return f"it has {_counted(len(given), 'entry')}", f"give {bound['max_length']} at most"
+        case "greater_than_equal" | "less_than_equal":
+            reason = f"it is {str(given)[:30]}"
+        case "string_too_short" | "string_too_long":
+            reason = f"it has {_counted(len(given), 'character', 'characters')}"
+        case "too_short" | "too_long":
+            reason = f"it has {_counted(len(given), 'entry', 'entries')}"
         case _:
             return "it cannot be taken", "see /docs for what it may be"
+    least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))
+    return reason, f"write {least} or more" if most is None else f"write {most} at most"
 
 
-def _counted(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number or 'no'} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+def _counted(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number or 'no'} {many}"
 
 
 def _dotted(path: Sequence[int | str]) -> str:

@@ -1,11 +1,7 @@
-"""Moments as text, by RFC 3339; inside, a moment is ms since 1970-01-01 UTC."""
+"""How a moment is read, by RFC 3339; inside, a moment is ms since 1970-01-01 UTC."""
 
 import re
 from datetime import UTC, datetime
-
-from wangtimer.core.moment_text import show_moment
-
-__all__ = ["read_moment", "show_moment"]
 
 _FORM = re.compile(
     r"(?P<seconds>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d{1,9}))?(?P<offset>[Zz]|[+-]\d\d:\d\d)",

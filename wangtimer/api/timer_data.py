@@ -4,10 +4,10 @@ from typing import Any
 
 from wangtimer.api.answers import NotifyData, PlannedTimerData
 from wangtimer.api.previews import preview
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.limits import Limits
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.timer import Notify, Timer, TimerStatus
 
@@ -19,10 +19,10 @@ FINISHED = 3
 
 
 def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
-    """Return a timer with what its schedule comes to from `now` (ms UTC) on."""
-    return PlannedTimerData(
-        **timer_fields(timer, now), **preview(timer.definition.schedule, now, MOMENTS_SHOWN)
-    )
+    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    limits = timer.limits
+    count = min(MOMENTS_SHOWN, limits.most or MOMENTS_SHOWN) if limits.must_be_counted else MOMENTS_SHOWN
+    return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
 
 
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from wangtimer.api.filter_fields import FilterFields, Text
 from wangtimer.api.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
 from wangtimer.api.reading import taking_query
 from wangtimer.api.refusals import given_once
-from wangtimer.api.rfc3339 import show_moment
 from wangtimer.api.timer_data import timer_fields
 from wangtimer.api.timer_models import OfAnApp
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call, one host and one engine may take.
+    """What one call, one host and one engine may take; by default what the settings' defaults say.
 
     `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
                             happens: waiting for a place among its host's, connecting, sending, answering
@@ -17,13 +17,13 @@ class Limits:
                             its end so that the connection can be kept; four buffers of libcurl's 16 KiB
     `reuse_idle_s`          a connection idle for longer is not used again. Short, because a server that
                             closes an idle connection just as a request leaves makes a failed call (it is
-                            not sent twice); gunicorn closes after 2 s; uvicorn, Node and Apache after 5
+                            not sent twice): uvicorn, Node and Apache close after 5 s, gunicorn after 2
     """
 
     timeout_ms: int = 10_000
     connect_timeout_ms: int = 3_000
-    connections_per_host: int = 64
-    connections_total: int = 768
-    excerpt_bytes: int = 1024
+    connections_per_host: int = 200
+    connections_total: int = 2_000
+    excerpt_bytes: int = 1_024
     answer_bytes: int = 65_536
-    reuse_idle_s: int = 1
+    reuse_idle_s: int = 4

@@ -50,6 +50,12 @@ class Failed(click.ClickException):
         click.echo(f"wangtimer: {printable(self.format_message())}", err=True, file=file)
 
 
+class InDoubt(Failed):
+    """An answer was lost: the service may have done it."""
+
+    exit_code = PARTLY
+
+
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--url`, `--app` and `--json`, and an `Asked` as its first argument."""
     return _asking(command, needs_app=True)
@@ -86,10 +92,10 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         with client:
             try:
                 command(Asked(client, as_json), **arguments)
-            except Unreachable as error:
-                raise Failed(f"{error}{'' if error.was_in_doubt else HINT}") from error
             except ClientError as error:
-                raise Failed(str(error)) from error
+                if error.was_in_doubt:
+                    raise InDoubt(str(error)) from error
+                raise Failed(f"{error}{HINT if isinstance(error, Unreachable) else ''}") from error
             except UnicodeEncodeError as error:
                 raise click.UsageError(_no_text(error)) from None
 

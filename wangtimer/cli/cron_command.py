@@ -2,18 +2,17 @@
 
 import sys
 import time
-from typing import Any
 
 import click
 
 from wangtimer.cli.output import show_json
 from wangtimer.cli.timer_tables import show_preview
-from wangtimer.core.cron import END_MS, Cron
+from wangtimer.client.timer_types import Preview
+from wangtimer.core.cron import Cron
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.moment_text import show_moment
-from wangtimer.core.warnings import warnings_of
-from wangtimer.core.words import Language, describe
-from wangtimer.core.zones import read_zone
+from wangtimer.core.previews import preview_of
+from wangtimer.core.words import Language
 
 MOST_SHOWN = 1_000
 
@@ -48,18 +47,16 @@ def cron(expression: str, tz: str, count: int, as_json: bool) -> None:
         show_preview(found, tz)
 
 
-def preview(schedule: Cron, now_ms: int, count: int) -> dict[str, Any]:
+def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
     """Return the `data` of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
-    zone = read_zone(schedule.timezone)
-    moments = schedule.moments(now_ms, END_MS, count)
+    found = preview_of(schedule, now_ms, count)
     return {
         "nextMoments": [
-            {"at": show_moment(moment, zone), "atMs": moment, "utc": show_moment(moment)}
-            for moment in moments
+            {"at": show_moment(moment, found.zone), "atMs": moment, "utc": show_moment(moment)}
+            for moment in found.moments
         ],
-        "words": {language.value: describe(schedule, language) for language in Language},
+        "words": {"en": found.words[Language.EN], "zh": found.words[Language.ZH]},
         "warnings": [
-            {"code": one.code.value, "text": one.text, "textZh": one.text_zh}
-            for one in warnings_of(schedule, now_ms, max(moments, default=0))
+            {"code": one.code.value, "text": one.text, "textZh": one.text_zh} for one in found.warnings
         ],
     }

@@ -4,6 +4,7 @@ import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import IncrementalNewlineDecoder
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -26,7 +27,8 @@ class Screen:
     """A terminal: it gets no control characters."""
 
     def __init__(self) -> None:
-        self._decoder = getincrementaldecoder("utf-8")()
+        # CSV ends its lines with CR LF.
+        self._decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
 
     def write(self, piece: bytes, /) -> None:
         """Print what the piece completes."""

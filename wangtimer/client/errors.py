@@ -15,15 +15,16 @@ from dataclasses import dataclass
 
 
 class ClientError(Exception):
-    """The service did not do what was asked."""
+    """The service did not do what was asked, or `was_in_doubt`: a try of it without an answer may have done it."""
+
+    was_in_doubt = False
+
+    def __str__(self) -> str:
+        return super().__str__() + ("; what was asked may have been done" if self.was_in_doubt else "")
 
 
 class Unreachable(ClientError):
-    """No answer came; `was_in_doubt` where what was asked may have been done."""
-
-    def __init__(self, message: str, was_in_doubt: bool = False) -> None:
-        super().__init__(message)
-        self.was_in_doubt = was_in_doubt
+    """No answer came."""
 
 
 class BadAnswer(ClientError):
@@ -41,18 +42,14 @@ class Refusal:
 
 
 class Refused(ClientError):
-    """The service answered why it did not do it.
+    """The service answered why it did not do it."""
 
-    `was_in_doubt`: an earlier try of the same call got no answer, so that this one may see its work.
-    """
-
-    def __init__(self, refusal: Refusal, was_in_doubt: bool = False) -> None:
+    def __init__(self, refusal: Refusal) -> None:
         super().__init__(f"{refusal.msg} ({refusal.code})")
         self.status = refusal.status
         self.code = refusal.code
         self.msg = refusal.msg
         self.field = refusal.field
-        self.was_in_doubt = was_in_doubt
 
 
 class NotFound(Refused):
@@ -67,8 +64,8 @@ class Unavailable(Refused):
     """The service cannot do it now."""
 
 
-def refused(refusal: Refusal, was_in_doubt: bool = False) -> Refused:
+def refused(refusal: Refusal) -> Refused:
     """Return the error of a refusal, by its HTTP status."""
     kinds = {404: NotFound, 409: Conflict}
     kind = Unavailable if refusal.status >= 500 else kinds.get(refusal.status, Refused)
-    return kind(refusal, was_in_doubt)
+    return kind(refusal)

@@ -64,12 +64,13 @@ class FiringCalls(Calls):
         """Return how many firings have each outcome."""
         return self._get(f"{TASK}/counts", given(wanted)).data(Counts)
 
-    def fire_now(self, id: int) -> Firing:
-        """Have a timer fire now, whatever its schedule; return the new firing.
+    def fire_now(self, id: int | None = None, *, name: str | None = None) -> Firing:
+        """Have the timer of this id, or of this name, fire now, whatever its schedule; return the new firing.
 
         Not sent again after no answer: it might fire twice.
         """
-        return self._send("POST", f"{TASK}/fire", {"id": id}, bears_repeating=False).data(Firing)
+        body = given({"id": id, "name": name})
+        return self._send("POST", f"{TASK}/fire", body, bears_repeating=False).data(Firing)
 
     def cancel_firing(self, id: int, fire_at: Moment) -> Firing:
         """Have a firing that is still to come be skipped."""

@@ -12,6 +12,10 @@ from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
 
 DEF = f"{TIMER}/def"
 _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
+# What a put takes away unless it is given.
+_BOUNDS = written(
+    dict.fromkeys(("start_at", "end_at", "max_firings", "jitter_ms", "exclude_calendar", "tags"))
+)
 
 
 class TimerCalls(Calls):
@@ -46,7 +50,7 @@ class TimerCalls(Calls):
             answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
         except Conflict as error:
             found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
-            done = self._own_work(found[0] if found else None, body)
+            done = self._own_work(found[0] if found else None, _BOUNDS | body)
             if done is None:
                 raise
             return {"id": done["id"], "data": done, "created": False}
@@ -74,17 +78,17 @@ class TimerCalls(Calls):
         """Return a timer; `NotFound` where the app has none of this id."""
         return self._get(DEF, {"id": id}).data(Timer)
 
-    def enable_timer(self, id: int) -> Timer:
-        """Enable a timer; twice is the same as once."""
-        return self._switch("enable", id)
+    def enable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Enable the timer of this id, or of this name; twice is the same as once."""
+        return self._switch("enable", id, name)
 
-    def disable_timer(self, id: int) -> Timer:
-        """Disable a timer: a moment more than a second away no longer fires."""
-        return self._switch("disable", id)
+    def disable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Disable the timer of this id, or of this name: a moment more than a second away no longer fires."""
+        return self._switch("disable", id, name)
 
-    def unable_timer(self, id: int) -> Timer:
-        """Disable a timer, in xTimer's word."""
-        return self._switch("unable", id)
+    def unable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        """Disable the timer of this id, or of this name, in xTimer's word."""
+        return self._switch("unable", id, name)
 
     def delete_timer(self, id: int | None = None, *, name: str | None = None) -> None:
         """Delete the timer of this id, or of this name."""
@@ -99,8 +103,8 @@ class TimerCalls(Calls):
         """Return what a schedule comes to; nothing is stored."""
         return self._send("POST", f"{TIMER}/preview", given({"count": count, **schedule})).data(Preview)
 
-    def _switch(self, verb: str, id: int) -> Timer:
-        return self._send("POST", f"{TIMER}/{verb}", {"id": id}).data(Timer)
+    def _switch(self, verb: str, id: int | None, name: str | None) -> Timer:
+        return self._send("POST", f"{TIMER}/{verb}", given({"id": id, "name": name})).data(Timer)
 
     def _own_work(self, timer: Timer | None, body: Mapping[str, Any]) -> PlannedTimer | None:
         """Return a timer where it stands as the request of a lost answer left it; None where somebody changed it."""

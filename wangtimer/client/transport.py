@@ -12,7 +12,7 @@ import requests
 from urllib3.exceptions import NewConnectionError
 
 from wangtimer.client.answer import Answer
-from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Refused, Unreachable, refused
+from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Unreachable, refused
 
 # Statuses of a server, or a proxy before it, that may be well again in a moment.
 AWAY = frozenset({502, 503, 504})
@@ -77,14 +77,18 @@ class Transport:
     def ask(self, call: Call) -> Answer:
         """Return the answer; raises `ClientError`."""
         response, was_in_doubt = self._send(call, stream=False)
-        return _read(response, call, was_in_doubt)
+        try:
+            return Answer(call.path, _read(response, call), was_in_doubt)
+        except ClientError as error:
+            error.was_in_doubt = was_in_doubt
+            raise
 
     def stream(self, call: Call) -> Iterator[bytes]:
         """Yield an answer that is no JSON envelope, piece by piece; raises `ClientError`, even half-way."""
-        response, was_in_doubt = self._send(call, stream=True)
+        response, _ = self._send(call, stream=True)
         with response:
             if response.status_code != 200:
-                _read(response, call, was_in_doubt)
+                _read(response, call)
             try:
                 yield from response.iter_content(PIECE_BYTES)
             except requests.RequestException as error:
@@ -100,7 +104,8 @@ class Transport:
             may_repeat = found.is_passing and (call.bears_repeating or not found.in_doubt)
             was_in_doubt |= found.in_doubt
             if not tries_left or not may_repeat:
-                raise _in_doubt(found.error) if was_in_doubt else found.error
+                found.error.was_in_doubt = was_in_doubt
+                raise found.error
             self._sleep(max(found.wait_s, _pause_s(self._retries - tries_left)))
         raise AssertionError("the last try returns or raises")
 
@@ -124,7 +129,7 @@ class Transport:
         if response.status_code not in AWAY or response.status_code == call.accepted:
             return response
         try:
-            _read(response, call, was_in_doubt=False)
+            _read(response, call)
         except ClientError as error:
             return Failure(error, call.method != "GET", wait_s=_retry_after_s(response))
         return response
@@ -138,13 +143,6 @@ class Transport:
         return Failure(
             Unreachable(f"no answer from {self._shown}: {_why(error)}"), call.method != "GET", is_passing
         )
-
-
-def _in_doubt(error: ClientError) -> ClientError:
-    """Return the error of a call of which a try may have been done."""
-    if not isinstance(error, Unreachable):
-        return error
-    return Unreachable(f"{error}; what was asked may have been done", was_in_doubt=True)
 
 
 def _was_never_sent(error: requests.RequestException) -> bool:
@@ -170,7 +168,8 @@ def _why(error: requests.RequestException) -> str:
     return "the connection broke" if isinstance(error, requests.ConnectionError) else str(error)
 
 
-def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> Answer:
+def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
+    """Return the envelope; raises `BadAnswer`, `Refused`."""
     try:
         answer = response.json()
     except (ValueError, requests.RequestException):
@@ -179,13 +178,12 @@ def _read(response: requests.Response, call: Call, was_in_doubt: bool) -> Answer
         shown = response.text[:SHOWN_CHARACTERS]
         raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
     if answer["code"] == 0 or response.status_code == call.accepted:
-        return Answer(call.path, answer, was_in_doubt)
-    raise _refused(response.status_code, answer, was_in_doubt)
-
-
-def _refused(status: int, answer: Mapping[str, Any], was_in_doubt: bool) -> Refused:
-    refusal = Refusal(status, answer["code"], str(answer.get("msg", "")), str(answer.get("field", "")))
-    return refused(refusal, was_in_doubt)
+        return answer
+    raise refused(
+        Refusal(
+            response.status_code, answer["code"], str(answer.get("msg", "")), str(answer.get("field", ""))
+        )
+    )
 
 
 def _pause_s(tries: int) -> float:

@@ -78,7 +78,7 @@ def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:
     planned_until = timer.planned_until
     following = schedule.first_after(planned_until)
     if following is None and planned_until > now:
-        left = schedule.moments(now, planned_until, planned_until - now)
-        planned_until = left[-1] if left else now
+        # No ms has two moments: so many are all.
+        planned_until = max(schedule.moments(now, planned_until, planned_until - now), default=now)
     definition = replace(timer.definition, schedule=schedule)
     return replace(timer, definition=definition, planned_until=planned_until, next_fire_at=following)
