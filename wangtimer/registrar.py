@@ -161,12 +161,12 @@ class Registrar:
 
     def _still_spread(self, edited: Timer, was: Schedule, now: int) -> Timer:
         schedule = still_spread(edited.definition.schedule, was, now, self.near.soon_ms)
-        return replace(edited, definition=replace(edited.definition, schedule=schedule))
+        return replace(edited, definition=edited.definition._replace(schedule=schedule))
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
         schedule = edited.limits.applied_to(edited.definition.schedule)
-        definition = replace(edited.definition, schedule=schedule, edited_at=now)
+        definition = edited.definition._replace(schedule=schedule, edited_at=now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )
@@ -292,7 +292,7 @@ def _following(timer: Timer, calendar: Calendar) -> Timer:
     ):
         return timer
     followed = timer.limits.applied_to(replace(schedule, excluded=calendar))
-    return replace(timer, definition=replace(timer.definition, schedule=followed))
+    return replace(timer, definition=timer.definition._replace(schedule=followed))
 
 
 def _counted(timer: Timer, now: int) -> Timer:
@@ -301,7 +301,7 @@ def _counted(timer: Timer, now: int) -> Timer:
         return timer
     limits = replace(timer.limits, counted_from=now)
     schedule = limits.applied_to(timer.definition.schedule)
-    return replace(timer, limits=limits, definition=replace(timer.definition, schedule=schedule))
+    return replace(timer, limits=limits, definition=timer.definition._replace(schedule=schedule))
 
 
 def _refuse_if_long_past(schedule: Once, now: int) -> None:

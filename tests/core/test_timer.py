@@ -18,7 +18,7 @@ def test_a_schedule_that_never_changed_is_not_asked_about_its_own_moments() -> N
 
 
 def test_a_schedule_that_changed_wants_only_the_moments_it_contains_now() -> None:
-    edited = replace(ENABLED, edited_at=MOMENT_MS - 1)
+    edited = ENABLED._replace(edited_at=MOMENT_MS - 1)
     assert edited.still_wants(MOMENT_MS)
     assert not edited.still_wants(BETWEEN_MS)
 
@@ -26,7 +26,7 @@ def test_a_schedule_that_changed_wants_only_the_moments_it_contains_now() -> Non
 @pytest.mark.parametrize("status", [TimerStatus.DISABLED, TimerStatus.DELETED])
 @pytest.mark.parametrize("edited_at", [0, MOMENT_MS - 1])
 def test_a_timer_that_is_not_enabled_wants_nothing(status: TimerStatus, edited_at: int) -> None:
-    timer = replace(ENABLED, status=status, edited_at=edited_at)
+    timer = ENABLED._replace(status=status, edited_at=edited_at)
     assert not timer.is_enabled
     assert not timer.still_wants(MOMENT_MS)
 
@@ -40,6 +40,6 @@ def test_planning_from_another_moment_leaves_the_rest_of_a_timer_as_it_was() -> 
 @pytest.mark.parametrize("edited_at", [0, MOMENT_MS - 1])
 def test_a_cancelled_moment_is_not_wanted_and_the_next_one_is(edited_at: int) -> None:
     schedule = Bounded(Cron.parse("* * * * *"), cancelled=frozenset({MOMENT_MS}))
-    timer = replace(ENABLED, schedule=schedule, edited_at=edited_at)
+    timer = ENABLED._replace(schedule=schedule, edited_at=edited_at)
     assert (timer.has_cancelled(MOMENT_MS), timer.still_wants(MOMENT_MS)) == (True, False)
     assert timer.still_wants(MOMENT_MS + 60_000)

@@ -53,11 +53,11 @@ class MemoryDemands:
             refuse_begun(held)
             revised = leave_out(timer)
             if revised != timer:
-                definition = replace(revised.definition, version=timer.definition.version + 1)
+                definition = revised.definition._replace(version=timer.definition.version + 1)
                 timer = replace(revised, definition=definition, updated_at=now)
                 self._timers[timer_id] = timer
             was = Firing.planned(timer_id, fire_at, 0) if held is None else held.firing
-            skipped = replace(was, status=FiringStatus.SKIPPED, attempt=0)
+            skipped = was._replace(status=FiringStatus.SKIPPED, attempt=0)
             record = FiringRecord(skipped, None, None, None, None, "", CANCELLED)
             self._firings[timer_id, fire_at] = record
             return timer, record

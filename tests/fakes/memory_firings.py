@@ -1,7 +1,6 @@
 """The firing table in memory."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
@@ -90,7 +89,7 @@ class MemoryFirings:
 def insert_missing(table: Table, planned: Sequence[Firing]) -> list[Firing]:
     """Insert what is missing; return what the table holds as pending of it."""
     for firing in planned:
-        row = replace(firing, status=FiringStatus.PENDING)
+        row = firing._replace(status=FiringStatus.PENDING)
         table.setdefault(_key(firing), FiringRecord(row, None, None, None, None, "", ""))
     return [row for firing in planned if _is_pending(row := table[_key(firing)].firing)]
 

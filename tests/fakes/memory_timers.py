@@ -215,7 +215,7 @@ def living(timers: dict[int, Timer], app: str, timer_id: int) -> Timer:
 
 
 def _changed(timer: Timer, now: int, status: TimerStatus) -> Timer:
-    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
     return replace(timer, definition=definition, updated_at=now)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from wangtimer.core.errors import StoreAway
@@ -85,7 +84,7 @@ def send_unverified(self: Any, slice_: Any, members: Any) -> Any:
 
 
 def _row_of(due: DueMember) -> Any:
-    return replace(Firing.planned(due.member.timer_id, due.member.fire_at, 0), attempt=due.member.attempt)
+    return Firing.planned(due.member.timer_id, due.member.fire_at, 0)._replace(attempt=due.member.attempt)
 
 
 def drop_without_adding(self: Any, claim: Any, drops: Any) -> None:

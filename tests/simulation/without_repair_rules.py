@@ -1,6 +1,5 @@
 """Planning and the repairs as they would be with one rule left out; `rules` says which."""
 
-from dataclasses import replace
 from typing import Any
 
 from tests.fakes import memory_firings, memory_timers
@@ -46,7 +45,7 @@ def enable_from_mark(self: Any, timer: Timer, now: int) -> Any:
 
 def return_all_planned(table: Any, planned: Any) -> Any:
     for firing in planned:
-        row = replace(firing, status=FiringStatus.PENDING)
+        row = firing._replace(status=FiringStatus.PENDING)
         table.setdefault(
             memory_firings._key(firing), memory_firings.FiringRecord(row, None, None, None, None, "", "")
         )

@@ -42,7 +42,7 @@ def cancel(world: World, timer: Timer, moment: int) -> None:
 
 def to(world: World, timer: Timer, schedule: Schedule) -> Timer:
     return world.registrar.edit(
-        APP, timer.id, lambda one: replace(one, definition=replace(one.definition, schedule=schedule))
+        APP, timer.id, lambda one: replace(one, definition=one.definition._replace(schedule=schedule))
     )
 
 

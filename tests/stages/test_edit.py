@@ -28,7 +28,7 @@ def idle(make_world: Callable[..., World]) -> World:
 
 def to(schedule: Schedule) -> Change:
     """Return an edit of nothing but the schedule."""
-    return lambda timer: replace(timer, definition=replace(timer.definition, schedule=schedule))
+    return lambda timer: replace(timer, definition=timer.definition._replace(schedule=schedule))
 
 
 def named(name: str) -> Change:
@@ -83,7 +83,7 @@ def test_an_edit_of_the_call_alone_leaves_the_plan_as_it_is(idle: World) -> None
     rows = len(idle.records(timer))
     notify = Notify("http://shop.test/other")
     edited = idle.registrar.edit(
-        APP, timer.id, lambda one: replace(one, definition=replace(one.definition, notify=notify))
+        APP, timer.id, lambda one: replace(one, definition=one.definition._replace(notify=notify))
     )
     assert edited.definition.notify == notify
     assert (edited.planned_until, edited.next_fire_at) == (timer.planned_until, timer.next_fire_at)

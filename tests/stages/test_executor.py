@@ -40,7 +40,7 @@ def edit(world: World, timer: Timer, cron: str) -> None:
     timers = world.sql.table("timers")
     held = timers[timer.id]
     version = held.definition.version + 1
-    edited = replace(held.definition, version=version, schedule=Cron.parse(cron), edited_at=world.now)
+    edited = held.definition._replace(version=version, schedule=Cron.parse(cron), edited_at=world.now)
     timers[timer.id] = replace(held, definition=edited, updated_at=world.now)
 
 
@@ -202,7 +202,7 @@ def test_flaw_3_a_redis_that_knows_no_definitions_skips_nothing(world: World) ->
 
 def test_flaw_3_an_old_definition_in_redis_skips_nothing(world: World) -> None:
     timer = world.timer("* * * * * *")
-    stale = replace(timer.definition, version=99, status="disabled")
+    stale = timer.definition._replace(version=99, status="disabled")
     world.run_for(10)
     world.definitions.put([stale])
     world.run_for(20)

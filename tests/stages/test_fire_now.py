@@ -76,7 +76,7 @@ def test_an_edited_timer_fires_by_hand_between_its_moments(world: World) -> None
     world.registrar.edit(
         APP,
         timer.id,
-        lambda one: replace(one, definition=replace(one.definition, schedule=Cron(FAR, "UTC"))),
+        lambda one: replace(one, definition=one.definition._replace(schedule=Cron(FAR, "UTC"))),
     )
     firing = world.on_demand.fire_now(APP, timer.id)
     world.run_for(5)

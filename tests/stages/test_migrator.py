@@ -211,7 +211,7 @@ def spoil(world: World, timer: Timer, cron: Cron, lag_ms: int = 0) -> None:
     timers = world.sql.table("timers")
     held = timers[timer.id]
     marks = {"next_fire_at": held.next_fire_at - lag_ms, "planned_until": held.planned_until - lag_ms}
-    timers[timer.id] = replace(held, definition=replace(held.definition, schedule=cron), **marks)
+    timers[timer.id] = replace(held, definition=held.definition._replace(schedule=cron), **marks)
 
 
 @pytest.mark.parametrize("lag_ms", [0, HOUR_MS])

@@ -187,4 +187,4 @@ def test_many_are_replayed_in_several_transactions(
 
 
 def _failed(record: FiringRecord) -> FiringRecord:
-    return replace(record, firing=replace(record.firing, status=FAILED))
+    return replace(record, firing=record.firing._replace(status=FAILED))

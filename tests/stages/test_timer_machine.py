@@ -89,7 +89,7 @@ class TimerMachine(RuleBasedStateMachine):
         self.world.registrar.edit(
             APP,
             known.timer.id,
-            lambda timer: replace(timer, definition=replace(timer.definition, schedule=schedule)),
+            lambda timer: replace(timer, definition=timer.definition._replace(schedule=schedule)),
         )
         if known.is_enabled:
             known.history.change(self.world.now, known.rhythm)

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -29,7 +28,7 @@ def verdict(world: World, row: Firing, due: DueMember | None = None) -> Verdict:
 
 def stored(world: World, **fields: int) -> Firing:
     """Return a row that was due a moment ago, with these fields otherwise, stored."""
-    row = replace(row_at(world.now - 10), **fields)
+    row = row_at(world.now - 10)._replace(**fields)
     world.firings.insert([row])
     return row
 
@@ -54,13 +53,13 @@ def test_flaw_8_an_attempt_that_was_overtaken_is_over_and_the_row_is_kept_where_
 ) -> None:
     row = stored(lone)
     lone.firings.settle([outcome_of(row.member, PENDING, moment=lone.now + 500)])
-    retry = replace(row, attempt=2, due_at=lone.now + 500)
+    retry = row._replace(attempt=2, due_at=lone.now + 500)
     assert verdict(lone, row) == Drop(retry)
 
 
 def test_a_row_that_stands_in_another_slice_is_kept_there(lone: World) -> None:
     row = stored(lone)
-    elsewhere = replace(row, bucket=3)
+    elsewhere = row._replace(bucket=3)
     assert verifier_of(lone).verify(elsewhere.slice, [DueMember(row.member, row.due_at)]) == {
         row.member: Drop(row)
     }

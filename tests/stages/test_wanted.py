@@ -25,8 +25,7 @@ def edit(world: World, timer: Timer, cron: str) -> None:
     """Give a timer another schedule, in SQL, as an edit would."""
     timers = world.sql.table("timers")
     held = timers[timer.id]
-    definition = replace(
-        held.definition,
+    definition = held.definition._replace(
         version=held.definition.version + 1,
         schedule=Cron.parse(cron),
         edited_at=world.now,
@@ -64,7 +63,7 @@ def test_a_deleted_timer_s_firing_is_refused_as_deleted(lone: World) -> None:
 
 
 def test_a_timer_that_sql_does_not_know_counts_as_deleted(lone: World) -> None:
-    row = replace(first_row(lone, lone.timer("*/10 * * * * *")), timer_id=77)
+    row = first_row(lone, lone.timer("*/10 * * * * *"))._replace(timer_id=77)
     assert opinion(lone, row)[:2] == (False, "deleted")
 
 
@@ -83,14 +82,14 @@ def test_a_moment_that_the_edited_schedule_still_contains_is_wanted(lone: World)
 def test_flaw_3_fire_now_is_wanted_though_no_schedule_contains_it(lone: World) -> None:
     timer = lone.timer("*/10 * * * * *")
     edit(lone, timer, "5 * * * * *")
-    manual = replace(first_row(lone, timer), kind=FiringKind.MANUAL)
+    manual = first_row(lone, timer)._replace(kind=FiringKind.MANUAL)
     assert opinion(lone, manual)[0]
 
 
 def test_a_retry_is_judged_by_enabled_alone(lone: World) -> None:
     timer = lone.timer("*/10 * * * * *")
     edit(lone, timer, "5 * * * * *")
-    retry = replace(first_row(lone, timer), attempt=2)
+    retry = first_row(lone, timer)._replace(attempt=2)
     assert opinion(lone, retry)[0]
     lone.registrar.disable(APP, timer.id)
     assert opinion(lone, retry)[:2] == (False, "disabled")

@@ -1,7 +1,5 @@
 """Definitions in Redis: only a newer version counts, and what is used lives on."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
@@ -21,7 +19,7 @@ def test_a_definition_is_read_as_it_was_written(
 
 
 def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: HotWorld) -> None:
-    written = replace(definition(), notify=Notify("http://a"), edited_at=0)
+    written = definition()._replace(notify=Notify("http://a"), edited_at=0)
     hot.definitions.put([written])
     assert hot.definitions.get([1]) == {1: written}
 

@@ -149,7 +149,7 @@ def test_a_late_outcome_of_the_attempt_before_changes_nothing(sql: SqlWorld) -> 
 
 
 def test_a_backfilled_firing_stays_one(sql: SqlWorld) -> None:
-    asked = replace(row_at(FIRST), kind=FiringKind.BACKFILL)
+    asked = row_at(FIRST)._replace(kind=FiringKind.BACKFILL)
     (firing,) = sql.demands.replay([Replay(settled(sql, asked, FAILED), SECOND)])
     assert firing.kind is FiringKind.BACKFILL
 
@@ -157,7 +157,7 @@ def test_a_backfilled_firing_stays_one(sql: SqlWorld) -> None:
 def test_what_no_longer_stands_as_it_was_read_is_left_out(sql: SqlWorld) -> None:
     rows = [settled(sql, row_at(FIRST, timer_id), FAILED) for timer_id in (1, 2)]
     sql.demands.replay([Replay(rows[0], SECOND)])
-    unknown = replace(rows[0], timer_id=3)
+    unknown = rows[0]._replace(timer_id=3)
     again = [Replay(row, SECOND + 1) for row in (*rows, unknown)]
     assert [firing.timer_id for firing in sql.demands.replay(again)] == [2]
     assert records(sql)[FIRST].firing.due_at == SECOND

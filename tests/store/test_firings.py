@@ -1,7 +1,5 @@
 """Firings in SQL: what an outcome may change, what is pending, and in what pages it is read."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.store.members import outcome_of, row_at
@@ -59,8 +57,8 @@ def test_inserting_again_changes_nothing_and_tells_what_waits(sql: SqlWorld) -> 
 
 
 def test_the_bucket_a_row_has_wins(sql: SqlWorld) -> None:
-    sql.insert([replace(ROW, bucket=3)])
-    assert sql.insert([replace(ROW, bucket=5)]) == [replace(ROW, bucket=3)]
+    sql.insert([ROW._replace(bucket=3)])
+    assert sql.insert([ROW._replace(bucket=5)]) == [ROW._replace(bucket=3)]
 
 
 def test_a_row_with_an_outcome_does_not_wait_again(sql: SqlWorld) -> None:
@@ -71,7 +69,7 @@ def test_a_row_with_an_outcome_does_not_wait_again(sql: SqlWorld) -> None:
 
 def test_a_row_that_went_on_waits_where_it_stands(sql: SqlWorld) -> None:
     settled(sql, RETRY)
-    assert sql.insert([ROW]) == [replace(ROW, attempt=2, due_at=AT + 5_000)]
+    assert sql.insert([ROW]) == [ROW._replace(attempt=2, due_at=AT + 5_000)]
 
 
 def test_only_what_was_planned_is_returned_not_what_lies_between(sql: SqlWorld) -> None:
@@ -82,10 +80,10 @@ def test_only_what_was_planned_is_returned_not_what_lies_between(sql: SqlWorld) 
 
 @pytest.mark.parametrize("kind", FiringKind)
 def test_the_kind_of_a_firing_is_kept(sql: SqlWorld, kind: FiringKind) -> None:
-    row = replace(ROW, kind=kind)
+    row = ROW._replace(kind=kind)
     sql.insert([row])
     sql.firings.settle([RETRY])
-    assert record(sql).firing == replace(row, attempt=2, due_at=AT + 5_000)
+    assert record(sql).firing == row._replace(attempt=2, due_at=AT + 5_000)
 
 
 def test_more_rows_than_a_statement_takes_are_all_inserted_and_settled(sql: SqlWorld) -> None:
@@ -100,12 +98,12 @@ def test_more_rows_than_a_statement_takes_are_all_inserted_and_settled(sql: SqlW
 
 
 def test_an_outcome_is_recorded(sql: SqlWorld) -> None:
-    after = replace(ROW, status=SUCCEEDED)
+    after = ROW._replace(status=SUCCEEDED)
     assert settled(sql, SUCCESS) == FiringRecord(after, AT + 3, 3, 12, 200, "ok", "")
 
 
 def test_a_skipped_firing_says_why_and_was_never_sent(sql: SqlWorld) -> None:
-    after = replace(ROW, status=SKIPPED)
+    after = ROW._replace(status=SKIPPED)
     skipped = outcome_of(FIRST, SKIPPED, error="disabled")
     assert settled(sql, skipped) == FiringRecord(after, None, None, None, None, "", "disabled")
 
@@ -132,7 +130,7 @@ def test_the_first_outcome_stays(sql: SqlWorld, late: Outcome) -> None:
 
 def test_a_retry_moves_the_moment_and_the_attempt(sql: SqlWorld) -> None:
     after = settled(sql, RETRY)
-    assert after.firing == replace(ROW, attempt=2, due_at=AT + 5_000)
+    assert after.firing == ROW._replace(attempt=2, due_at=AT + 5_000)
     assert (after.http_status, after.error, after.cost_ms) == (500, "HTTP 500", 90)
     assert RETRY.retry_firing() == after.firing
 
@@ -147,7 +145,7 @@ def test_an_overtaken_attempt_that_did_not_succeed_changes_nothing(sql: SqlWorld
 
 def test_the_success_of_an_overtaken_attempt_counts_while_the_next_one_waits(sql: SqlWorld) -> None:
     after = settled(sql, RETRY, SUCCESS._replace(cost_ms=7))
-    assert after.firing == replace(ROW, status=SUCCEEDED, attempt=2, due_at=SUCCESS.due_at)
+    assert after.firing == ROW._replace(status=SUCCEEDED, attempt=2, due_at=SUCCESS.due_at)
     assert (after.http_status, after.output, after.cost_ms) == (200, "ok", 7)
 
 
@@ -198,12 +196,12 @@ def test_many_outcomes_are_settled_each_by_its_own_rule(sql: SqlWorld) -> None:
 
 def test_an_outcome_whose_row_sql_lost_is_recorded_all_the_same(sql: SqlWorld) -> None:
     sql.firings.settle([SUCCESS])
-    assert record(sql) == FiringRecord(replace(ROW, status=SUCCEEDED), AT + 3, 3, 12, 200, "ok", "")
+    assert record(sql) == FiringRecord(ROW._replace(status=SUCCEEDED), AT + 3, 3, 12, 200, "ok", "")
 
 
 def test_a_retry_whose_row_sql_lost_waits_all_the_same(sql: SqlWorld) -> None:
     sql.firings.settle([RETRY])
-    assert sql.firings.pending_between(0, AT * 2, 9) == [replace(ROW, attempt=2, due_at=AT + 5_000)]
+    assert sql.firings.pending_between(0, AT * 2, 9) == [ROW._replace(attempt=2, due_at=AT + 5_000)]
 
 
 def test_settling_nothing_does_nothing(sql: SqlWorld) -> None:
@@ -272,7 +270,7 @@ def test_a_slice_holds_what_is_pending_in_its_minute_and_bucket(sql: SqlWorld) -
 
 
 def test_a_retry_belongs_to_the_slice_of_its_next_moment(sql: SqlWorld) -> None:
-    sql.insert([replace(ROW, bucket=4)])
+    sql.insert([ROW._replace(bucket=4)])
     sql.firings.settle([RETRY._replace(due_at=AT + MINUTE_MS)])
     assert sql.firings.pending_of(Slice.at(AT, 4)) == []
     (retry,) = sql.firings.pending_of(Slice.at(AT + MINUTE_MS, 4))

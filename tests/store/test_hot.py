@@ -1,7 +1,5 @@
 """The one way into Redis: slice first, agenda second, each again on an error."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices
@@ -37,7 +35,7 @@ def test_an_added_firing_stands_in_its_slice_and_on_the_agenda(hot: HotWorld, wa
 
 def test_a_retry_stands_in_the_slice_of_its_next_moment(hot: HotWorld, way_in: HotStore) -> None:
     moment = int(hot.clock.now_ms()) + 5_000
-    retry = replace(row_at(moment, bucket=2), due_at=moment + 2 * MINUTE_MS, attempt=3)
+    retry = row_at(moment, bucket=2)._replace(due_at=moment + 2 * MINUTE_MS, attempt=3)
     way_in.add([retry])
     place = Slice.at(moment + 2 * MINUTE_MS, 2)
     assert needs_by(hot, moment + 2 * MINUTE_MS) == (place,)

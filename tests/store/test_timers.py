@@ -314,7 +314,7 @@ def test_a_plan_whose_timer_changed_meanwhile_is_left_out_whole(sql: SqlWorld, c
 
 def test_a_plan_of_a_timer_that_is_not_there_is_left_out(sql: SqlWorld) -> None:
     timer = enabled(sql.timers)
-    ghost = replace(timer, definition=replace(timer.definition, timer_id=timer.id + 1))
+    ghost = replace(timer, definition=timer.definition._replace(timer_id=timer.id + 1))
     a_plan, firings = planned(ghost, 2)
     assert sql.timers.commit_plans([a_plan], firings) == ([], [])
     assert rows(sql, ghost) == []
@@ -330,7 +330,7 @@ def test_a_plan_without_moments_still_moves_the_marks(sql: SqlWorld) -> None:
 def test_a_plan_returns_what_the_table_holds_not_what_was_planned(sql: SqlWorld) -> None:
     timer = enabled(sql.timers)
     a_plan, firings = planned(timer, 3)
-    settled, elsewhere = firings[0], replace(firings[1], bucket=7)
+    settled, elsewhere = firings[0], firings[1]._replace(bucket=7)
     sql.insert([settled, elsewhere])
     sql.firings.settle([outcome_of(settled.member)])
     _, pending = sql.timers.commit_plans([a_plan], firings)
@@ -342,7 +342,7 @@ def test_xtimer_fault_a_multi_row_insert_fails_whole_on_one_duplicate(sql: SqlWo
     timer = enabled(sql.timers, schedule=Cron("5,15,25,35,45,55 * * * *", "UTC"))
     for stretch in range(6):
         a_plan, firings = planned(timer, 120)
-        overlap = [replace(firings[-1], fire_at=moment, due_at=moment) for moment in a_plan.moments[::3]]
+        overlap = [firings[-1]._replace(fire_at=moment, due_at=moment) for moment in a_plan.moments[::3]]
         sql.insert(overlap)
         held, pending = sql.timers.commit_plans([a_plan], firings)
         assert len(held) == 1, stretch

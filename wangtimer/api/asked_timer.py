@@ -26,8 +26,7 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
 def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
     """Return the timer as an edit asks for it; raises `InvalidInput`."""
     schedule = edited_schedule(asked, timer, now, find)
-    definition = replace(
-        timer.definition,
+    definition = timer.definition._replace(
         schedule=schedule.schedule,
         notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
         misfire=_misfire(asked, timer.definition.misfire),
@@ -44,8 +43,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
 def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
     """Return the timer as it is to be whatever it was; raises `InvalidInput`."""
     schedule = replaced_schedule(asked, timer, now, find)
-    definition = replace(
-        timer.definition,
+    definition = timer.definition._replace(
         schedule=schedule.schedule,
         notify=_notify(asked.notify),
         misfire=_misfire(asked, USUAL),

@@ -55,7 +55,7 @@ def still_cancelled(edited: Timer, was: Schedule) -> Timer:
         return edited
     whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
     cancelled = was.cancelled | _moved(was, whole)
-    definition = replace(edited.definition, schedule=replace(whole, cancelled=cancelled))
+    definition = edited.definition._replace(schedule=replace(whole, cancelled=cancelled))
     return replace(edited, definition=definition)
 
 
@@ -80,5 +80,5 @@ def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:
     if following is None and planned_until > now:
         # No ms has two moments: so many are all.
         planned_until = max(schedule.moments(now, planned_until, planned_until - now), default=now)
-    definition = replace(timer.definition, schedule=schedule)
+    definition = timer.definition._replace(schedule=schedule)
     return replace(timer, definition=definition, planned_until=planned_until, next_fire_at=following)

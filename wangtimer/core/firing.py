@@ -59,8 +59,7 @@ class Member(NamedTuple):
         return f"{self.timer_id}-{self.fire_at}"
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
     `attempt` is the last made or the next to be made; 0 where it was cancelled before any.

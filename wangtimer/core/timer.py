@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import USUAL, MisfireRule
@@ -16,8 +17,7 @@ class TimerStatus(StrEnum):
     DELETED = "deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class Notify:
+class Notify(NamedTuple):
     """The HTTP call to make: `headers` in the order given, a name may occur more than once."""
 
     url: str
@@ -26,9 +26,8 @@ class Notify:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """What firing needs to know of a timer.
+class Definition(NamedTuple):
+    """What firing needs to know of a timer. A tuple, as its call is: every firing of a one-shot reads them from text.
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment.

@@ -1,7 +1,7 @@
 """Firings that somebody asks for: now, once more, not at all, or of a range that is past."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, insert, select, update
 
@@ -34,7 +34,7 @@ class Replay:
         """The firing as it then stands: asked for, so that neither its timer's schedule nor its being on decide."""
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
-        return replace(self.was, kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
+        return self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
 
 
 class DemandStore:

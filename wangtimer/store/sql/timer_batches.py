@@ -227,7 +227,7 @@ def _enabled(a_plan: Plan, now: int) -> Timer:
 
 
 def _changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
-    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
     return replace(timer, definition=definition, updated_at=now)
 
 

@@ -355,7 +355,7 @@ def change(
 
     Where it differs from what it `was` otherwise, that is written too.
     """
-    definition = replace(timer.definition, version=timer.definition.version + 1, status=status)
+    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
     columns = {
         "version": definition.version,
         "status": status.value,
