@@ -114,7 +114,7 @@ def each(*patches: Patches) -> Patches:
 
 def _doubt(*reasons: str) -> Patches:
     return lambda: [
-        patch.object(executor.Executor, "_is_doubtful", in_executor.is_doubtful),
+        patch.object(executor, "_is_doubtful", in_executor.is_doubtful),
         patch.dict(in_executor.unheeded, dict.fromkeys(reasons, True)),
     ]
 

@@ -14,12 +14,11 @@ from wangtimer.executor.verifier import Drop, PutBack, Send
 unheeded: dict[str, bool] = {}
 
 
-def is_doubtful(self: Any, due: DueMember, suspects: set[Member]) -> bool:
+def is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
     reasons = {
         "suspect": due.member in suspects,
         "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,
-        "fresh": due.due_at
-        < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + executor.FRESH_MS,
+        "fresh": due.due_at < fresh_until,
     }
     return any(holds for name, holds in reasons.items() if name not in unheeded)
 

@@ -147,16 +147,10 @@ class Executor:
     def _judge(self, claim: Claim, chunk: Chunk, taken: list[Taken]) -> list[Ready]:
         """Return what is to be sent; the rest is skipped, put back or let go."""
         dues = {due.member: due for due in chunk.members}
-        suspects = {one.member for one in taken if one.is_suspect}
         mine = [dues[one.member] for one in taken]
         with self._one_at_a_time:
             definitions = self._wanted.definitions(due.member.timer_id for due in mine)
-            unwanted = [
-                due for due in mine if not _is_wanted(definitions.get(due.member.timer_id), due.member)
-            ]
-            missed = [due for due in mine if self._is_missed(due, definitions.get(due.member.timer_id))]
-            doubtful = [due for due in mine if self._is_doubtful(due, suspects)]
-            asked = list({due.member: due for due in [*unwanted, *missed, *doubtful]}.values())
+            unwanted, asked = self._questionable(mine, definitions, taken)
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
@@ -172,6 +166,29 @@ class Executor:
                 is not None
             ]
 
+    def _questionable(
+        self, mine: list[DueMember], definitions: dict[int, Definition], taken: list[Taken]
+    ) -> tuple[list[DueMember], list[DueMember]]:
+        """Return which seem unwanted, and which SQL is asked about.
+
+        Those, those of whom their timer's misfire policy may have a say, and those that may have been sent already.
+        """
+        now = self._clock.now_ms()
+        fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
+        suspects = {one.member for one in taken if one.is_suspect}
+        unwanted, asked = [], []
+        for due in mine:
+            member = due.member
+            definition = definitions.get(member.timer_id)
+            if definition is None or not _is_wanted(definition, member):
+                unwanted.append(due)
+                asked.append(due)
+            elif definition.misfire.is_missed(member.fire_at, now) or _is_doubtful(
+                due, suspects, fresh_until
+            ):
+                asked.append(due)
+        return unwanted, asked
+
     def _misfires(
         self, verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
     ) -> dict[Member, str]:
@@ -183,21 +200,6 @@ class Executor:
             if isinstance(verdict, Send) and verdict.row.may_misfire and definition is not None:
                 reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
         return {member: reason for member, reason in reasons.items() if reason}
-
-    def _is_missed(self, due: DueMember, definition: Definition | None) -> bool:
-        """Tell whether its timer's misfire policy may have a say."""
-        return definition is not None and definition.misfire.is_missed(
-            due.member.fire_at, self._clock.now_ms()
-        )
-
-    def _is_doubtful(self, due: DueMember, suspects: set[Member]) -> bool:
-        """Tell whether it may have been sent already: only then SQL is asked."""
-        return (
-            due.member in suspects
-            or due.member.attempt > 1
-            or due.due_at != due.member.fire_at
-            or due.due_at < self._clock.now_ms() - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
-        )
 
     def _skip(self, claim: Claim, chunk: Chunk, refused: dict[Member, str]) -> None:
         for member, reason in refused.items():
@@ -247,10 +249,14 @@ class Executor:
         return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
 
 
-def _is_wanted(definition: Definition | None, member: Member) -> bool:
+def _is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
+    """Tell whether it may have been sent already: only then SQL is asked."""
+    member, due_at = due
+    return member in suspects or member.attempt > 1 or due_at != member.fire_at or due_at < fresh_until
+
+
+def _is_wanted(definition: Definition, member: Member) -> bool:
     """A retry's moment was wanted when it first came: it is judged by "enabled", and by what was cancelled since."""
-    if definition is None:
-        return False
     if member.attempt > 1:
         return definition.is_enabled and not definition.has_cancelled(member.fire_at)
     return definition.still_wants(member.fire_at)

@@ -17,6 +17,7 @@ from wangtimer.store.redis.keys import Keys
 
 # Timers of one process, about 1.5 KB each.
 REMEMBERED = 20_000
+_STATUSES = {status.value: status for status in TimerStatus}
 
 
 class DefinitionStore:
@@ -122,9 +123,9 @@ def _from_text(timer_id: int, text: str) -> Definition:
         timer_id=timer_id,
         app=fields["app"],
         version=int(version),
-        status=TimerStatus(fields["status"]),
+        status=_STATUSES[fields["status"]],
         schedule=_schedule(fields, timer_id),
-        notify=Notify(url, method, tuple((name, value) for name, value in headers), body),
+        notify=Notify(url, method, tuple(map(tuple, headers)), body),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
     )
