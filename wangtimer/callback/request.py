@@ -1,6 +1,7 @@
 """What goes over the wire to a target."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 Headers = tuple[tuple[str, str], ...]
@@ -19,25 +20,20 @@ class Request:
     `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8.
     Raises ValueError for a method not in METHODS, a header that would break out of its line, and headers
     that say where the body ends. The URL is read by libcurl when it is sent: a bad one becomes a Reply
-    with an error.
+    with an error. `stamps` are header lines behind these, taken as they are: `b"name: value"`.
     """
 
     __slots__ = ("body", "lines", "method", "url")
 
-    def __init__(self, url: str, method: str, headers: Headers, body: bytes) -> None:
+    def __init__(
+        self, url: str, method: str, headers: Headers, body: bytes, stamps: Iterable[bytes] = ()
+    ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
         self.url = url
         self.method = method
         self.body = body
-        self.lines = lines_of(headers)
-
-    def stamped(self, lines: list[bytes]) -> "Request":
-        """Return this request with header lines behind its own; they are taken as they are: `b"name: value"`."""
-        stamped = object.__new__(Request)
-        stamped.url, stamped.method, stamped.body = self.url, self.method, self.body
-        stamped.lines = self.lines + lines
-        return stamped
+        self.lines = [*lines_of(headers), *stamps]
 
     @property
     def headers(self) -> Headers:

@@ -5,6 +5,7 @@ from functools import lru_cache
 import orjson
 
 from wangtimer.callback import Request
+from wangtimer.callback.request import Headers
 from wangtimer.core.firing import Member
 from wangtimer.core.timer import Notify
 
@@ -16,31 +17,31 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     drops the call. The other four say which timer, which scheduled moment (ms UTC), which attempt, whose.
     """
     timer_id, fire_at, attempt = member
-    return _same_for_all(notify, app).stamped(
-        [
-            b"webhook-id: %b" % member.firing_id.encode(),
+    url, method, headers, body = notify
+    if body and not _name_a_type(headers):
+        headers = (*headers, ("Content-Type", _content_type(body)))
+    return Request(
+        url,
+        method,
+        (*headers, ("X-WangTimer-App", app)),
+        body.encode(),
+        (
+            b"webhook-id: %d-%d" % (timer_id, fire_at),
             b"X-WangTimer-Timer: %d" % timer_id,
             b"X-WangTimer-Fire-At: %d" % fire_at,
             b"X-WangTimer-Attempt: %d" % attempt,
-        ]
+        ),
     )
 
 
-@lru_cache(maxsize=8_192)
-def _same_for_all(notify: Notify, app: str) -> Request:
-    """Return what every attempt of a timer has in common; ValueError where it makes no request."""
-    headers = (*_own_headers(notify), ("X-WangTimer-App", app))
-    return Request(notify.url, notify.method, headers, notify.body.encode())
+@lru_cache(maxsize=1_024)
+def _name_a_type(headers: Headers) -> bool:
+    return any(name.lower() == "content-type" for name, _ in headers)
 
 
-def _own_headers(notify: Notify) -> tuple[tuple[str, str], ...]:
-    """The owner's headers; a body without a content type gets the one it looks like."""
-    if not notify.body or any(name.lower() == "content-type" for name, _ in notify.headers):
-        return notify.headers
-    return (*notify.headers, ("Content-Type", _content_type(notify.body)))
-
-
+@lru_cache(maxsize=1_024)
 def _content_type(body: str) -> str:
+    """A body without a content type gets the one it looks like."""
     try:
         orjson.loads(body)
     except orjson.JSONDecodeError:
