@@ -29,8 +29,8 @@ CRON_SHARES = (
     ("3-59/5 * * * * *", "America/New_York", 0.02),
 )
 # Inserting rows, and the migrator's time to plan the first of them, on a busy machine.
-MAKING_MS = 9_000
-MAKING_MS_A_ROW = 0.2
+MAKING_MS = 15_000
+MAKING_MS_A_ROW = 0.4
 # A load in pulses comes due in the first fifth of each ten seconds: between them a slice needs no trigger.
 PULSE_EVERY_MS = 10_000
 PULSE_SHARE = 5
