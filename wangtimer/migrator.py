@@ -56,13 +56,14 @@ class Migrator:
         """
         planned = 0
         left_out: set[int] = set()
+        before: list[Timer] = []
         while True:
             page, until = self._next_page(left_out)
-            were_out = len(left_out)
-            held = self._plan_page(page, until, left_out)
-            planned += held
-            if not held and len(left_out) == were_out:
+            if not page or page == before:
                 return planned
+            # Of a page that another migrator has taken meanwhile nothing moves on, and the next one is another.
+            planned += self._plan_page(page, until, left_out)
+            before = page
 
     def _next_page(self, left_out: set[int]) -> tuple[list[Timer], int]:
         """Return the timers to plan next, and the moment up to which."""

@@ -125,6 +125,22 @@ def test_two_migrators_at_once_plan_every_moment_once(idle: World) -> None:
     assert idle.members_in_slices == 120
 
 
+def test_where_another_migrator_took_the_page_the_next_one_is_planned(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(executors=0, plan_page_timers=2)
+    timers = [world.timer("0 * * * *") for _ in range(7)]
+    other = Beat(world).migrator
+
+    def take_the_page_first() -> None:
+        del world.beat.taps["before timers.commit_plans"]
+        other._plan_page(*other._next_page(set()), set())
+
+    world.beat.taps["before timers.commit_plans"] = take_the_page_first
+    assert world.beat.migrator.plan_due() == 5
+    assert {len(world.records(timer)) for timer in timers} == {2}
+
+
 def test_what_has_its_outcome_already_is_not_put_back_into_redis_by_planning_it_again(world: World) -> None:
     timer = world.timer("*/10 * * * * *")
     world.run_for(65)
