@@ -151,9 +151,8 @@ class Registrar:
         past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
         if past is not None:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
-        edited = still_cancelled(
-            self._still_spread(change(timer), definition.schedule, now), definition.schedule
-        )
+        edited = self._still_spread(change(timer), definition.schedule, now)
+        edited = still_cancelled(edited, definition.schedule, now, self.near.soon_ms)
         if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)

@@ -114,7 +114,7 @@ def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500))
     told.answers.append({"code": 50301, "msg": "request: SQL is away"})
     told.statuses = [200, 500]
-    assert run("timers", "bulk", "disable", "--all").exit_code == 1
+    assert run("timers", "bulk", "disable", "--all").exit_code == 3
 
 
 def test_bulk_delete_asks_first(told: Told, run: Run) -> None:

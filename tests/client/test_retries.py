@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.flaky import Told, flaky
-from wangtimer.client import BadAnswer, Client, Conflict, NotFound, Unavailable, Unreachable
+from wangtimer.client import BadAnswer, Client, ClientError, Conflict, NotFound, Unavailable, Unreachable
 from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
 from wangtimer.stack.ports import free_port
 
@@ -226,6 +226,9 @@ def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, clie
     told.fails, told.answers, told.statuses = ["cut"], [{"hello": "world"}], [404]
     with pytest.raises(BadAnswer, match="may have been done"):
         client.enable_timer(7)
+    told.fails, told.answers = ["cut"], [{"code": 0, "msg": ""}]
+    with pytest.raises(BadAnswer, match=r"without data.*may have been done"):
+        client.enable_timer(7)
 
 
 def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(
@@ -287,3 +290,15 @@ def test_a_password_in_the_url_is_in_no_message(told: Told, pauses: list[float])
 def test_what_is_no_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="is no URL"):
         Client(url, "shop")
+
+
+@pytest.mark.parametrize(("status", "is_in_doubt"), [(500, True), (200, True), (409, False)])
+def test_only_a_refusal_says_that_nothing_was_done(
+    told: Told, client: Client, status: int, is_in_doubt: bool
+) -> None:
+    told.answers, told.statuses = [{"code": 50000, "msg": "fault"}] * 2, [status] * 2
+    with pytest.raises(ClientError) as change:
+        client.fire_now(7)
+    with pytest.raises(ClientError) as look:
+        client.get_timer(7)
+    assert (change.value.was_in_doubt, look.value.was_in_doubt) == (is_in_doubt, False)

@@ -245,6 +245,31 @@ def test_a_cancelled_moment_does_not_come_back_when_the_jitter_is_edited(
     assert own == [number for number in range(own[0], own[-1] + 1) if number != moment // 20_000]
 
 
+def test_nor_when_the_bounds_leave_it_out_while_the_jitter_is_edited(idle: World) -> None:
+    rule = Cron("*/20 * * * * *", "UTC")
+    timer = idle.timer(Bounded(rule, spread=Spread(9_000, 7)))
+    moment = coming(idle, timer, 9)
+    cancel(idle, timer, moment)
+    beyond = moment // 20_000 * 20_000 + 20_000
+    to(idle, timer, Bounded(rule, start_ms=beyond, spread=Spread(9_000, 7)))
+    to(idle, timer, Bounded(rule, start_ms=beyond, spread=Spread(3_000, 7)))
+    to(idle, timer, Bounded(rule, spread=Spread(3_000, 7)))
+    schedule = idle.timers.get(APP, timer.id).definition.schedule
+    own = {at // 20_000 for at in schedule.moments(idle.now, idle.now + 300_000, 99)}
+    assert own == set(range(min(own), max(own) + 1)) - {moment // 20_000}
+
+
+def test_a_cancelled_moment_is_remembered_once_however_often_the_jitter_is_edited(idle: World) -> None:
+    rule = Cron("*/20 * * * * *", "UTC")
+    timer = idle.timer(Bounded(rule, spread=Spread(9_000, 7)))
+    cancel(idle, timer, coming(idle, timer, 9))
+    for most_ms in (3_000, 12_000, 4_000):
+        to(idle, timer, Bounded(rule, spread=Spread(most_ms, 7)))
+    schedule = idle.timers.get(APP, timer.id).definition.schedule
+    assert isinstance(schedule, Bounded)
+    assert len(schedule.cancelled) == 1
+
+
 def test_the_latest_of_the_missed_is_not_one_that_was_cancelled(world: World) -> None:
     rule = MisfireRule(MisfirePolicy.FIRE_LATEST, 5_000, 0)
     new = NewTimer(APP, "latest", Cron("0 * * * * *", "UTC"), Notify("http://shop.test/due"), rule)

@@ -159,6 +159,21 @@ def test_each_moment_fires_once_when_the_jitter_is_edited_again_and_again(
     assert own == list(range(own[0], own[0] + len(own)))
 
 
+def test_overdue_moments_fire_after_the_jitter_was_edited_twice(make_world: Callable[..., World]) -> None:
+    world = make_world(executors=0).start()
+    rule = Cron("*/20 * * * * *", "UTC")
+    timer = world.timer(Bounded(rule, spread=Spread(15_000, 1)))
+    world.run_for(100)
+    for jitter_ms in (4_000, 12_000):
+        world.registrar.edit(APP, timer.id, to(Bounded(rule, spread=Spread(jitter_ms, 1))))
+        world.run_for(45)
+    world.start_executor("late")
+    world.run_for(100)
+    own = [at // 20_000 for at in sorted(world.target.moments(timer.id))]
+    assert own == list(range(own[0], own[0] + len(own)))
+    assert own[0] * 20_000 <= timer.created_at + 20_000
+
+
 @pytest.mark.parametrize("into_ms", [14_000, 19_500])
 def test_a_moment_keeps_its_place_when_the_bounds_are_edited(world: World, into_ms: int) -> None:
     rule, spread = Cron("*/20 * * * * *", "UTC"), Spread(40_000, 1)

@@ -22,14 +22,14 @@ class Answer:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.fields:
-            raise BadAnswer(f"{self.path} answered without {name}, not as WangTimer does")
+            raise self._without(name)
         return self.fields[name]
 
     def data(self, kind: type[Data]) -> Data:
         """Return `data` as a list or a typed dictionary."""
         found = self.fields.get("data")
         if not isinstance(found, get_origin(kind) or dict):
-            raise BadAnswer(f"{self.path} answered without data, not as WangTimer does")
+            raise self._without("data")
         return cast(Data, found)
 
     def counts(self, kind: type[Data]) -> Data:
@@ -40,3 +40,8 @@ class Answer:
         """Return a page of a list: `data`, `nextCursor` and, where pages are numbered, `total`."""
         found = {"data": self.data(list[Any]), "nextCursor": self["nextCursor"]}
         return found | ({"total": self["total"]} if "total" in self.fields else {})
+
+    def _without(self, name: str) -> BadAnswer:
+        error = BadAnswer(f"{self.path} answered without {name}, not as WangTimer does")
+        error.was_in_doubt = self.was_in_doubt
+        return error

@@ -80,7 +80,9 @@ class Transport:
         try:
             return Answer(call.path, _read(response, call), was_in_doubt)
         except ClientError as error:
-            error.was_in_doubt = was_in_doubt
+            # Only a 4xx says that nothing was done.
+            is_refused = 400 <= response.status_code < 500
+            error.was_in_doubt = was_in_doubt or (call.method != "GET" and not is_refused)
             raise
 
     def stream(self, call: Call) -> Iterator[bytes]:

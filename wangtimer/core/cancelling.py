@@ -40,11 +40,11 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
     return _planned_on(timer, replace(whole, cancelled=frozenset(kept)), now)
 
 
-def still_cancelled(edited: Timer, was: Schedule) -> Timer:
+def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Timer:
     """Return an edited timer with the moments left out that were cancelled before; a single moment leaves out none.
 
-    Where its rule stays, what was cancelled stays so at the moment to which it is put off now. Raises `Conflict` where
-    that single moment is one of them.
+    Where its rule stays, what was cancelled stays so where it is put off to; another jitter holds from `soon_ms` after
+    `now` (ms UTC) on. Raises `Conflict` where that single moment is one of them.
     """
     schedule = edited.definition.schedule
     if not isinstance(was, Bounded) or not was.cancelled:
@@ -54,16 +54,23 @@ def still_cancelled(edited: Timer, was: Schedule) -> Timer:
             raise Conflict("at", "this timer's firing of this moment was cancelled", "choose another moment")
         return edited
     whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
-    cancelled = was.cancelled | _moved(was, whole)
+    cancelled = was.cancelled
+    if was.rule == whole.rule and was.spread != whole.spread:
+        cancelled = _moved(was, whole, now, now + soon_ms)
     definition = edited.definition._replace(schedule=replace(whole, cancelled=cancelled))
     return replace(edited, definition=definition)
 
 
-def _moved(was: Bounded, edited: Bounded) -> set[int]:
-    if was.spread == edited.spread or was.rule != edited.rule:
-        return set()
-    places = (was.place_in(edited, moment) for moment in was.cancelled)
-    return {place for place in places if place is not None}
+def _moved(was: Bounded, edited: Bounded, now: int, soon: int) -> frozenset[int]:
+    """Return the cancelled moments where they are put off to now, whatever bounds and days leave out at present."""
+    old, new = Bounded(was.rule, spread=was.spread), Bounded(edited.rule, spread=edited.spread)
+    moved: set[int] = set()
+    for moment in was.cancelled:
+        place = old.place_in(new, moment)
+        moved.add(moment if place is None else place)
+        if now - KEPT_MS < moment <= soon:
+            moved.add(moment)
+    return frozenset(moved)
 
 
 def uncancelled(schedule: Schedule) -> Schedule:

@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+from wangtimer.core.cancelling import KEPT_MS
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
+
+# Edits remembered at most.
+MOST_PARTS = 50
 
 
 def evenly_spread(schedule: Schedule) -> Schedule:
@@ -33,8 +37,11 @@ def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Sch
 
 def _joined(rule: Cron | Every, old: Spread, most_ms: int, now: int, soon: int) -> Spread:
     """Return a spread that puts the rule's moments up to `soon` off as the old one does, later ones by `most_ms`."""
-    # Those of a part that another moment has followed are made.
-    before = tuple(one for one in old.before if not _has_moment(rule, one[0], now))
+    # What came due so long ago, and was followed by another moment, is made, or its executors were away for a day.
+    over = now - KEPT_MS
+    before = tuple(one for one in old.before if one[0] > over or not _has_moment(rule, one[0], over))[
+        -MOST_PARTS:
+    ]
     if not before or _has_moment(rule, before[-1][0], soon):
         before = (*before, (soon, old.most_ms))
     return Spread(most_ms, old.seed, before)

@@ -36,7 +36,7 @@ def parts_of(
             raise InvalidInput(
                 "since",
                 "there are too many firings to look through in a few seconds",
-                "name a later one, or a timer's id",
+                "ask for a shorter time, or for one timer",
             )
         if latest_first:
             yield max(first, last - length + 1), last
