@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.spreading import evenly_spread, still_spread
+from wangtimer.core.spreading import KEPT_MS, MOST_PARTS, evenly_spread, still_spread
 
 SECOND_MS, MINUTE_MS, DAY_MS = 1_000, 60_000, 86_400_000
 START = 20_000 * DAY_MS
@@ -59,6 +59,20 @@ def test_what_may_be_on_its_way_stays_where_it_is(jitters: tuple[int, int]) -> N
         START - 1, START + 20 * SECOND_MS - 1, 9
     )
     assert edited.moments(START + 20 * SECOND_MS, END, 99) == asked.moments(START + 20 * SECOND_MS, END, 99)
+
+
+def test_so_many_edits_are_remembered_for_a_day_at_most() -> None:
+    rule, now = Every(1_000, START), START
+    schedule = spread(rule, 900)
+    for number in range(MOST_PARTS + 10):
+        now += 2_000
+        schedule = still_spread(spread(rule, 100 + number), schedule, now, 1_500)
+    assert isinstance(schedule, Bounded)
+    assert schedule.spread is not None
+    assert len(schedule.spread.before) == MOST_PARTS
+    edited = still_spread(spread(rule, 7), schedule, now + KEPT_MS + 9_000, 1_500)
+    assert isinstance(edited, Bounded)
+    assert edited.spread == Spread(7, 5, ((now + KEPT_MS + 10_500, schedule.spread.most_ms),))
 
 
 def test_another_rule_and_a_single_moment_are_taken_as_they_are() -> None:

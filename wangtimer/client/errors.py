@@ -15,7 +15,10 @@ from dataclasses import dataclass
 
 
 class ClientError(Exception):
-    """The service did not do what was asked, or `was_in_doubt`: a try of it without an answer may have done it."""
+    """The service did not do what was asked, or `was_in_doubt`: it may have.
+
+    So where a try of it had no answer, or none that refuses it (4xx).
+    """
 
     was_in_doubt = False
 

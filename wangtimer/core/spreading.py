@@ -39,12 +39,10 @@ def _joined(rule: Cron | Every, old: Spread, most_ms: int, now: int, soon: int) 
     """Return a spread that puts the rule's moments up to `soon` off as the old one does, later ones by `most_ms`."""
     # What came due so long ago, and was followed by another moment, is made, or its executors were away for a day.
     over = now - KEPT_MS
-    before = tuple(one for one in old.before if one[0] > over or not _has_moment(rule, one[0], over))[
-        -MOST_PARTS:
-    ]
+    before = tuple(one for one in old.before if one[0] > over or not _has_moment(rule, one[0], over))
     if not before or _has_moment(rule, before[-1][0], soon):
         before = (*before, (soon, old.most_ms))
-    return Spread(most_ms, old.seed, before)
+    return Spread(most_ms, old.seed, before[-MOST_PARTS:])
 
 
 def _has_moment(rule: Cron | Every, after_ms: int, until_ms: int) -> bool:

@@ -26,7 +26,7 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
         (*headers, ("X-WangTimer-App", app)),
         body.encode(),
         (
-            b"webhook-id: %d-%d" % (timer_id, fire_at),
+            b"webhook-id: %b" % member.firing_id.encode(),
             b"X-WangTimer-Timer: %d" % timer_id,
             b"X-WangTimer-Fire-At: %d" % fire_at,
             b"X-WangTimer-Attempt: %d" % attempt,
