@@ -16,15 +16,13 @@ from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
-from wangtimer.store.sql.many_rows import number
+from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
 from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
-# Timers one UPDATE gives their marks; each row looks its own up among them.
-TIMERS_A_STATEMENT = 200
 
 # Versions by timer's id, as they were read.
 Versions = Mapping[int, int]
@@ -206,20 +204,8 @@ def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:
     """Give the plans' timers their marks; return them as they then stand."""
     counted = [a_plan for a_plan in plans if a_plan.timer.limits.most is not None]
     alike = [a_plan for a_plan in plans if a_plan.timer.limits.most is None]
-    for start in range(0, len(alike), TIMERS_A_STATEMENT):
-        _mark_enabled(sql, alike[start : start + TIMERS_A_STATEMENT], now)
+    move_marks(sql, alike, f"version = version + 1, status = 'enabled', updated_at = {now:d}, ")
     return [_enabled(a_plan, now) for a_plan in alike] + [_count_on(sql, a_plan, now) for a_plan in counted]
-
-
-def _mark_enabled(sql: Connection, plans: list[Plan], now: int) -> None:
-    """One statement for all of them; there is nothing in it but numbers."""
-    ids = ",".join(f"{a_plan.timer.id:d}" for a_plan in plans)
-    until = " ".join(f"WHEN {a_plan.timer.id:d} THEN {a_plan.planned_until:d}" for a_plan in plans)
-    following = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.next_fire_at)}" for a_plan in plans)
-    sql.exec_driver_sql(
-        f"UPDATE timer SET version = version + 1, status = 'enabled', updated_at = {now:d}, "
-        f"planned_until = CASE id {until} END, next_fire_at = CASE id {following} END WHERE id IN ({ids})"
-    )
 
 
 def _enabled(a_plan: Plan, now: int) -> Timer:

@@ -20,6 +20,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 
@@ -258,7 +259,7 @@ class TimerStore:
             held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
-            _move_marks(sql, held)
+            move_marks(sql, held)
             return held, pending
 
         return self._database.write(work, Step.SQL_PLAN)
@@ -399,16 +400,6 @@ def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
         now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
         for a_plan in plans
     ]
-
-
-def _move_marks(sql: Connection, plans: list[Plan]) -> None:
-    """One statement for all timers that get the same marks: those of one expression do."""
-    by_marks: dict[tuple[int, int | None], list[int]] = {}
-    for a_plan in plans:
-        by_marks.setdefault((a_plan.planned_until, a_plan.next_fire_at), []).append(a_plan.timer.id)
-    for (planned_until, next_fire_at), ids in by_marks.items():
-        marks = update(timers).where(timers.c.id.in_(sorted(ids)))
-        sql.execute(marks.values(planned_until=planned_until, next_fire_at=next_fire_at))
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
