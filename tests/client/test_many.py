@@ -5,6 +5,7 @@ import pytest
 from tests.client.outcomes import fired
 from tests.client.served import Served
 from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
+from wangtimer.client.timer_calls import PUT_DEFAULTS
 
 CALLBACK: Callback = {"url": "http://target.example/"}
 MINUTE_MS = 60_000
@@ -20,6 +21,22 @@ def test_a_timer_is_put_twice_and_then_differently(client: Client) -> None:
     assert "tags" not in other["data"]
     with pytest.raises(Conflict):
         client.put_timer("a", CALLBACK, cron="@daily", version=1)
+
+
+def test_a_put_that_does_not_say_otherwise_leaves_the_defaults(client: Client) -> None:
+    client.put_timer(
+        "a",
+        CALLBACK,
+        cron="@daily",
+        timezone="Asia/Shanghai",
+        jitter_ms=5,
+        tags=["x"],
+        misfire="skip",
+        misfire_grace_ms=5_000,
+        catchup_window_ms=1,
+    )
+    timer = client.put_timer("a", CALLBACK, cron="@daily")["data"]
+    assert {name: timer.get(name) for name in PUT_DEFAULTS} == PUT_DEFAULTS
 
 
 def test_a_timer_is_deleted_by_its_name(client: Client) -> None:

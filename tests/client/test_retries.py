@@ -124,6 +124,9 @@ TIMER = {
     "endAt": "2030-01-01T00:00:00.000Z",
     "tags": ["b", "a"],
     "notifyHTTPParam": {"url": CALLBACK["url"], "method": "POST", "header": {"X": ["1"]}, "body": ""},
+    "misfire": "fire_all",
+    "misfireGraceMs": 60_000,
+    "catchupWindowMs": 0,
 }
 CONFLICT = {"code": 40903, "msg": "version: it is at version 4", "field": "version"}
 STALE: dict[str, Callable[[Client], Any]] = {
@@ -169,9 +172,21 @@ def test_somebody_elses_change_after_a_lost_answer_is_a_conflict(
     assert caught.value.was_in_doubt
 
 
-def test_a_put_whose_answer_was_lost_did_not_leave_what_it_takes_away(told: Told, client: Client) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"jitterMs": 5},
+        {"timezone": "Asia/Shanghai"},
+        {"misfire": "skip"},
+        {"misfireGraceMs": 1_000},
+        {"catchupWindowMs": 1},
+    ],
+)
+def test_a_put_whose_answer_was_lost_did_not_leave_what_it_takes_away(
+    told: Told, client: Client, other: dict[str, Any]
+) -> None:
     told.fails, told.statuses = ["cut"], [409]
-    told.answers = [CONFLICT, {"code": 0, "data": [{**TIMER, "notifyHTTPParam": CALLBACK, "jitterMs": 5}]}]
+    told.answers = [CONFLICT, {"code": 0, "data": [{**TIMER, "notifyHTTPParam": CALLBACK, **other}]}]
     with pytest.raises(Conflict):
         client.put_timer("a", CALLBACK, version=3, cron="@daily", end_at=TIMER["endAt"], tags=["a", "b"])
 

@@ -12,9 +12,15 @@ from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
 
 DEF = f"{TIMER}/def"
 _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
-# What a put takes away unless it is given.
-_BOUNDS = written(
-    dict.fromkeys(("start_at", "end_at", "max_firings", "jitter_ms", "exclude_calendar", "tags"))
+# What a timer has after a put that does not say otherwise.
+PUT_DEFAULTS: Mapping[str, Any] = written(
+    {
+        **dict.fromkeys(("start_at", "end_at", "max_firings", "jitter_ms", "exclude_calendar", "tags")),
+        "timezone": "UTC",
+        "misfire": "fire_all",
+        "misfire_grace_ms": 60_000,
+        "catchup_window_ms": 0,
+    }
 )
 
 
@@ -50,7 +56,7 @@ class TimerCalls(Calls):
             answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
         except Conflict as error:
             found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
-            done = self._own_work(found[0] if found else None, _BOUNDS | body)
+            done = self._own_work(found[0] if found else None, {**PUT_DEFAULTS, **body})
             if done is None:
                 raise
             return {"id": done["id"], "data": done, "created": False}
