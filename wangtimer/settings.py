@@ -67,7 +67,10 @@ class Settings(BaseSettings):
         description="s; a time step. Firings are planned up to two steps ahead, and again when one is left",
     )
     plan_every_s: int = Field(
-        default=10, ge=1, le=600, description="s; how often the migrator looks for timers to plan"
+        default=2,
+        ge=1,
+        le=600,
+        description="s; how often the migrator looks for timers to plan: often, so that each look finds little",
     )
     plan_page_timers: int = Field(
         default=2_000, ge=1, le=10_000, description="timers the migrator reads at once"

@@ -52,32 +52,36 @@ def schedule() -> None:
 @shared_task(name="wangtimer.migrate", throws=(StoreAway,))
 def migrate() -> None:
     """Plan the next stretch of every timer that needs it."""
-    if wiring().pace("migrate", wiring().settings.plan_every_s / 2).is_due():
-        wiring().migrator.plan_due()
+    with wiring().pace("migrate", wiring().settings.plan_every_s / 2).turn() as is_due:
+        if is_due:
+            wiring().migrator.plan_due()
 
 
 # Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
     """Add overdue firings again, write parked outcomes."""
-    if wiring().pace("sweep", wiring().settings.sweep_every_s / 2).is_due():
-        wiring().sweeper.sweep()
+    with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).turn() as is_due:
+        if is_due:
+            wiring().sweeper.sweep()
 
 
 # As above.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Add every firing of the coming minute."""
-    if wiring().pace("reconcile", SAME_MINUTE_S).is_due():
-        wiring().sweeper.reconcile()
+    with wiring().pace("reconcile", SAME_MINUTE_S).turn() as is_due:
+        if is_due:
+            wiring().sweeper.reconcile()
 
 
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
     """Delete settled firings past retention."""
-    if wiring().pace("purge", SAME_MINUTE_S).is_due():
-        wiring().purger.purge()
+    with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
+        if is_due:
+            wiring().purger.purge()
 
 
 # Adding what stands does nothing; only the last of several loads declares the horizon loaded.

@@ -1,4 +1,6 @@
-"""Ticks that come in a bunch are one tick."""
+"""Ticks that come in a bunch are one tick, and a long one keeps others out."""
+
+import pytest
 
 from tests.fakes.hand_clock import HandClock
 from wangtimer.core.pace import Pace
@@ -10,3 +12,24 @@ def test_a_bunch_is_one_and_the_next_comes_after_the_least_time() -> None:
     assert [pace.is_due() for _ in range(5)] == [True, False, False, False, False]
     clock.sleep(0.3)
     assert [pace.is_due(), pace.is_due()] == [True, False]
+
+
+def test_while_one_is_under_way_there_is_no_other() -> None:
+    clock = HandClock()
+    pace = Pace(clock, 0.3)
+    with pace.turn() as first:
+        clock.sleep(9)
+        with pace.turn() as second:
+            assert (first, second) == (True, False)
+    with pace.turn() as third:
+        assert third
+
+
+def test_one_that_failed_keeps_no_other_out() -> None:
+    clock = HandClock()
+    pace = Pace(clock, 0.3)
+    with pytest.raises(LookupError), pace.turn():
+        raise LookupError
+    clock.sleep(0.3)
+    with pace.turn() as second:
+        assert second

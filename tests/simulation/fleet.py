@@ -49,8 +49,8 @@ from wangtimer.sweeper import Sweeper
 from wangtimer.trigger import ArmRule, Trigger
 
 APP = "shop"
-# A step of a minute, so that a run of two minutes plans many times.
-SETTINGS = Settings.model_construct(step_s=60)
+# A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
+SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10)
 TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
 # Celery beat's own pace, and what `wangtimer.tasks` lets through.
 SAME_TICK_S = 0.3
@@ -227,7 +227,7 @@ class Fleet:
             self._send_trigger,
             self._send_rehydrate,
         )
-        self._repeat(process, "schedule", 1.0, SAME_TICK_S, scheduler.tick)
+        self._repeat(process, "schedule", 1.0, SAME_TICK_S, scheduler.tick, most=4)
 
     def _boot_migrator(self, process: Process) -> None:
         stores, s = Stores(self, process), SETTINGS
@@ -309,9 +309,18 @@ class Fleet:
         )
 
     def _repeat(
-        self, process: Process, name: str, every_s: float, least_s: float, work: Callable[[], Any]
+        self,
+        process: Process,
+        name: str,
+        every_s: float,
+        least_s: float,
+        work: Callable[[], Any],
+        most: int = 1,
     ) -> None:
-        """Start a task of a process again and again, as a beat does whose node has a wall clock of its own."""
+        """Start a task of a process again and again, as a beat does whose node has a wall clock of its own.
+
+        At most so many of them are under way at once.
+        """
         pace = Pace(process.clock, least_s)
         incarnation = process.incarnation
         busy = {"tasks": 0}
@@ -325,7 +334,7 @@ class Fleet:
             if process.incarnation != incarnation:
                 return
             self.sim.after(every_s * 1_000, tick)
-            if process.takes_work() and not is_expired and busy["tasks"] < 4 and pace.is_due():
+            if process.takes_work() and not is_expired and busy["tasks"] < most and pace.is_due():
                 busy["tasks"] += 1
                 self.sim.spawn(process, work, ended)
 

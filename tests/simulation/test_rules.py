@@ -88,7 +88,7 @@ CASES = (
     Case(2, "a plan holds only while its timer is as read", "MADE-UP-FOR", (10, 26)),
     Case(2, "a plan is of the version read", "MADE-UP-FOR", (10, 26)),
     Case(2, "a plan goes on from where planning stands", "MADE-UP-FOR", (10, 26)),
-    Case(2, "a plan is of an enabled timer", "MADE-UP-FOR", (44, 114)),
+    Case(2, "a plan is of an enabled timer", "MADE-UP-FOR", (1154, 1892)),
     Case(3, "skipped on SQL's word alone", "SKIPPED-WRONGLY", (392, 472)),
     Case(3, "only newer definitions are written", "UNWANTED", (6, 8)),
     Case(3, "the sweep tells Redis of changes", "UNWANTED", (414, 706)),

@@ -1,5 +1,7 @@
-"""Keeps what comes in a bunch from being done for each of them."""
+"""Keeps what comes in a bunch from being done for each of them, and what takes long from being done twice at once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -14,6 +16,7 @@ class Pace:
     least_s: float
     _last_at: float = field(default=float("-inf"), init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
+    _under_way: Lock = field(default_factory=Lock, init=False)
 
     def is_due(self) -> bool:
         """Tell whether this one is to be done; by this process's stop-watch."""
@@ -23,3 +26,14 @@ class Pace:
                 return False
             self._last_at = now
             return True
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Tell whether this one is to be done, which it is not either while an earlier one is under way."""
+        if not self._under_way.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self.is_due()
+        finally:
+            self._under_way.release()
