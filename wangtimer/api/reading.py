@@ -135,7 +135,9 @@ def _is_deep(found: Any) -> bool:
             one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
         )
         level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
-    return bool(level)
+        if not level:
+            return False
+    return True
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
