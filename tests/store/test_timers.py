@@ -274,6 +274,22 @@ def test_timers_with_different_marks_are_moved_each_to_its_own(sql: SqlWorld) ->
         assert (after.planned_until, after.next_fire_at) == (a_plan.planned_until, a_plan.next_fire_at)
 
 
+def test_planning_one_shots_sends_three_statements_for_two_hundred_of_them(mariadb: Database) -> None:
+    """None has another's marks: one UPDATE each took longer than all else."""
+    store = TimerStore(mariadb)
+    timers = [enabled(store, f"t{number}", Once(FIRST + number)) for number in range(200)]
+    plans = [Plan(timer, (FIRST + number,), FIRST + number, None) for number, timer in enumerate(timers)]
+    sent: list[str] = []
+    event.listen(
+        mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
+    )
+    held, pending = store.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
+    assert (len(held), len(pending), sent) == (200, 200, ["SELECT", "INSERT", "UPDATE"])
+    after = store.definitions({timers[7].id})[timers[7].id]
+    assert store.get("shop", timers[7].id).planned_until == FIRST + 7
+    assert after == timers[7].definition
+
+
 def test_committing_a_plan_twice_leaves_the_second_out(sql: SqlWorld) -> None:
     a_plan, firings = planned(enabled(sql.timers), 2)
     sql.timers.commit_plans([a_plan], firings)
