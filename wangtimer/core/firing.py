@@ -46,7 +46,7 @@ class Member(NamedTuple):
         return cls(int(timer_id), int(fire_at), int(attempt))
 
     def __str__(self) -> str:
-        return f"{self.timer_id}:{self.fire_at}:{self.attempt}"
+        return "%d:%d:%d" % self
 
     @property
     def key(self) -> tuple[int, int]:

@@ -58,10 +58,8 @@ def replaying(dialect: Dialect) -> ManyRows:
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
     """Write a planned firing, in the order of the insert's columns."""
-    return (
-        f"({firing.fire_at:d},{firing.timer_id:d},{firing.bucket:d},'{firing.kind}','pending',"
-        f"{firing.due_at:d},{firing.attempt:d})"
-    )
+    timer_id, fire_at, bucket, kind, _, due_at, attempt = firing
+    return "(%d,%d,%d,'%s','pending',%d,%d)" % (fire_at, timer_id, bucket, kind, due_at, attempt)
 
 
 @cache
@@ -96,10 +94,10 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
         outcome
     )
     sent_at = number(sent)
+    planned = (member.fire_at, member.timer_id, bucket, status, due_at, outcome.next_attempt)
     return (
-        f"({member.fire_at:d},{member.timer_id:d},{bucket:d},'scheduled',"
-        f"'{status}',{due_at:d},{outcome.next_attempt:d},{sent_at},"
-        f"{number(late)},{sent_at},{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
+        "(%d,%d,%d,'scheduled','%s',%d,%d," % planned + f"{sent_at},{number(late)},{sent_at},"
+        f"{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
         f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])})"
     )
 
