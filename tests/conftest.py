@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
@@ -16,6 +17,10 @@ from tests.servers.server_process import ServerMissingError
 from wangtimer.core.errors import BadSetting
 
 _databases = count(1)
+
+# No test is timed: a machine that is busy with other work would fail it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def _without(missing: Exception) -> None:

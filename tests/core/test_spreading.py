@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wangtimer.core.cron import Cron
@@ -26,7 +26,6 @@ def spread(rule: Cron | Every, most_ms: int) -> Schedule:
     return Bounded(rule, spread=Spread(most_ms, 5)) if most_ms else rule
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(RULES),
     st.lists(st.sampled_from([0, 1_500, 6_000, 15_000, 40_000]), min_size=2, max_size=6),

@@ -140,7 +140,6 @@ TestTimers = TimerMachine.TestCase
 TestTimers.settings = settings(
     max_examples=150,
     stateful_step_count=30,
-    deadline=None,
     # Explaining a failure runs the machine hundreds of times more.
     phases=[Phase.reuse, Phase.generate, Phase.shrink],
     report_multiple_bugs=False,
