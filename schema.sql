@@ -14,7 +14,7 @@ CREATE TABLE timer (
     every_ms BIGINT,
     anchor_ms BIGINT,
     at_ms BIGINT,
-    -- start, end, excluded days and spread: JSON, null without any
+    -- start, end, number of firings, excluded days, spread, cancelled moments: JSON, null without any
     bounds MEDIUMTEXT,
     -- the name of the excluded days' calendar
     calendar VARCHAR(64),
@@ -37,7 +37,7 @@ CREATE TABLE timer (
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
-    -- planning reads only what comes due before the horizon
+    -- planning reads only what comes due within a step
     INDEX timer_to_plan (status, next_fire_at),
     -- a calendar that is uploaded anew edits the timers that name it
     INDEX timer_calendar (app, calendar),

@@ -108,7 +108,8 @@ class Settings(BaseSettings):
         ge=200,
         le=2_000,
         description="ms; how long before its moment a firing is armed. A change to a timer made earlier than "
-        "this always counts. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
+        "this counts, but for a moment made by an enable or edit less than lead_ms + turn_ms away. Shorter costs "
+        "CPU: 158 µs a firing at 1,000, 232 at 500",
     )
     turn_ms: int = Field(
         default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"

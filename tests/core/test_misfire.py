@@ -46,3 +46,9 @@ def test_fire_latest_makes_a_late_one_shot() -> None:
 def test_past_the_window_none_is_made_whatever_the_policy() -> None:
     rule = MisfireRule(MisfirePolicy.FIRE_ALL, MINUTE, window_ms=10 * MINUTE)
     assert made(rule, [2, 10, 11]) == {2: "", 10: "", 11: "missed"}
+
+
+@pytest.mark.parametrize("policy", list(MisfirePolicy))
+def test_a_window_shorter_than_the_grace_is_held_to_as_well(policy: MisfirePolicy) -> None:
+    rule = MisfireRule(policy, grace_ms=10 * MINUTE, window_ms=2 * MINUTE)
+    assert made(rule, [1, 2, 3]) == {1: "", 2: "", 3: "missed"}

@@ -214,7 +214,7 @@ class RecordData(Sent):
     first_sent_at_ms: int | None
     lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
     cost_time: Annotated[
-        int, Field(description="ms from the last attempt's send to its answer; 0 until then")
+        int, Field(description="ms of the last attempt's call, connecting included; 0 until then")
     ]
     attempt: int
     status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]

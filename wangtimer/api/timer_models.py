@@ -142,7 +142,7 @@ class TermFields(ScheduleFields):
         Literal["fire_all", "fire_latest", "skip"] | None,
         Field(
             description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
-            "only the newest of those missed, or none; fire_all by default"
+            "one only where no later moment has come by then, or none; fire_all by default"
         ),
     ] = None
     misfire_grace_ms: Annotated[

@@ -1,6 +1,6 @@
 """What the stages ask of time: the one clock of a deployment, and this process's own stop-watch.
 
-Only the shapes live here; `wangtimer.store.clock` reads the real time from the agenda's node and
+Only the shapes live here; `wangtimer.store.redis.clock` reads the real time from the agenda's node and
 `tests.fakes` has one that is moved by hand.
 """
 

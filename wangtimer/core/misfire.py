@@ -10,7 +10,7 @@ COALESCED = "coalesced"
 
 
 class MisfirePolicy(StrEnum):
-    """`fire_all`: make every missed firing; `fire_latest`: only the newest of them; `skip`: none."""
+    """`fire_all`: make every missed firing; `fire_latest`: one only where no later moment has come; `skip`: none."""
 
     FIRE_ALL = "fire_all"
     FIRE_LATEST = "fire_latest"
@@ -19,7 +19,7 @@ class MisfirePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MisfireRule:
-    """A firing is missed once it is `grace_ms` late without a first attempt.
+    """A firing is missed once it is `grace_ms` late without a first attempt, or `window_ms` if that is sooner.
 
     One that is more than `window_ms` late is never made, whatever the policy (0: no such bound).
     """
@@ -30,7 +30,8 @@ class MisfireRule:
 
     def is_missed(self, fire_at: int, now: float) -> bool:
         """Tell whether a firing that was never attempted has come to be missed."""
-        return now - fire_at > self.grace_ms
+        late_ms = now - fire_at
+        return late_ms > self.grace_ms or 0 < self.window_ms < late_ms
 
     def why_not(self, schedule: Schedule, fire_at: int, now: float) -> str:
         """Return why a firing that was never attempted is not to be made any more, "" when it is to be."""

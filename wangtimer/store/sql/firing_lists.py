@@ -11,7 +11,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.parts import Pace, parts_of
+from wangtimer.store.sql.parts import PACE_OF_COUNTS, Pace, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
 # Each is a part of one statement, of which SQLite takes 500.
@@ -59,11 +59,11 @@ class FiringLists:
         return None if row is None else record_of(row)
 
     def count(self, wanted: FiringFilter) -> int:
-        """Return how many firings there are."""
+        """Return how many firings there are; raises `InvalidInput` where they are too many to count in 8 s."""
         reach = self._database.read(lambda sql: reach_of(sql, wanted))
         query = reach.narrow(select(func.count()).select_from(firings))
-        query = query.where(firings.c.fire_at.between(reach.first, reach.last))
-        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
+        parts = parts_of(reach.first, reach.last, PACE_OF_COUNTS, self._clock)
+        return sum(self._number(query.where(firings.c.fire_at.between(*part))) for part in parts)
 
     def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
         """Return so many firings, earliest first; raises `InvalidInput` where so many are not found in 8 s."""
@@ -105,6 +105,9 @@ class FiringLists:
             if len(found) == limit:
                 break
         return found
+
+    def _number(self, query: Select[Any]) -> int:
+        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def _records(self, query: Executable) -> list[FiringRecord]:
         return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])

@@ -21,6 +21,10 @@ class Pace:
     growth: int
 
 
+# Of what is looked at whole.
+PACE_OF_COUNTS = Pace(shortest_ms=3_600_000, growth=2)
+
+
 def parts_of(
     first: int, last: int, pace: Pace, clock: Clock, *, latest_first: bool = False, is_patient: bool = False
 ) -> Iterator[tuple[int, int]]:

@@ -65,7 +65,7 @@ timers = Table(
     Column("every_ms", BigInteger, nullable=True),
     Column("anchor_ms", BigInteger, nullable=True),
     Column("at_ms", BigInteger, nullable=True),
-    # Start, end, excluded days and spread: JSON, null without any.
+    # Start, end, number of firings, excluded days, spread, cancelled moments: JSON, null without any.
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
     Column("calendar", String(64), nullable=True),
@@ -83,7 +83,7 @@ timers = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
-    # Planning reads only what comes due before the horizon, not every timer.
+    # Planning reads only what comes due within a step, not every timer.
     Index("timer_to_plan", "status", "next_fire_at"),
     # A calendar that is uploaded anew edits the timers that name it.
     Index("timer_calendar", "app", "calendar"),
