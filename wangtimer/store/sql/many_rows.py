@@ -1,6 +1,6 @@
 """Inserts of many rows as one statement, the rows written into its text.
 
-Numbers are written by `%d`, which takes nothing else, as `{:d}` does not, at half its cost.
+Numbers are written by `%d`, which refuses text, at half the cost of `{:d}`.
 """
 
 from collections.abc import Callable, Sequence
