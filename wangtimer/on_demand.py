@@ -138,12 +138,12 @@ class OnDemand:
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
         """Have the oldest `MOST_AT_ONCE` of these firings attempted once more. Raises `StoreAway`."""
-        matched = self.lists.count(wanted)
-        if dry_run or not matched:
+        if dry_run:
+            matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
-        found = self.lists.oldest(wanted, MOST_AT_ONCE)
+        found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
         replayed, overtaken = self._replay(found, rate)
-        return Replayed(matched, tuple(replayed), tuple(overtaken), max(0, matched - len(found)))
+        return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found))
 
     def backfill(
         self, app: str, timer_id: int, since: int, until: int, rate: Rate, dry_run: bool = False

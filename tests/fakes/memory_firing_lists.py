@@ -15,13 +15,13 @@ class MemoryFiringLists:
         self._server = server
 
     def count(self, wanted: FiringFilter) -> int:
-        return len(self.oldest(wanted, 1_000_000))
+        return self.oldest(wanted, 0)[1]
 
-    def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
-        def work() -> list[Firing]:
+    def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
+        def work() -> tuple[list[Firing], int]:
             found = (record.firing for record in self._server.table("firings").values())
             matching = [one for one in found if self._is_wanted(wanted, one)]
-            return sorted(matching, key=lambda one: (one.fire_at, one.timer_id))[:limit]
+            return sorted(matching, key=lambda one: (one.fire_at, one.timer_id))[:limit], len(matching)
 
         return self._server.call(work)
 

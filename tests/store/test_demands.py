@@ -181,8 +181,10 @@ def test_what_can_be_replayed_is_listed_earliest_first(sql: SqlWorld) -> None:
         settled(sql, row_at(FIRST + 1, timer.id), SUCCEEDED)
     sql.timers.delete("shop", gone.id, NOW)
     wanted = FiringFilter("shop", None, (FAILED,), FIRST, SECOND, is_living=True)
-    assert [one.member.key for one in sql.lists.oldest(wanted, 9)] == [(mine.id, FIRST), (mine.id, SECOND)]
-    assert len(sql.lists.oldest(wanted, 1)) == 1
+    found, matched = sql.lists.oldest(wanted, 9)
+    assert ([one.member.key for one in found], matched) == ([(mine.id, FIRST), (mine.id, SECOND)], 2)
+    found, matched = sql.lists.oldest(wanted, 1)
+    assert ([one.member.key for one in found], matched) == ([(mine.id, FIRST)], 2)
     assert sql.lists.count(wanted) == 2
     assert sql.lists.count(replace(wanted, last=FIRST)) == 1
     assert sql.lists.count(replace(wanted, is_living=False)) == 4

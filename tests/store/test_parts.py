@@ -93,6 +93,19 @@ def test_what_a_replay_counts_is_counted_in_parts_too(database: Database, statem
         FiringLists(database, clock).count(SHOP)
 
 
+def test_what_a_replay_finds_and_counts_takes_8_s_in_all(database: Database, statements: Any) -> None:
+    sql, clock = real_sql(database), HandClock()
+    timer_id = planned(sql, AT, AT + 20 * PACE_OF_COUNTS.shortest_ms)
+    wanted, lists = replace(SHOP, timer_id=timer_id), FiringLists(database, clock)
+    statements("ORDER BY", clock, 5.0)
+    counted = statements("count(*)", clock, 1.4)
+    assert lists.oldest(wanted, 9)[1] == 2
+    assert not counted, "all there are were found: nothing is left to count"
+    with pytest.raises(InvalidInput, match="since"):
+        lists.oldest(wanted, 1)
+    assert len(counted) == 3
+
+
 def test_a_list_looks_no_further_back_than_it_must(database: Database, statements: Any) -> None:
     sql, clock = real_sql(database), HandClock()
     timer_id = planned(sql, AT, *(AT + DAY_MS + number for number in range(50)))

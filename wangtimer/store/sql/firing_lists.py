@@ -1,5 +1,6 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.parts import PACE_OF_COUNTS, Pace, parts_of
+from wangtimer.store.sql.parts import PACE_OF_COUNTS, Pace, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
 # Each is a part of one statement, of which SQLite takes 500.
@@ -41,15 +42,14 @@ class FiringLists:
 
         Raises `InvalidInput` where so many are not found in 8 s, unless patient.
         """
-        reach = self._database.read(lambda sql: reach_of(sql, wanted))
+        reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*(column.desc() for column in _KEY))
         last = reach.last
         if after is not None:
             query = query.where(behind(_KEY, after, descending=True))
             last = min(last, after[0])
-        parts = parts_of(
-            reach.first, last, _pace(reach), self._clock, latest_first=True, is_patient=is_patient
-        )
+        ends_at = math.inf if is_patient else end_of_patience(self._clock)
+        parts = parts_of(reach.first, last, _pace(reach), self._clock, ends_at, latest_first=True)
         return self._first_of(query, parts, limit)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
@@ -60,17 +60,21 @@ class FiringLists:
 
     def count(self, wanted: FiringFilter) -> int:
         """Return how many firings there are; raises `InvalidInput` where they are too many to count in 8 s."""
-        reach = self._database.read(lambda sql: reach_of(sql, wanted))
-        query = reach.narrow(select(func.count()).select_from(firings))
-        parts = parts_of(reach.first, reach.last, PACE_OF_COUNTS, self._clock)
-        return sum(self._number(query.where(firings.c.fire_at.between(*part))) for part in parts)
+        return self._count(self._reach(wanted), end_of_patience(self._clock))
 
-    def oldest(self, wanted: FiringFilter, limit: int) -> list[Firing]:
-        """Return so many firings, earliest first; raises `InvalidInput` where so many are not found in 8 s."""
-        reach = self._database.read(lambda sql: reach_of(sql, wanted))
+    def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
+        """Return so many firings, earliest first, and how many there are in all.
+
+        Raises `InvalidInput` where so many are not found, and the others not counted, in 8 s.
+        """
+        ends_at = end_of_patience(self._clock)
+        reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*_KEY)
-        parts = parts_of(reach.first, reach.last, _pace(reach), self._clock)
-        return [record.firing for record in self._first_of(query, parts, limit)]
+        parts = parts_of(reach.first, reach.last, _pace(reach), self._clock, ends_at)
+        found = [record.firing for record in self._first_of(query, parts, limit)]
+        if len(found) < limit:
+            return found, len(found)
+        return found, max(len(found), self._count(reach, ends_at))
 
     def living(self, app: str, timer_ids: Iterable[int]) -> set[int]:
         """Return which of these are the app's timers, and not deleted."""
@@ -105,6 +109,14 @@ class FiringLists:
             if len(found) == limit:
                 break
         return found
+
+    def _reach(self, wanted: FiringFilter) -> Reach:
+        return self._database.read(lambda sql: reach_of(sql, wanted))
+
+    def _count(self, reach: Reach, ends_at: float) -> int:
+        query = reach.narrow(select(func.count()).select_from(firings))
+        parts = parts_of(reach.first, reach.last, PACE_OF_COUNTS, self._clock, ends_at)
+        return sum(self._number(query.where(firings.c.fire_at.between(*part))) for part in parts)
 
     def _number(self, query: Select[Any]) -> int:
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))

@@ -25,18 +25,22 @@ class Pace:
 PACE_OF_COUNTS = Pace(shortest_ms=3_600_000, growth=2)
 
 
+def end_of_patience(clock: Clock) -> float:
+    """Return until when a request may look, in monotonic seconds: 8 s from now on."""
+    return clock.monotonic() + LONGEST_S
+
+
 def parts_of(
-    first: int, last: int, pace: Pace, clock: Clock, *, latest_first: bool = False, is_patient: bool = False
+    first: int, last: int, pace: Pace, clock: Clock, ends_at: float, *, latest_first: bool = False
 ) -> Iterator[tuple[int, int]]:
     """Yield [first, last] (moments, ms UTC) in parts, for the caller to look through before it asks for the next.
 
-    Raises `InvalidInput` once that has taken 8 s, unless patient.
+    Raises `InvalidInput` from `ends_at` on, in monotonic seconds: mostly `end_of_patience`.
     """
-    ends_at = clock.monotonic() + LONGEST_S
     length = pace.shortest_ms
     while first <= last:
         began_at = clock.monotonic()
-        if began_at >= ends_at and not is_patient:
+        if began_at >= ends_at:
             raise InvalidInput(
                 "since",
                 "there are too many firings to look through in a few seconds",
