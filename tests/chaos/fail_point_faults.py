@@ -75,7 +75,7 @@ def nothing_first(_trial: Trial, _process: str) -> Collection[Member]:
 
 
 def first_death(trial: Trial, process: str) -> Collection[Member]:
-    """Kill the executor and wait until the next one runs what it ran: what that dies on too is tried alone.
+    """Kill the executor and wait until the next one runs what it ran: what that dies on too is tried apart.
 
     That should be what hangs: the rest has been called and settled a second after it was claimed again.
     """

@@ -45,7 +45,7 @@ REACHED = (
     Reached(
         "callback",
         {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
-        # Without it one firing may be met by two deaths in a row; then it is tried alone, behind others that hang.
+        # Without it one firing may be met by two deaths in a row; then it is tried apart, behind others that hang.
         faults.time_to_recover,
         each_s=25,
         timeout_ms=3_000,
@@ -125,18 +125,17 @@ REACHED = (
     ),
     Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
     Reached(
-        "trying alone",
-        {"callback": (Step.TRY_ALONE,)},
+        "trying apart",
+        {"callback": (Step.TRY_APART,)},
         faults.time_to_recover,
         faults.first_death,
         nth=1,
         each_s=45,
         # One, so that it meets again what it died on; targets that hang keep that running until it dies.
-        # They are tried one after another, each for up to twice its time-out: what waits its turn is that much later.
+        # Of each chunk few are tried one after another, or groups are: what waits its turn is that much later.
         most_late_s=90,
         copies=TWO_OF_ALL | {"callback": 1},
         badly_met=6,
-        # All that hung at the second death is tried one after another.
         timeout_ms=2_000,
     ),
     Reached(

@@ -101,7 +101,7 @@ def test_a_one_shot_that_is_due_at_once_is_called_at_once(
 
 
 @pytest.mark.timeout(180)
-def test_a_firing_that_kills_its_executor_is_tried_three_times_and_its_neighbours_are_not_lost(
+def test_a_firing_that_kills_its_executor_is_tried_five_times_at_most_and_its_neighbours_are_not_lost(
     deployment: Deployment, make_target: Callable[..., Target]
 ) -> None:
     def kill_executor(received: Received) -> None:
@@ -122,6 +122,9 @@ def test_a_firing_that_kills_its_executor_is_tried_three_times_and_its_neighbour
         )
     )
     (row,) = deployment.records(poison)
-    assert (row["statusName"], row["error"]) == ("failed", "its executor died 3 times while it ran")
-    assert len(poisonous.requests) == 3
+    assert (row["statusName"], row["error"]) == (
+        "failed",
+        "each executor that ran it died, the last of them while it ran alone",
+    )
+    assert 3 <= len(poisonous.requests) <= 5
     assert {deployment.records(one)[0]["statusName"] for one in neighbours} == {"succeeded"}

@@ -26,6 +26,7 @@ class Sets:
     owner: dict[Member, str] = field(default_factory=dict)
     suspect: set[Member] = field(default_factory=set)
     deaths: dict[Member, int] = field(default_factory=dict)
+    apart: dict[Member, int] = field(default_factory=dict)
     token: str = ""
     locked_until: float = 0.0
     expires_at_s: int = 0
@@ -144,16 +145,16 @@ class MemorySlices:
                     _let_go(sets, member)
                     sets.suspect.discard(member)
                     sets.deaths.pop(member, None)
+                    sets.apart.pop(member, None)
 
         self._server.call(work)
 
-    def try_alone(self, slice_: Slice, claim_id: str, member: Member) -> bool:
-        def work() -> bool:
+    def try_apart(self, slice_: Slice, claim_id: str, members: Sequence[Member], deaths: int) -> set[Member]:
+        def work() -> set[Member]:
             sets = self._written(slice_)
-            is_mine = sets.owner.get(member) == claim_id
-            if is_mine:
-                sets.deaths[member] = 3
-            return is_mine
+            mine = {member for member in members if sets.owner.get(member) == claim_id}
+            sets.apart |= dict.fromkeys(mine, deaths)
+            return mine
 
         return self._server.call(work)
 
@@ -165,6 +166,7 @@ class MemorySlices:
                 _let_go(sets, member)
                 sets.due[member] = moments[member]
                 sets.suspect.add(member)
+                sets.apart.pop(member, None)
 
         self._server.call(work)
 
@@ -188,7 +190,9 @@ class MemorySlices:
             sets.owner.pop(member, None)
             sets.due[member] = member.fire_at if member.attempt == 1 else now
             sets.suspect.add(member)
-            if held is sets.running and sets.deaths.get(member, 0) < 2:
+            if held is sets.running and member in sets.apart:
+                sets.deaths[member] = sets.apart.pop(member)
+            elif held is sets.running and sets.deaths.get(member, 0) < 2:
                 sets.deaths[member] = sets.deaths.get(member, 0) + 1
 
     def _arm(self, slice_: Slice, credit: int) -> tuple[DueMember, ...]:

@@ -1,47 +1,72 @@
 from collections.abc import Callable
-from threading import Event
+from random import Random
 
 import pytest
 
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, PlainCall, Reply, Request
+from wangtimer.core.firing import Member
 from wangtimer.executor.claim import Held
-from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
+from wangtimer.executor.quarantine import (
+    APART_AFTER,
+    FEW,
+    LAST_DEATH,
+    Quarantine,
+    Suspect,
+    _Unanswered,
+    deaths_then,
+    groups_of,
+)
 from wangtimer.executor.sender import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
 
 
 class Ward:
-    """A quarantine without its thread, one member two executors died on, and an engine that answers at once."""
+    """A quarantine without its thread, members of one claim that two executors died on, and an engine that answers."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, number: int = 1) -> None:
         self.world = world
-        self.is_safe = True
-        self.sent: list[Call] = []
-        self.replied = Event()
+        self.safe = number
+        self.sent: list[list[Call]] = []
+        self.replied: list[Call] = []
         keeping = Keeping(world, is_started=False)
-        self.claim = keeping.claim(number=1)
-        (self.member,) = self.claim.open_members()
-        self.sets.deaths[self.member] = ALONE_AFTER
-        self.quarantine = Quarantine(world.api.slices, self, world.time, lambda _held: self.is_safe, 5.0)  # type: ignore[arg-type]
+        self.claim = keeping.claim(number=number)
+        self.members = self.claim.open_members()
+        self.sets.deaths.update(dict.fromkeys(self.members, APART_AFTER))
+        self.quarantine = Quarantine(world.api.slices, self, world.time, self.is_safe, 5.0)  # type: ignore[arg-type]
         self.quarantine._is_started = True
 
     @property
     def sets(self):  # type: ignore[no-untyped-def]
         return self.world.redis.table("slices")[self.claim.slice]
 
+    @property
+    def died(self) -> list[int]:
+        """By how many executors each member would have been died on, should this one die now."""
+        return [self.sets.apart.get(one, self.sets.deaths[one]) for one in self.members]
+
+    def is_safe(self, held: Held) -> bool:
+        return held.member in self.members[: self.safe]
+
     def submit(self, calls: list[Call]) -> None:
+        self.sent.append(calls)
         for call in calls:
-            self.sent.append(call)
             call.on_reply(call, REPLY)
 
-    def try_it(self) -> None:
+    def try_them(self) -> None:
+        self.quarantine.take(
+            [Suspect(Held(self.claim, one), self.call(), APART_AFTER) for one in self.members]
+        )
+        while not self.quarantine._waiting.empty():
+            self.quarantine.try_next()
+
+    def call(self) -> Call:
         request = Request("http://target/", "POST", (), b"")
-        call = PlainCall(request, 0, lambda: True, lambda _: None, lambda _call, _reply: self.replied.set())
-        self.quarantine.take(Held(self.claim, self.member), call)
-        self.quarantine.try_next()
+        return PlainCall(
+            request, 0, lambda: True, lambda _: None, lambda call, _reply: self.replied.append(call)
+        )
 
 
 @pytest.fixture
@@ -50,30 +75,97 @@ def ward(make_world: Callable[..., World]) -> Ward:
 
 
 def test_one_that_is_surely_held_is_noted_as_tried_alone_and_sent(ward: Ward) -> None:
-    ward.try_it()
-    assert len(ward.sent) == 1
-    assert ward.replied.is_set()
-    assert ward.sets.deaths[ward.member] == LAST_DEATH
+    ward.try_them()
+    assert len(ward.sent) == len(ward.replied) == 1
+    assert ward.died == [LAST_DEATH]
 
 
 def test_one_whose_lease_may_be_over_when_its_turn_comes_is_given_back_and_not_blamed(ward: Ward) -> None:
-    ward.is_safe = False
-    ward.try_it()
+    ward.safe = 0
+    ward.try_them()
     assert ward.sent == []
-    assert ward.sets.deaths[ward.member] == ALONE_AFTER
-    assert ward.member in ward.sets.due
-    assert ward.member in ward.sets.suspect
-    assert not ward.claim.holds(ward.member)
+    assert ward.died == [APART_AFTER]
+    assert ward.members[0] in ward.sets.due
+    assert ward.members[0] in ward.sets.suspect
+    assert not ward.claim.holds(ward.members[0])
 
 
 def test_one_that_is_anothers_by_then_is_let_go(ward: Ward) -> None:
-    ward.sets.owner[ward.member] = "another"
-    ward.try_it()
+    ward.sets.owner[ward.members[0]] = "another"
+    ward.try_them()
     assert ward.sent == []
-    assert ward.sets.deaths[ward.member] == ALONE_AFTER
+    assert ward.died == [APART_AFTER]
+    assert not ward.claim.holds(ward.members[0])
 
 
-def test_where_the_engine_has_stopped_nothing_is_tried_alone_either(
+def test_few_are_tried_one_by_one(make_world: Callable[..., World]) -> None:
+    ward = Ward(make_world(executors=0), FEW)
+    ward.try_them()
+    assert [len(calls) for calls in ward.sent] == [1] * FEW
+    assert ward.died == [LAST_DEATH] * FEW
+
+
+def test_many_are_tried_in_groups_none_of_which_is_blamed_for_good(make_world: Callable[..., World]) -> None:
+    ward = Ward(make_world(executors=0), 150)
+    ward.try_them()
+    assert [len(calls) for calls in ward.sent] == [64, 64, 22]
+    assert ward.died == [APART_AFTER + 1] * 150
+    assert len(ward.replied) == 150
+
+
+def test_of_a_group_those_not_surely_held_are_given_back_and_the_others_sent(
+    make_world: Callable[..., World],
+) -> None:
+    ward = Ward(make_world(executors=0), 70)
+    ward.safe = 40
+    ward.sets.owner[ward.members[0]] = "another"
+    ward.try_them()
+    assert [len(calls) for calls in ward.sent] == [39]
+    assert set(ward.sets.due) == set(ward.members[40:])
+    assert set(ward.claim.open_members()) == set(ward.members[1:40])
+    assert ward.died == [APART_AFTER] + [APART_AFTER + 1] * 39 + [APART_AFTER] * 30
+
+
+def test_what_waits_for_the_slowest_of_a_group_waits_for_all_of_it(make_world: Callable[..., World]) -> None:
+    ward = Ward(make_world(executors=0), 10)
+    group = [Suspect(Held(ward.claim, one), ward.call(), APART_AFTER) for one in ward.members]
+    unanswered = _Unanswered(group)
+    *first, last = unanswered.calls()
+    for call in first:
+        call.on_reply(call, REPLY)
+    assert not unanswered.over.is_set()
+    last.on_reply(last, REPLY)
+    assert unanswered.over.is_set()
+
+
+@pytest.mark.parametrize(
+    ("many", "killers", "most"), [(1, 1, 3), (8, 1, 3), (20, 1, 4), (500, 1, 5), (500, 3, 11), (1_000, 9, 29)]
+)
+def test_who_kills_executors_is_found_in_few_deaths_and_nobody_else_is_blamed(
+    ward: Ward, many: int, killers: int, most: int
+) -> None:
+    """Each kills its executor whenever it is sent."""
+    deaths = dict.fromkeys((Member(number, 0, 1) for number in range(many)), APART_AFTER)
+    guilty = set(Random(many).sample(list(deaths), killers))
+    died, failed = APART_AFTER, set[Member]()
+    while deaths:
+        suspects = [Suspect(Held(ward.claim, one), ward.call(), its) for one, its in deaths.items()]
+        for group in groups_of(suspects):
+            members = {one.held.member for one in group}
+            if members & guilty:
+                died += 1
+                deaths |= dict.fromkeys(members, deaths_then(group))
+                break
+            for one in members:
+                del deaths[one]
+        last = {one for one, its in deaths.items() if its >= LAST_DEATH}
+        failed |= last
+        deaths = {one: its for one, its in deaths.items() if one not in last}
+    assert failed == guilty
+    assert died <= most
+
+
+def test_where_the_engine_has_stopped_nothing_is_tried_apart_either(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is put back with the rest of its chunk: sent here too, it would go out twice."""
@@ -84,8 +176,8 @@ def test_where_the_engine_has_stopped_nothing_is_tried_alone_either(
     ready = [Ready(Held(claim, member), member.fire_at, timer.definition) for member in claim.open_members()]
     node.engine.stop(0)
     sender = node.executor._sender
-    set_apart: list[Held] = []
-    monkeypatch.setattr(sender._quarantine, "take", lambda held, _call: set_apart.append(held))
+    set_apart: list[Suspect] = []
+    monkeypatch.setattr(sender._quarantine, "take", lambda suspects: set_apart.extend(suspects))
     with pytest.raises(EngineStopped):
-        sender.send(ready, {ready[0].held.member: ALONE_AFTER})
+        sender.send(ready, {ready[0].held.member: APART_AFTER})
     assert set_apart == []

@@ -41,13 +41,13 @@ def test_each_death_while_it_ran_counts_up_to_two(hot: HotWorld) -> None:
     assert deaths == [0, 1, 2, 2]
 
 
-def test_a_death_of_one_tried_alone_is_its_third(hot: HotWorld) -> None:
+def test_a_death_of_one_tried_apart_counts_as_was_noted(hot: HotWorld) -> None:
     bench = Bench(hot)
     bench.claim("c1")
-    assert not hot.slices.try_alone(bench.slice, "c0", bench.due.member), "not that claim's"
-    assert hot.slices.try_alone(bench.slice, "c1", bench.due.member)
+    assert not hot.slices.try_apart(bench.slice, "c0", [bench.due.member], 5), "not that claim's"
+    assert hot.slices.try_apart(bench.slice, "c1", [bench.due.member], 5)
     bench.die()
-    assert bench.claim("c2") == 3
+    assert bench.claim("c2") == 5
 
 
 def test_an_armed_lease_that_ran_out_is_no_death(hot: HotWorld) -> None:

@@ -682,22 +682,40 @@ def test_a_message_that_got_lost_is_no_death(desk: Desk) -> None:
     assert deaths(desk, member) == 0
 
 
-def test_a_member_tried_alone_is_known_as_such_after_its_next_death(desk: Desk) -> None:
+def test_a_member_tried_apart_has_as_many_deaths_after_the_next_as_was_noted(desk: Desk) -> None:
     member = due_at(desk.now)
     run_out(desk, member, 2)
-    assert desk.claim(member, claim_id="alone") == [Taken(member.member, True, 2)]
-    assert desk.slices.try_alone(desk.slice, "alone", member.member)
+    for before, then in ((2, 3), (3, 5)):
+        assert desk.claim(member, claim_id="apart") == [Taken(member.member, True, before)]
+        assert desk.slices.try_apart(desk.slice, "apart", [member.member], then) == {member.member}
+        desk.wait(LEASES.running_ms)
+        desk.turn()
+    assert deaths(desk, member) == 5
     desk.wait(LEASES.running_ms)
     desk.turn()
-    assert deaths(desk, member) == 3
+    assert deaths(desk, member) == 5, "a death not apart says nothing new"
 
 
-def test_only_its_holder_tries_a_member_alone(desk: Desk) -> None:
+@pytest.mark.parametrize("lets_go", ["put_back", "release"])
+def test_one_tried_apart_that_was_put_back_or_is_over_was_not_died_on(desk: Desk, lets_go: str) -> None:
     member = due_at(desk.now)
     run_out(desk, member, 2)
-    assert not desk.slices.try_alone(desk.slice, "dies1", member.member)
-    assert deaths(desk, member) == 2
-    assert not desk.slices.try_alone(desk.slice, "dies1", member.member)
+    desk.claim(member, claim_id="apart")
+    desk.slices.try_apart(desk.slice, "apart", [member.member], 5)
+    getattr(desk, lets_go)(member, claim_id="apart")
+    run_out(desk, member)
+    assert deaths(desk, member) == (2 if lets_go == "put_back" else 1)
+
+
+def test_only_its_holder_tries_a_member_apart(desk: Desk) -> None:
+    member, its = due_at(desk.now, 1), due_at(desk.now, 2)
+    run_out(desk, member, 2)
+    desk.run(its, claim_id="apart")
+    both = [member.member, its.member]
+    assert desk.slices.try_apart(desk.slice, "apart", both, 5) == {its.member}
+    desk.wait(LEASES.running_ms)
+    desk.turn()
+    assert (deaths(desk, member), deaths(desk, its)) == (2, 5)
 
 
 def test_a_claim_tells_the_deaths_of_each_of_its_members(desk: Desk) -> None:
@@ -751,12 +769,12 @@ def _take_back(desk: Desk, members: Sequence[DueMember]) -> None:
     desk.turn(credit=0)
 
 
-def _try_alone(desk: Desk, members: Sequence[DueMember]) -> None:
+def _try_apart(desk: Desk, members: Sequence[DueMember]) -> None:
     desk.run(*members)
-    assert desk.slices.try_alone(desk.slice, "c1", members[0].member)
+    assert desk.slices.try_apart(desk.slice, "c1", [members[0].member], 5)
 
 
-STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back, _try_alone]
+STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back, _try_apart]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -30,7 +30,7 @@ class Step(StrEnum):
     PUT_BACK = "put_back"
     RELEASE = "release"
     RENEW = "renew"
-    TRY_ALONE = "try_alone"
+    TRY_APART = "try_apart"
     TURN = "turn"
     UNLOCK = "unlock"
 

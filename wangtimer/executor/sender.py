@@ -15,7 +15,7 @@ from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.prepare import request_of
-from wangtimer.executor.quarantine import ALONE_AFTER, LAST_DEATH, Quarantine
+from wangtimer.executor.quarantine import APART_AFTER, LAST_DEATH, Quarantine, Suspect
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
 
@@ -29,7 +29,7 @@ class Ready(NamedTuple):
 
 
 class Sender:
-    """Sends what is surely still held; what two executors died on goes alone."""
+    """Sends what is surely still held; what two executors died on goes apart from the others."""
 
     def __init__(
         self,
@@ -52,20 +52,19 @@ class Sender:
 
     def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> None:
         """Submit what is ready; what died alone too has failed. Raises `EngineStopped`: then nothing is under way."""
-        calls, alone = [], []
+        calls, suspects = [], []
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= LAST_DEATH:
-                self._fail(one, f"its executor died {LAST_DEATH} times while it ran")
+                self._fail(one, "each executor that ran it died, the last of them while it ran alone")
             elif (attempt := self._attempt(one)) is None:
                 continue
-            elif died >= ALONE_AFTER:
-                alone.append(attempt)
+            elif died >= APART_AFTER:
+                suspects.append(Suspect(one.held, attempt, died))
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
-        for attempt in alone:
-            self._quarantine.take(attempt.held, attempt)
+        self._quarantine.take(suspects)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""

@@ -47,7 +47,8 @@ class Turn:
 class Taken(NamedTuple):
     """A member a claim took; a suspect one must be verified in SQL before it is sent.
 
-    `deaths` is how often its lease ran out while it ran, 3 once it was tried alone after two.
+    `deaths` is how many executors died on it: how often its lease ran out while it ran, up to 2 among others, then
+    as `try_apart` said.
     """
 
     member: Member
@@ -176,15 +177,19 @@ class SliceStore:
         if calls:
             self._connection.run_all(calls)
 
-    def try_alone(self, slice_: Slice, claim_id: str, member: Member) -> bool:
-        """Note that a member is now tried alone, for the last time; False where it is no longer this claim's."""
+    def try_apart(self, slice_: Slice, claim_id: str, members: Sequence[Member], deaths: int) -> set[Member]:
+        """Note that members are now tried apart from others: should their lease run out, they have so many deaths.
+
+        Returns which are still this claim's. What is put back or released was not died on.
+        """
         keys = self._keys.of_slice(slice_, "owner", "deaths")
-        arguments: list[Argument] = [claim_id, str(member), expiry_of(slice_, self._now())]
-        return bool(self._connection.run("try_alone", keys, arguments))
+        head: list[Argument] = [claim_id, expiry_of(slice_, self._now()), deaths]
+        answers = self._connection.run("try_apart", keys, head + [str(member) for member in members])
+        return {member for member, is_mine in zip(members, answers, strict=True) if is_mine}
 
     def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
         """Put running members back to wait until their moment; touches only what is still this claim's."""
-        keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect")
+        keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect", "deaths")
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
 
     def _lock_key(self, slice_: Slice) -> str:

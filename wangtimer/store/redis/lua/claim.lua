@@ -3,7 +3,7 @@
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
--- KEYS[5] deaths   hash member -> how often its lease ran out while it ran; 3 once it was then tried alone
+-- KEYS[5] deaths   hash member -> how many executors died on it
 -- ARGV    now ms, claim id, running lease ms, expiry s; then member ...  (at most a chunk of them)
 -- Returns for each member: 0 not to be had, else 1, plus 1 if it is suspect, plus 2 for each death.
 local armed, running, owner, suspect, deaths = unpack(KEYS)

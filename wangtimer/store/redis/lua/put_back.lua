@@ -3,6 +3,7 @@
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
+-- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
 -- ARGV    claim id, expiry s; then member, moment ...
 -- Returns how many were mine.
 local mine = 0
@@ -13,6 +14,7 @@ for i = 3, #ARGV, 2 do
     redis.call('HDEL', KEYS[3], member)
     redis.call('ZADD', KEYS[1], ARGV[i + 1], member)
     redis.call('SADD', KEYS[4], member)
+    redis.call('HDEL', KEYS[5], member .. ':apart')
     mine = mine + 1
   end
 end

@@ -4,7 +4,8 @@
 -- KEYS[3] running  zset member -> end of its lease, ms
 -- KEYS[4] owner    hash member -> id of the claim that runs it
 -- KEYS[5] suspect  set of members to verify in SQL before they are sent
--- KEYS[6] deaths   hash member -> how often its lease ran out while it ran; 3 once it was then tried alone
+-- KEYS[6] deaths   hash member -> how many executors died on it: up to 2 while it ran with others; member:apart -> how
+--                  many once a lease runs out while it is tried apart
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
 --         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's
@@ -24,8 +25,14 @@ local function take_back(held)
     redis.call('HDEL', owner, member)
     redis.call('ZADD', due, attempt == '1' and fire_at or now, member)
     redis.call('SADD', suspect, member)
-    if held == running and tonumber(redis.call('HGET', deaths, member) or 0) < 2 then
-      redis.call('HINCRBY', deaths, member, 1)
+    if held == running then
+      local died, apart = unpack(redis.call('HMGET', deaths, member, member .. ':apart'))
+      if apart then
+        redis.call('HSET', deaths, member, apart)
+        redis.call('HDEL', deaths, member .. ':apart')
+      elseif tonumber(died or 0) < 2 then
+        redis.call('HINCRBY', deaths, member, 1)
+      end
     end
   end
   if #ran_out > 0 then
