@@ -132,7 +132,7 @@ REACHED = (
         nth=1,
         each_s=45,
         # One, so that it meets again what it died on; targets that hang keep that running until it dies.
-        # Of each chunk few are tried one after another, or groups are: what waits its turn is that much later.
+        # Groups are tried one after another, each for up to twice its time-out: what waits its turn is that much later.
         most_late_s=90,
         copies=TWO_OF_ALL | {"callback": 1},
         badly_met=6,

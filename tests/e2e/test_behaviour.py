@@ -116,8 +116,11 @@ def test_a_firing_that_kills_its_executor_is_tried_five_times_at_most_and_its_ne
         lambda: (
             time.monotonic() > ends_at
             or (
-                deployment.records(poison)[:1] != []
-                and deployment.records(poison)[0]["statusName"] != "pending"
+                all(
+                    deployment.records(one)[:1] != []
+                    and deployment.records(one)[0]["statusName"] != "pending"
+                    for one in (poison, *neighbours)
+                )
             )
         )
     )

@@ -149,11 +149,15 @@ class MemorySlices:
 
         self._server.call(work)
 
-    def try_apart(self, slice_: Slice, claim_id: str, members: Sequence[Member], deaths: int) -> set[Member]:
-        def work() -> set[Member]:
-            sets = self._written(slice_)
-            mine = {member for member in members if sets.owner.get(member) == claim_id}
-            sets.apart |= dict.fromkeys(mine, deaths)
+    def try_apart(
+        self, held: dict[tuple[Slice, str], Sequence[Member]], deaths: int
+    ) -> dict[tuple[Slice, str], set[Member]]:
+        def work() -> dict[tuple[Slice, str], set[Member]]:
+            mine = {}
+            for (slice_, claim_id), members in held.items():
+                sets = self._written(slice_)
+                mine[slice_, claim_id] = {one for one in members if sets.owner.get(one) == claim_id}
+                sets.apart |= dict.fromkeys(mine[slice_, claim_id], deaths)
             return mine
 
         return self._server.call(work)

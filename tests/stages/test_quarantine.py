@@ -11,16 +11,17 @@ from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import (
     APART_AFTER,
     FEW,
+    GATHER_S,
     LAST_DEATH,
     Quarantine,
     Suspect,
-    _Unanswered,
     deaths_then,
     groups_of,
 )
 from wangtimer.executor.sender import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
+LONGEST_S = 5.0
 
 
 class Ward:
@@ -31,11 +32,13 @@ class Ward:
         self.safe = number
         self.sent: list[list[Call]] = []
         self.replied: list[Call] = []
+        self.slow: list[Member] = []
+        self.slow_until = 0.0
         keeping = Keeping(world, is_started=False)
         self.claim = keeping.claim(number=number)
         self.members = self.claim.open_members()
         self.sets.deaths.update(dict.fromkeys(self.members, APART_AFTER))
-        self.quarantine = Quarantine(world.api.slices, self, world.time, self.is_safe, 5.0)  # type: ignore[arg-type]
+        self.quarantine = Quarantine(world.api.slices, self, world.time, self.is_safe, LONGEST_S)  # type: ignore[arg-type]
         self.quarantine._is_started = True
 
     @property
@@ -55,23 +58,43 @@ class Ward:
         for call in calls:
             call.on_reply(call, REPLY)
 
+    def wait(self, seconds: float) -> None:
+        """In place of an event's."""
+        self.world.time.sleep(seconds)
+        if self.world.time.monotonic() > self.slow_until:
+            self.claim.let_go(self.slow)
+
     def try_them(self) -> None:
         self.quarantine.take(
-            [Suspect(Held(self.claim, one), self.call(), APART_AFTER) for one in self.members]
+            [Suspect(Held(self.claim, one), self.call(one), APART_AFTER) for one in self.members]
         )
-        while not self.quarantine._waiting.empty():
-            self.quarantine.try_next()
+        self.quarantine.try_all()
 
-    def call(self) -> Call:
+    def call(self, member: Member) -> Call:
+        """Return a call whose outcome is recorded with its answer, unless it is a slow one's."""
+
+        def on_reply(call: Call, _reply: Reply) -> None:
+            self.replied.append(call)
+            if member not in self.slow:
+                self.claim.let_go([member])
+
         request = Request("http://target/", "POST", (), b"")
-        return PlainCall(
-            request, 0, lambda: True, lambda _: None, lambda call, _reply: self.replied.append(call)
-        )
+        return PlainCall(request, 0, lambda: True, lambda _: None, on_reply)
 
 
 @pytest.fixture
-def ward(make_world: Callable[..., World]) -> Ward:
-    return Ward(make_world(executors=0))
+def make_ward(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Ward]:
+    def make(number: int) -> Ward:
+        ward = Ward(make_world(executors=0), number)
+        monkeypatch.setattr("wangtimer.executor.quarantine.Event", lambda: ward)
+        return ward
+
+    return make
+
+
+@pytest.fixture
+def ward(make_ward: Callable[[int], Ward]) -> Ward:
+    return make_ward(1)
 
 
 def test_one_that_is_surely_held_is_noted_as_tried_alone_and_sent(ward: Ward) -> None:
@@ -98,15 +121,15 @@ def test_one_that_is_anothers_by_then_is_let_go(ward: Ward) -> None:
     assert not ward.claim.holds(ward.members[0])
 
 
-def test_few_are_tried_one_by_one(make_world: Callable[..., World]) -> None:
-    ward = Ward(make_world(executors=0), FEW)
+def test_few_are_tried_one_by_one(make_ward: Callable[[int], Ward]) -> None:
+    ward = make_ward(FEW)
     ward.try_them()
     assert [len(calls) for calls in ward.sent] == [1] * FEW
     assert ward.died == [LAST_DEATH] * FEW
 
 
-def test_many_are_tried_in_groups_none_of_which_is_blamed_for_good(make_world: Callable[..., World]) -> None:
-    ward = Ward(make_world(executors=0), 150)
+def test_many_are_tried_in_groups_none_of_which_is_blamed_for_good(make_ward: Callable[[int], Ward]) -> None:
+    ward = make_ward(150)
     ward.try_them()
     assert [len(calls) for calls in ward.sent] == [64, 64, 22]
     assert ward.died == [APART_AFTER + 1] * 150
@@ -114,28 +137,29 @@ def test_many_are_tried_in_groups_none_of_which_is_blamed_for_good(make_world: C
 
 
 def test_of_a_group_those_not_surely_held_are_given_back_and_the_others_sent(
-    make_world: Callable[..., World],
+    make_ward: Callable[[int], Ward],
 ) -> None:
-    ward = Ward(make_world(executors=0), 70)
+    ward = make_ward(70)
     ward.safe = 40
     ward.sets.owner[ward.members[0]] = "another"
     ward.try_them()
     assert [len(calls) for calls in ward.sent] == [39]
     assert set(ward.sets.due) == set(ward.members[40:])
-    assert set(ward.claim.open_members()) == set(ward.members[1:40])
+    assert ward.claim.open_members() == []
     assert ward.died == [APART_AFTER] + [APART_AFTER + 1] * 39 + [APART_AFTER] * 30
 
 
-def test_what_waits_for_the_slowest_of_a_group_waits_for_all_of_it(make_world: Callable[..., World]) -> None:
-    ward = Ward(make_world(executors=0), 10)
-    group = [Suspect(Held(ward.claim, one), ward.call(), APART_AFTER) for one in ward.members]
-    unanswered = _Unanswered(group)
-    *first, last = unanswered.calls()
-    for call in first:
-        call.on_reply(call, REPLY)
-    assert not unanswered.over.is_set()
-    last.on_reply(last, REPLY)
-    assert unanswered.over.is_set()
+@pytest.mark.parametrize(("slow_s", "waited_s"), [(2.0, 2.0), (60.0, LONGEST_S)])
+def test_a_group_is_recorded_before_the_next_is_sent(
+    make_ward: Callable[[int], Ward], slow_s: float, waited_s: float
+) -> None:
+    """The next may kill this process, and what was answered is not to be sent again for that."""
+    ward = make_ward(10)
+    began_at = ward.world.time.monotonic()
+    ward.slow, ward.slow_until = [ward.members[3]], began_at + GATHER_S + slow_s
+    ward.try_them()
+    assert [len(calls) for calls in ward.sent] == [8, 2]
+    assert ward.world.time.monotonic() - began_at - GATHER_S == pytest.approx(waited_s, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +173,7 @@ def test_who_kills_executors_is_found_in_few_deaths_and_nobody_else_is_blamed(
     guilty = set(Random(many).sample(list(deaths), killers))
     died, failed = APART_AFTER, set[Member]()
     while deaths:
-        suspects = [Suspect(Held(ward.claim, one), ward.call(), its) for one, its in deaths.items()]
+        suspects = [Suspect(Held(ward.claim, one), ward.call(one), its) for one, its in deaths.items()]
         for group in groups_of(suspects):
             members = {one.held.member for one in group}
             if members & guilty:

@@ -44,8 +44,9 @@ def test_each_death_while_it_ran_counts_up_to_two(hot: HotWorld) -> None:
 def test_a_death_of_one_tried_apart_counts_as_was_noted(hot: HotWorld) -> None:
     bench = Bench(hot)
     bench.claim("c1")
-    assert not hot.slices.try_apart(bench.slice, "c0", [bench.due.member], 5), "not that claim's"
-    assert hot.slices.try_apart(bench.slice, "c1", [bench.due.member], 5)
+    member = bench.due.member
+    anothers, mine = (bench.slice, "c0"), (bench.slice, "c1")
+    assert hot.slices.try_apart({anothers: [member], mine: [member]}, 5) == {anothers: set(), mine: {member}}
     bench.die()
     assert bench.claim("c2") == 5
 

@@ -411,7 +411,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
             hot.slices.turn(slice_, "t", 10, keep_leases=False)
             hot.slices.claim(slice_, "c", [member.member])
             hot.slices.renew({(slice_, "c"): [member.member]})
-            hot.slices.try_apart(slice_, "c", [member.member], 5)
+            hot.slices.try_apart({(slice_, "c"): [member.member]}, 5)
             hot.slices.put_back(slice_, "c", [member])
             hot.slices.release({(slice_, "c"): [member.member]})
             hot.slices.next_need(slice_)

@@ -67,6 +67,10 @@ class Desk:
     def put_back(self, *members: DueMember, claim_id: str = "c1") -> None:
         self.slices.put_back(self.slice, claim_id, members)
 
+    def try_apart(self, *members: DueMember, claim_id: str = "apart", deaths: int = 5) -> set[Member]:
+        held = {(self.slice, claim_id): [due.member for due in members]}
+        return self.slices.try_apart(held, deaths)[self.slice, claim_id]
+
     def is_suspect(self, due: DueMember) -> bool:
         """Tell whether a claim of it now says so; it must be due within the lead."""
         self.turn()
@@ -687,7 +691,7 @@ def test_a_member_tried_apart_has_as_many_deaths_after_the_next_as_was_noted(des
     run_out(desk, member, 2)
     for before, then in ((2, 3), (3, 5)):
         assert desk.claim(member, claim_id="apart") == [Taken(member.member, True, before)]
-        assert desk.slices.try_apart(desk.slice, "apart", [member.member], then) == {member.member}
+        assert desk.try_apart(member, deaths=then) == {member.member}
         desk.wait(LEASES.running_ms)
         desk.turn()
     assert deaths(desk, member) == 5
@@ -701,7 +705,7 @@ def test_one_tried_apart_that_was_put_back_or_is_over_was_not_died_on(desk: Desk
     member = due_at(desk.now)
     run_out(desk, member, 2)
     desk.claim(member, claim_id="apart")
-    desk.slices.try_apart(desk.slice, "apart", [member.member], 5)
+    desk.try_apart(member)
     getattr(desk, lets_go)(member, claim_id="apart")
     run_out(desk, member)
     assert deaths(desk, member) == (2 if lets_go == "put_back" else 1)
@@ -711,8 +715,7 @@ def test_only_its_holder_tries_a_member_apart(desk: Desk) -> None:
     member, its = due_at(desk.now, 1), due_at(desk.now, 2)
     run_out(desk, member, 2)
     desk.run(its, claim_id="apart")
-    both = [member.member, its.member]
-    assert desk.slices.try_apart(desk.slice, "apart", both, 5) == {its.member}
+    assert desk.try_apart(member, its) == {its.member}
     desk.wait(LEASES.running_ms)
     desk.turn()
     assert (deaths(desk, member), deaths(desk, its)) == (2, 5)
@@ -771,7 +774,7 @@ def _take_back(desk: Desk, members: Sequence[DueMember]) -> None:
 
 def _try_apart(desk: Desk, members: Sequence[DueMember]) -> None:
     desk.run(*members)
-    assert desk.slices.try_apart(desk.slice, "c1", [members[0].member], 5)
+    assert desk.try_apart(*members, claim_id="c1")
 
 
 STEPS = [_add, _arm_now, _arm, _run, _put_back, _take_back, _try_apart]

@@ -161,11 +161,7 @@ class SliceStore:
             keys = self._keys.of_slice(slice_, "running", "owner")
             head: list[Argument] = [now, self._leases.running_ms, claim_id]
             calls.append(ScriptCall(script("renew"), keys, head + [str(member) for member in members]))
-        answers = self._connection.run_all(calls)
-        return {
-            claim: {member for member, is_mine in zip(members, flags, strict=True) if is_mine}
-            for (claim, members), flags in zip(held.items(), answers, strict=True)
-        }
+        return self._mine(held, calls)
 
     def release(self, held: Mapping[tuple[Slice, str], Sequence[Member]]) -> None:
         """Let go of running members, by slice and claim id; touches only what is still each claim's."""
@@ -177,20 +173,34 @@ class SliceStore:
         if calls:
             self._connection.run_all(calls)
 
-    def try_apart(self, slice_: Slice, claim_id: str, members: Sequence[Member], deaths: int) -> set[Member]:
-        """Note that members are now tried apart from others: should their lease run out, they have so many deaths.
+    def try_apart(
+        self, held: Mapping[tuple[Slice, str], Sequence[Member]], deaths: int
+    ) -> dict[tuple[Slice, str], set[Member]]:
+        """Note that members are now tried apart: should their lease run out, so many executors have died on them.
 
-        Returns which are still this claim's. What is put back or released was not died on.
+        Returns which are still each claim's. What is put back or released was not died on.
         """
-        keys = self._keys.of_slice(slice_, "owner", "deaths")
-        head: list[Argument] = [claim_id, expiry_of(slice_, self._now()), deaths]
-        answers = self._connection.run("try_apart", keys, head + [str(member) for member in members])
-        return {member for member, is_mine in zip(members, answers, strict=True) if is_mine}
+        now = self._now()
+        calls = []
+        for (slice_, claim_id), members in held.items():
+            keys = self._keys.of_slice(slice_, "owner", "deaths")
+            head: list[Argument] = [claim_id, expiry_of(slice_, now), deaths]
+            calls.append(ScriptCall(script("try_apart"), keys, head + [str(member) for member in members]))
+        return self._mine(held, calls)
 
     def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
         """Put running members back to wait until their moment; touches only what is still this claim's."""
         keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect", "deaths")
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
+
+    def _mine(
+        self, held: Mapping[tuple[Slice, str], Sequence[Member]], calls: Sequence[ScriptCall]
+    ) -> dict[tuple[Slice, str], set[Member]]:
+        """Run a script for each claim, which answers for each of its members whether it is still the claim's."""
+        return {
+            claim: {member for member, is_mine in zip(members, flags, strict=True) if is_mine}
+            for (claim, members), flags in zip(held.items(), self._connection.run_all(calls), strict=True)
+        }
 
     def _lock_key(self, slice_: Slice) -> str:
         return self._keys.of_slice(slice_, "lock")[0]
