@@ -18,8 +18,10 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 RATE, SECONDS, TICKS = 100, 10, 5
 # Most timers of a large deployment are not due within the hour: so many are, the rest on some later day.
 DUE_WITHIN_THE_HOUR = 100_000
-# The hour begins after all has been measured, and ends within the horizon.
-HOUR_BEGINS_MS, DAY_MS, DAYS = 45 * 60_000, 24 * HOUR_MS, 30
+# They come due after all has been measured, and before the hour is over that the migrator plans ahead: all is planned
+# before it is measured, as the 100/s are too.
+NEAR_FROM_MS, NEAR_TO_MS = 15 * 60_000, 55 * 60_000
+DAY_MS, DAYS = 24 * HOUR_MS, 30
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ def _grow_to(stand: Stand, grown: Grown, size: int, within_the_hour: int) -> Non
     now = int(time.time() * 1_000)
     near = max(0, min(size, within_the_hour) - grown.enabled)
     far = size - grown.enabled - near
-    moments = [now + HOUR_BEGINS_MS + random.randrange(HOUR_MS) for _ in range(near)]
+    moments = [now + random.randrange(NEAR_FROM_MS, NEAR_TO_MS) for _ in range(near)]
     moments += [now + DAY_MS + random.randrange(DAYS * DAY_MS) for _ in range(far)]
     insert_shots(stand.engine, [Shot(due, stand.target.url) for due in dues_at(moments)])
     stand.planner.migrator.plan_due()
