@@ -1,6 +1,7 @@
 """The trigger: owns a slice for as long as it has work, arms firings ahead of their moment, sends them on."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -182,10 +183,17 @@ class Trigger:
             log.info("slice_left_open", error=str(error))
 
 
-def chunks_of(slice_: Slice, members: tuple[DueMember, ...], size: int) -> list[Chunk]:
-    """Cut armed members into chunks of at most `size`, in due order."""
-    rest = iter(members)
+def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
+    """Cut armed members into chunks of at most `size`, in due order.
+
+    A moment that fills a chunk by itself, a crowd's, has its own, behind the others: executors have room for few when
+    they have none for many.
+    """
+    numbers = Counter(due.due_at for due in members)
+    crowds = {moment for moment, number in numbers.items() if number >= size}
     chunks = []
-    while page := tuple(islice(rest, size)):
-        chunks.append(Chunk(slice_, page))
+    for is_crowd in (False, True):
+        rest = (due for due in members if (due.due_at in crowds) is is_crowd)
+        while page := tuple(islice(rest, size)):
+            chunks.append(Chunk(slice_, page))
     return chunks

@@ -2,7 +2,7 @@ import pytest
 
 from tests.callback.calls import Outcomes
 from wangtimer.callback.lanes import Lanes, Waiting, host_of
-from wangtimer.core.backlog import LATE_MS
+from wangtimer.core.backlog import CROWD, CROWD_SHARE, LATE_MS
 
 NOW_MS = 1_000_000.0
 
@@ -44,6 +44,25 @@ def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_f
     lanes.open_wide(lanes._lanes["a:80"])
     paths = [lanes.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
+
+
+def test_what_comes_due_after_a_crowd_has_a_place_now_and_then() -> None:
+    lanes = Lanes(places_per_host=9_999, places_total=9_999)
+    calls = Outcomes()
+    for number in range(CROWD + CROWD_SHARE):
+        lanes.join(Waiting(calls.call("http://a/crowd", NOW_MS - 100), number))
+    lanes.join(Waiting(calls.call("http://a/after", NOW_MS), CROWD))
+    lanes.open_wide(lanes._lanes["a:80"])
+    paths = [lanes.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(CROWD + 1)]
+    assert paths.index("after") == CROWD_SHARE - 1
+
+
+def test_where_there_is_no_crowd_calls_go_in_order() -> None:
+    lanes = Lanes(places_per_host=9_999, places_total=9_999)
+    joined(lanes, *["a"] * (CROWD - 1))
+    lanes.open_wide(lanes._lanes["a:80"])
+    since = [lanes.take(NOW_MS)[1].since for _ in range(CROWD - 1)]
+    assert since == sorted(since)
 
 
 def test_a_late_call_that_waited_too_long_is_given_up_too() -> None:

@@ -85,6 +85,15 @@ def test_nothing_armed_makes_no_chunk() -> None:
     assert [len(chunk.members) for chunk in chunks_of(slice_, members, 5)] == [5]
 
 
+def test_a_crowd_has_chunks_of_its_own_behind_the_others() -> None:
+    before, crowd, after = (
+        many_due_at(moment, number) for moment, number in ((60_000, 3), (60_100, 10), (60_200, 2))
+    )
+    chunks = chunks_of(Slice(1, 0), (*before, *crowd, *after), 4)
+    moments = [[due.due_at for due in chunk.members] for chunk in chunks]
+    assert moments == [[60_000] * 3 + [60_200], [60_200], [60_100] * 4, [60_100] * 4, [60_100] * 2]
+
+
 def test_a_trigger_whose_slice_is_another_s_ends_at_once_and_arms_nothing(lone: World) -> None:
     rows = planned(lone, 0.5)
     lone.slices.lock({rows[0].slice: "another"})

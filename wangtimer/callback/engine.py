@@ -31,7 +31,7 @@ _LONGEST_REST_S = 0.1
 # With nothing to do; any submitted call ends it.
 _IDLE_REST_S = 60.0
 # Between two looks at the sockets, so that a burst (1.5 µs a call here) does not hold up answers.
-_MOST_RIPE_AT_ONCE = 2_000
+_MOST_RIPE_AT_ONCE = 5_000
 _PAUSE_AFTER_FAULT_S = 0.01
 _CUT_BY_STOP = "cut off: this process stopped before an answer came"
 

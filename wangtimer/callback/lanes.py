@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
-from wangtimer.core.backlog import BACKLOG_SHARE, is_backlog
+from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
 
 # libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
 # resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
@@ -46,12 +46,17 @@ class Lane:
         return bool(self.queue or self.backlog)
 
     def take_first(self, now_ms: float) -> Waiting:
-        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then."""
+        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then.
+
+        Behind a crowd it is the last of the others now and then, so that what comes due after it is not held up.
+        """
         self._taken += 1
         while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
             self.backlog.append(self.queue.popleft())
         if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
             return self.backlog.popleft()
+        if len(self.queue) >= CROWD and self._taken % CROWD_SHARE == 0:
+            return self.queue.pop()
         return self.queue.popleft()
 
 
