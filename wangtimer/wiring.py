@@ -7,7 +7,7 @@ import sys
 from functools import cached_property
 from random import Random
 from socket import gethostname
-from threading import Event, Lock, RLock
+from threading import Event, RLock
 from typing import Any, TypeVar
 
 from celery import Celery
@@ -23,6 +23,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
@@ -307,7 +308,7 @@ class Wiring:
             self.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(),
-            one_at_a_time=Lock(),
+            one_at_a_time=Turnstile().one,
         )
         _favour_punctuality()
         for part in (engine, keeper, settler):

@@ -13,7 +13,6 @@ from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, FiringStatus
 from wangtimer.core.timer import Timer
-from wangtimer.executor.claim import FEW_SHARE
 
 SUCCEEDED, FAILED, SKIPPED, PENDING = (
     FiringStatus.SUCCEEDED,
@@ -50,29 +49,6 @@ def test_a_prepared_request_waits_for_its_exact_moment(world: World) -> None:
     world.run_for(30)
     assert [arrival.late_ms for arrival in world.target.of(timer.id)] == [0]
     assert world.record(timer).lateness_ms == 0
-
-
-@pytest.mark.parametrize(("number", "waits"), [(4, False), (5, True)])
-def test_a_small_chunk_is_not_kept_waiting_while_a_large_one_is_made_ready(
-    world: World, number: int, waits: bool
-) -> None:
-    entered: list[str] = []
-
-    class Turn:
-        def __enter__(self) -> None:
-            entered.append("turn")
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-    for node in world.executor_nodes:
-        node.claims._most = 4 * FEW_SHARE
-        node.executor._one_at_a_time = Turn()
-    for _ in range(number):
-        world.once_in(20)
-    world.run_for(30)
-    assert len(world.target.arrivals) == number
-    assert bool(entered) is waits
 
 
 def test_an_on_time_first_attempt_reads_nothing_from_sql_or_the_outbox(world: World) -> None:

@@ -93,7 +93,7 @@ class Claims:
         for few at a time, so that a crowd does not hold up what comes due after it.
         """
         on_time = 2 * self._most
-        if not self.are_few(number):
+        if number * FEW_SHARE > self._most:
             on_time -= on_time // CROWD_SHARE
         with self._room:
             has_room = self._room.wait_for(
@@ -102,10 +102,6 @@ class Claims:
             if has_room:
                 self._held += number
             return has_room
-
-    def are_few(self, number: int) -> bool:
-        """Tell whether so many are but a small part of what this process may hold."""
-        return number * FEW_SHARE <= self._most
 
     @property
     def held(self) -> int:

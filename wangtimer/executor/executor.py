@@ -1,8 +1,8 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
-from typing import Any
 
 import structlog
 
@@ -55,7 +55,7 @@ class Executor:
         clock: Clock,
         rule: FireRule,
         random: Random,
-        one_at_a_time: AbstractContextManager[Any] | None = None,
+        one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -67,8 +67,8 @@ class Executor:
         self._claims = claims
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
-        # Several chunks come at once; were large ones made ready at once, the engine would get little of the CPU.
-        self._one_at_a_time = one_at_a_time or nullcontext()
+        # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
+        self._one_at_a_time = one_at_a_time
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -84,7 +84,7 @@ class Executor:
             return
         try:
             ready = self._judge(claim, chunk, taken)
-            with self._turn(chunk):
+            with self._one_at_a_time(len(chunk.members)):
                 self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
             self._give_back(claim, 0)
@@ -102,10 +102,6 @@ class Executor:
         for claim in self._claims.current():
             self._give_back(claim, 0)
 
-    def _turn(self, chunk: Chunk) -> AbstractContextManager[Any]:
-        """Return what is held while this chunk is made ready: a small one does not wait behind a crowd's."""
-        return nullcontext() if self._claims.are_few(len(chunk.members)) else self._one_at_a_time
-
     # 4 claim
 
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
@@ -120,7 +116,7 @@ class Executor:
         if not self._claims.take_room(len(chunk.members), is_late, ROOM_PATIENCE_S):
             return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
         try:
-            with self._turn(chunk):
+            with self._one_at_a_time(len(chunk.members)):
                 sent_at, taken = self._claim_as(claim_id, chunk)
         finally:
             self._claims.give_room(len(chunk.members) - len(taken))
@@ -152,7 +148,7 @@ class Executor:
         """Return what is to be sent; the rest is skipped, put back or let go."""
         dues = {due.member: due for due in chunk.members}
         mine = [dues[one.member] for one in taken]
-        with self._turn(chunk):
+        with self._one_at_a_time(len(chunk.members)):
             definitions = self._wanted.definitions(due.member.timer_id for due in mine)
             unwanted, asked = self._questionable(mine, definitions, taken)
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
@@ -160,7 +156,7 @@ class Executor:
         refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
         self._skip(claim, chunk, refused)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
-        with self._turn(chunk):
+        with self._one_at_a_time(len(chunk.members)):
             return [
                 Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
                 for due in mine

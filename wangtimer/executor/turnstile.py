@@ -1,0 +1,43 @@
+"""A turnstile: lets one through at a time, small ones before large ones."""
+
+import heapq
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from threading import Event, Lock
+
+
+class Turnstile:
+    """A lock that goes to whom waits with the least size; alike, in order of arrival."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._is_taken = False
+        self._waiting: list[tuple[int, int, Event]] = []
+        self._arrivals = count()
+
+    @contextmanager
+    def one(self, size: int) -> Iterator[None]:
+        """Wait for the turn, and hold it."""
+        self._enter(size)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _enter(self, size: int) -> None:
+        with self._lock:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            called = Event()
+            heapq.heappush(self._waiting, (size, next(self._arrivals), called))
+        called.wait()
+
+    def _leave(self) -> None:
+        """Hand the turn on: it stays taken where anybody waits."""
+        with self._lock:
+            if self._waiting:
+                heapq.heappop(self._waiting)[2].set()
+            else:
+                self._is_taken = False
