@@ -184,7 +184,7 @@ class Trigger:
 
 
 def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
-    """Cut armed members into chunks of at most `size`, in due order.
+    """Cut armed members into chunks of at most `size`, each in due order.
 
     A moment that fills a chunk by itself, a crowd's, has its own, behind the others: executors have room for few when
     they have none for many.

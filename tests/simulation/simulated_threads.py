@@ -16,7 +16,6 @@ STAND_INS = (
     ("wangtimer.executor.keeper.Thread", "thread"),
     ("wangtimer.executor.settler.Thread", "thread"),
     ("wangtimer.executor.settler.Lock", "lock"),
-    ("wangtimer.executor.quarantine.Event", "event"),
     ("wangtimer.executor.quarantine.Thread", "thread"),
     ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
@@ -79,6 +78,9 @@ class SimulatedQueue:
     def put(self, item: Any) -> None:
         self._items.append(item)
         self._has_more.set()
+
+    def empty(self) -> bool:
+        return not self._items
 
     def get(self) -> Any:
         while not self._items:

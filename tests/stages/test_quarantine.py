@@ -25,7 +25,10 @@ LONGEST_S = 5.0
 
 
 class Ward:
-    """A quarantine without its thread, members of one claim that two executors died on, and an engine that answers."""
+    """A quarantine without its thread, members of one claim that two executors died on, and an engine that answers.
+
+    It is their clock too.
+    """
 
     def __init__(self, world: World, number: int = 1) -> None:
         self.world = world
@@ -38,7 +41,7 @@ class Ward:
         self.claim = keeping.claim(number=number)
         self.members = self.claim.open_members()
         self.sets.deaths.update(dict.fromkeys(self.members, APART_AFTER))
-        self.quarantine = Quarantine(world.api.slices, self, world.time, self.is_safe, LONGEST_S)  # type: ignore[arg-type]
+        self.quarantine = Quarantine(world.api.slices, self, self, self.is_safe, LONGEST_S)  # type: ignore[arg-type]
         self.quarantine._is_started = True
 
     @property
@@ -58,8 +61,14 @@ class Ward:
         for call in calls:
             call.on_reply(call, REPLY)
 
-    def wait(self, seconds: float) -> None:
-        """In place of an event's."""
+    def now_ms(self) -> float:
+        return self.world.time.now_ms()
+
+    def monotonic(self) -> float:
+        return self.world.time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time pass, and after it have recorded what is slow."""
         self.world.time.sleep(seconds)
         if self.world.time.monotonic() > self.slow_until:
             self.claim.let_go(self.slow)
@@ -83,13 +92,8 @@ class Ward:
 
 
 @pytest.fixture
-def make_ward(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Ward]:
-    def make(number: int) -> Ward:
-        ward = Ward(make_world(executors=0), number)
-        monkeypatch.setattr("wangtimer.executor.quarantine.Event", lambda: ward)
-        return ward
-
-    return make
+def make_ward(make_world: Callable[..., World]) -> Callable[[int], Ward]:
+    return lambda number: Ward(make_world(executors=0), number)
 
 
 @pytest.fixture

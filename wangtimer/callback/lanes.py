@@ -55,7 +55,7 @@ class Lane:
             self.backlog.append(self.queue.popleft())
         if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
             return self.backlog.popleft()
-        if len(self.queue) >= CROWD and self._taken % CROWD_SHARE == 0:
+        if len(self.queue) >= CROWD and self._taken % CROWD_SHARE == 1:  # a turn that is not the backlog's
             return self.queue.pop()
         return self.queue.popleft()
 

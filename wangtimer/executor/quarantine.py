@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import NamedTuple
 
 import structlog
@@ -57,19 +57,16 @@ class Quarantine:
         self._clock = clock
         self._is_safe = is_safe
         self._longest_s = longest_s
-        self._line: list[Suspect] = []
-        self._arrived: SimpleQueue[None] = SimpleQueue()
+        self._line: SimpleQueue[Sequence[Suspect]] = SimpleQueue()
         self._is_started = False
-        self._lock = Lock()
+        self._starting = Lock()
 
     def take(self, suspects: Sequence[Suspect]) -> None:
         """Send these when their turn comes."""
         if not suspects:
             return
-        with self._lock:
-            if not self._line:
-                self._arrived.put(None)
-            self._line += suspects
+        self._line.put(suspects)
+        with self._starting:
             if not self._is_started:
                 self._is_started = True
                 self._start()
@@ -83,11 +80,11 @@ class Quarantine:
                 log.exception("quarantine_stumbled")
 
     def _gathered(self) -> list[Suspect]:
-        self._arrived.get()
-        Event().wait(GATHER_S)
-        with self._lock:
-            line, self._line = self._line, []
-        return line
+        gathered = [*self._line.get()]
+        self._clock.sleep(GATHER_S)
+        while not self._line.empty():
+            gathered += self._line.get()
+        return gathered
 
     def _try(self, group: list[Suspect]) -> None:
         """Send a group, and wait until all of it is answered and recorded: the next may kill this process.
@@ -103,7 +100,7 @@ class Quarantine:
             self._engine.submit([one.call for one in noted])
             until = self._clock.monotonic() + self._longest_s
             while self._clock.monotonic() < until and any(_is_held(one) for one in noted):
-                Event().wait(LOOK_EACH_S)
+                self._clock.sleep(LOOK_EACH_S)
 
     def _noted(self, group: list[Suspect]) -> list[Suspect]:
         """Have Redis know who is to blame should this process die now; return them, let go of whom it does not know."""

@@ -8,7 +8,10 @@ from threading import Event, Lock
 
 
 class Turnstile:
-    """A lock that goes to whom waits with the least size; alike, in order of arrival."""
+    """A lock that goes to whom waits with the least size; alike, in order of arrival.
+
+    Large ones wait for as long as small ones come: for work that small ones alone can never fill.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
