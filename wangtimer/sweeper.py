@@ -35,7 +35,10 @@ AFTER_RECONNECT_S = 15.0
 
 @dataclass(slots=True)
 class Sweeper:
-    """Repairs never ask what is missing: they add, and adding what stands there already does nothing."""
+    """Repairs add, whatever is there: adding what stands in its slice already does nothing.
+
+    Only `reconcile` asks first, because each minute it comes to every firing; what it is wrong about is swept.
+    """
 
     timers: TimerStore
     firings: FiringStore
@@ -94,9 +97,19 @@ class Sweeper:
         return flushed
 
     def reconcile(self) -> int:
-        """Add every pending firing of the coming minute; return how many there are. Raises `StoreAway`."""
+        """Add the coming minute's pending firings to those of its slices that hold others; return how many they have.
+
+        All its slices go onto the agenda. Raises `StoreAway`.
+        """
         end = _end_of_coming_minute(int(self.clock.now_ms()))
-        return self._add_until(end - MINUTE_MS, end)
+        others = self.hot.raise_same(self.firings.tallies(end // MINUTE_MS - 1))
+        if not others:
+            return 0
+        added = 0
+        for page in self._pages(end - MINUTE_MS, end - 1):
+            added += self._add([firing for firing in page if firing.slice in others])
+        log.info("reconciled", firings=added)
+        return added
 
     def rehydrate(self) -> int:
         """Load the horizon after Redis lost it, nearest first; return how many firings were added.

@@ -6,6 +6,7 @@ from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.sql.firings import FiringRecord, Overdue
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 
@@ -36,6 +37,13 @@ class MemoryFirings:
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
+
+    def tallies(self, minute: int) -> dict[Slice, Tally]:
+        tallies: dict[Slice, Tally] = {}
+        for firing in self._pending(lambda firing: firing.slice.minute == minute):
+            so_far = tallies.get(firing.slice, Tally())
+            tallies[firing.slice] = so_far.plus(Tally(1, firing.timer_id, firing.due_at))
+        return tallies
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         def is_wanted(firing: Firing) -> bool:

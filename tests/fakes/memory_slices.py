@@ -1,6 +1,6 @@
 """Slices in memory: the rules of add, arm_now, turn, claim, renew, release and put_back, as in their Lua."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -9,6 +9,7 @@ from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
 from wangtimer.store.redis.slices import Leases, Taken, Turn
 
@@ -104,6 +105,20 @@ class MemorySlices:
 
     def next_need(self, slice_: Slice) -> int | None:
         return self._server.call(lambda: self._need(self._read(slice_)))
+
+    def needs_of_same(self, tallies: Mapping[Slice, Tally]) -> dict[Slice, int]:
+        def work() -> dict[Slice, int]:
+            needs = {}
+            for slice_, tally in tallies.items():
+                sets = self._read(slice_)
+                nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
+                sums = sum(one.timer_id for one in nearest), sum(sets.due[one] for one in nearest)
+                need = self._need(sets)
+                if (len(nearest), *sums) == tally and need is not None:
+                    needs[slice_] = need
+            return needs
+
+        return self._server.call(work)
 
     def unlock(self, slice_: Slice, token: str) -> None:
         def work() -> None:

@@ -370,6 +370,8 @@ _AGENDA = (
     Rule(
         "adders only bring forward",
         attribute(MemoryAgenda, "_bring_forward", in_stores.set_moment),
+        _strikes([*FREEZES, Kind.LATE], "agenda.add"),
+        together_with=NO_SWEEP,
     ),
     Rule(
         "slice first, agenda second",

@@ -9,7 +9,6 @@ from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.sweeper import Sweeper
 
 SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING
@@ -87,8 +86,6 @@ def test_flaw_1_a_repair_puts_a_slice_back_on_the_agenda_though_its_members_are_
     idle.redis.lose("agenda")
     sweeper_of(idle).sweep()
     assert set(idle.redis.table("agenda")) == {overdue.slice}
-    sweeper_of(idle).reconcile()
-    assert coming.slice not in idle.redis.table("agenda") or coming.slice == Slice.at(idle.now + MINUTE_MS, 0)
 
 
 def test_a_sweep_is_bounded_and_the_next_goes_on_where_it_stopped(
@@ -236,6 +233,26 @@ def test_each_minute_the_coming_one_is_added_whole_and_no_other(idle: World) -> 
     stored(idle, 30, 59.999, 60, 90, 119.999, 120)
     assert sweeper_of(idle).reconcile() == 3
     assert due(idle) == {3, 4, 5}
+
+
+def test_of_the_coming_minute_only_slices_that_hold_others_are_added(idle: World) -> None:
+    rows = [row_at(idle.now + 90_000 + number, number, bucket=number % 3) for number in range(1, 10)]
+    idle.firings.insert(rows)
+    idle.beat.hot.add([row for row in rows if row.timer_id != 7])
+    added: list[int] = []
+    idle.beat.taps["after slices.add"] = lambda: added.append(1)
+    assert sweeper_of(idle).reconcile() == 3
+    assert (due(idle), len(added)) == (set(range(1, 10)), 1)
+    assert sweeper_of(idle).reconcile() == 0
+    assert len(added) == 1
+
+
+def test_flaw_1_what_is_all_there_is_put_back_on_the_agenda_before_its_minute(idle: World) -> None:
+    (coming,) = stored(idle, 90)
+    idle.beat.hot.add([coming])
+    idle.redis.lose("agenda")
+    assert sweeper_of(idle).reconcile() == 0
+    assert set(idle.redis.table("agenda")) == {coming.slice}
 
 
 def test_a_lost_redis_is_loaded_nearest_first_up_to_the_horizon(idle: World) -> None:

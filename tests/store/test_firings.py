@@ -7,6 +7,7 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.sql.firings import FiringRecord
 
 AT = 1_800_000_000_000
@@ -275,6 +276,19 @@ def test_a_retry_belongs_to_the_slice_of_its_next_moment(sql: SqlWorld) -> None:
     assert sql.firings.pending_of(Slice.at(AT, 4)) == []
     (retry,) = sql.firings.pending_of(Slice.at(AT + MINUTE_MS, 4))
     assert (retry.attempt, retry.bucket) == (2, 4)
+
+
+def test_a_minute_s_slices_are_tallied_by_what_is_pending_in_them(sql: SqlWorld) -> None:
+    last = AT + MINUTE_MS - 1
+    sql.insert([row_at(AT, 1, bucket=2), row_at(AT, 5, bucket=2), row_at(last, 1, bucket=2)])
+    sql.insert([row_at(AT, 9, bucket=1), row_at(AT + MINUTE_MS, 1, bucket=3), row_at(AT - 1, 1, bucket=3)])
+    sql.insert([row_at(AT + 1, 3, bucket=2), row_at(AT + 1, 4, bucket=4)])
+    sql.firings.settle([outcome_of(Member(3, AT + 1, 1)), outcome_of(Member(4, AT + 1, 1))])
+    assert sql.firings.tallies(AT // MINUTE_MS) == {
+        Slice.at(AT, 1): Tally(1, 9, AT),
+        Slice.at(AT, 2): Tally(3, 1 + 5 + 1, AT + AT + last),
+    }
+    assert sql.firings.tallies(0) == {}
 
 
 def test_pending_firings_are_read_between_two_moments_both_included(sql: SqlWorld) -> None:

@@ -8,6 +8,7 @@ from tests.store.worlds import LEASES, HotWorld
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.hot import TRIES, HotStore
 
 LEAD = LEASES.lead_ms
@@ -40,6 +41,19 @@ def test_a_retry_stands_in_the_slice_of_its_next_moment(hot: HotWorld, way_in: H
     place = Slice.at(moment + 2 * MINUTE_MS, 2)
     assert needs_by(hot, moment + 2 * MINUTE_MS) == (place,)
     assert hot.slices.next_need(place) == retry.due_at - LEAD
+
+
+def test_slices_that_hold_what_is_tallied_are_put_onto_the_agenda_and_the_others_named(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    moment = int(hot.clock.now_ms()) + 30_000
+    same, other, empty = (Slice.at(moment, bucket) for bucket in (0, 1, 2))
+    hot.slices.add({same: [due_at(moment, 7)], other: [due_at(moment, 8)]}, is_repair=False)
+    wanted = dict.fromkeys((same, other, empty), Tally(1, 7, moment))
+    assert way_in.raise_same(wanted) == {other, empty}
+    assert needs_by(hot, moment) == (same,)
+    assert needs_by(hot, moment - LEAD - 1) == ()
+    assert way_in.raise_same({}) == set()
 
 
 def test_adding_no_firings_does_nothing(hot: HotWorld, way_in: HotStore) -> None:

@@ -10,6 +10,7 @@ from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld
 from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.redis.slices import Taken, Turn
 
 DAY_S = 86_400
@@ -799,3 +800,57 @@ def test_a_slice_ahead_lives_until_a_day_after_it(desk: Desk) -> None:
     desk.slice = Slice(desk.slice.minute + 120, 0)
     desk.add(due_at(desk.slice.starts_at))
     assert desk.hot.lives_s(desk.slice) == 121 * MINUTE_MS / 1_000 + DAY_S
+
+
+def needs_of_same(desk: Desk, *expected: DueMember) -> dict[Slice, int]:
+    tally = Tally(
+        len(expected), sum(one.member.timer_id for one in expected), sum(one.due_at for one in expected)
+    )
+    return desk.slices.needs_of_same({desk.slice: tally})
+
+
+def test_a_slice_that_holds_what_is_tallied_tells_when_it_needs_a_trigger(desk: Desk) -> None:
+    held = [due_at(desk.now + 20_000 + number, number) for number in range(1, 4)]
+    desk.add(*held)
+    assert needs_of_same(desk, *held) == {desk.slice: desk.now + 20_001 - LEASES.lead_ms}
+
+
+def test_a_slice_whose_trigger_is_needed_earlier_for_what_runs_tells_that(desk: Desk) -> None:
+    desk.run(due_at(desk.now, 9))
+    later = due_at(desk.now + 20_000)
+    desk.add(later)
+    assert needs_of_same(desk, later) == {desk.slice: desk.now + LEASES.running_ms}
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        [(20_000, 1), (20_000, 2), (20_000, 3)],
+        [(20_000, 1), (20_000, 3)],
+        [(20_000, 1), (20_001, 2)],
+    ],
+    ids=["one is missing", "another timer's", "another moment"],
+)
+def test_a_slice_that_holds_others_than_are_tallied_is_left_out(
+    desk: Desk, expected: list[tuple[int, int]]
+) -> None:
+    desk.add(due_at(desk.now + 20_000, 1), due_at(desk.now + 20_000, 2))
+    assert needs_of_same(desk, *(due_at(desk.now + after, one) for after, one in expected)) == {}
+
+
+def test_what_is_armed_is_not_tallied(desk: Desk) -> None:
+    desk.arm(due_at(desk.now))
+    assert needs_of_same(desk, due_at(desk.now)) == {}
+
+
+def test_a_tally_goes_on_over_pages(hot: HotWorld, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.store.redis.slices.MEMBERS_A_SCRIPT", 2)
+    held = [due_at(desk.now + 20_000 + number, number) for number in range(1, 6)]
+    desk.add(*held[:4])
+    assert needs_of_same(desk, *held) == {}
+    desk.add(*held)
+    assert needs_of_same(desk, *held) == {desk.slice: desk.now + 20_001 - LEASES.lead_ms}
+
+
+def test_nothing_tallied_asks_nothing(desk: Desk) -> None:
+    assert desk.slices.needs_of_same({}) == {}

@@ -30,6 +30,7 @@ class Step(StrEnum):
     PUT_BACK = "put_back"
     RELEASE = "release"
     RENEW = "renew"
+    TALLY = "tally"
     TRY_APART = "try_apart"
     TURN = "turn"
     UNLOCK = "unlock"

@@ -1,7 +1,7 @@
 """The one way into Redis: members into their slices, then the slices onto the agenda."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
 
@@ -22,7 +23,7 @@ class HotStore:
     """Adds firings for planner, API, retries and every repair.
 
     Slice first, agenda second, each again on an error: a slice without an agenda entry would be found by nobody.
-    Adding what stands there already does nothing, so a repair never asks what is missing.
+    Adding what stands there already does nothing, so a repair need not ask what is missing.
     """
 
     def __init__(self, slices: SliceStore, agenda: Agenda, clock: Clock) -> None:
@@ -42,6 +43,16 @@ class HotStore:
             return
         needs = self._retry(lambda: self._slices.add(by_slice, is_repair))
         self._retry(lambda: self._agenda.add(list(needs.items())))
+
+    def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
+        """Put the slices that hold what is tallied onto the agenda; return the others, which want adding.
+
+        Raises `StoreAway` after three tries.
+        """
+        needs = self._retry(lambda: self._slices.needs_of_same(tallies))
+        if needs:
+            self._retry(lambda: self._agenda.add(list(needs.items())))
+        return tallies.keys() - needs.keys()
 
     def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
         """Add firings that are due within the lead straight into `armed`; return the chunks to send.

@@ -8,6 +8,7 @@ from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.clock import Clock
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
 
@@ -15,6 +16,7 @@ from wangtimer.store.redis.keys import Keys, expiry_of
 MEMBERS_A_SCRIPT = 2_000
 # Lua's `unpack` and the length of a chunk bound what the smaller scripts take.
 MEMBERS_A_CLAIM = 1_000
+_PLACES = ("due", "armed", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,14 @@ class SliceStore:
 
     def next_need(self, slice_: Slice) -> int | None:
         """Return when the slice next needs a trigger (ms UTC), None when nothing stands in it."""
-        answer = self._connection.run("look", self._keys.of_slice(slice_, "due", "armed", "running"), [])
-        due, armed, running = (_moment(text) for text in answer)
-        needs = [due - self._leases.lead_ms if due is not None else None, armed, running]
-        return min((need for need in needs if need is not None), default=None)
+        return self._need_of(self._connection.run("look", self._keys.of_slice(slice_, *_PLACES), []))
+
+    def needs_of_same(self, tallies: Mapping[Slice, Tally]) -> dict[Slice, int]:
+        """Of the slices whose `due` holds what is tallied, return when each next needs a trigger (ms UTC)."""
+        same = [slice_ for slice_, found in self._tallies(tallies).items() if found == tallies[slice_]]
+        looks = [ScriptCall(script("look"), self._keys.of_slice(slice_, *_PLACES), []) for slice_ in same]
+        needs = map(self._need_of, self._connection.run_all(looks) if looks else [])
+        return {slice_: need for slice_, need in zip(same, needs, strict=True) if need is not None}
 
     def unlock(self, slice_: Slice, token: str) -> None:
         """Give the lock back, if it is still this token's."""
@@ -192,6 +198,26 @@ class SliceStore:
         """Put running members back to wait until their moment; touches only what is still this claim's."""
         keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect", "deaths")
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
+
+    def _tallies(self, expected: Mapping[Slice, Tally]) -> dict[Slice, Tally]:
+        """Tally as many of each slice's `due` as are expected, nearest first."""
+        calls, places = [], []
+        for slice_, tally in expected.items():
+            keys = self._keys.of_slice(slice_, "due")
+            for first in range(0, tally.number, MEMBERS_A_SCRIPT):
+                last = min(first + MEMBERS_A_SCRIPT, tally.number) - 1
+                calls.append(ScriptCall(script("tally"), keys, [first, last]))
+                places.append(slice_)
+        found = dict.fromkeys(expected, Tally())
+        answers = [answer for page in _pages(calls, 50) for answer in self._connection.run_all(page)]
+        for slice_, answer in zip(places, answers, strict=True):
+            found[slice_] = found[slice_].plus(Tally(*map(int, answer)))
+        return found
+
+    def _need_of(self, looked: Sequence[str]) -> int | None:
+        due, armed, running = (_moment(text) for text in looked)
+        needs = [due - self._leases.lead_ms if due is not None else None, armed, running]
+        return min((need for need in needs if need is not None), default=None)
 
     def _mine(
         self, held: Mapping[tuple[Slice, str], Sequence[Member]], calls: Sequence[ScriptCall]

@@ -11,6 +11,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
@@ -88,6 +89,17 @@ class FiringStore:
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
         return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
+
+    def tallies(self, minute: int) -> dict[Slice, Tally]:
+        """Return the tally of each of the minute's slices that has pending firings."""
+        whole = Slice(minute, 0)
+        sums = func.count(), func.sum(firings.c.timer_id), func.sum(firings.c.due_at)
+        wanted = _pending_between(whole.starts_at, whole.ends_at - 1)
+        query = by_index(select(firings.c.bucket, *sums).where(wanted), "firing_due").group_by(
+            firings.c.bucket
+        )
+        rows = self._database.read(lambda sql: sql.execute(query).all())
+        return {Slice(minute, bucket): Tally(*map(int, sums)) for bucket, *sums in rows}
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
