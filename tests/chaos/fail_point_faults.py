@@ -142,6 +142,17 @@ def time_to_recover(trial: Trial) -> Iterator[Collection[Member]]:
 @contextmanager
 def purge_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
     """Send the task that beat sends once a minute."""
-    with Celery(broker=trial.deployment.broker.url(1)) as app:
-        app.send_task("wangtimer.purge", queue="migrate")
+    _send_task(trial, "wangtimer.purge")
     yield ()
+
+
+@contextmanager
+def reconcile_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
+    """Send the task that beat sends once a minute."""
+    _send_task(trial, "wangtimer.reconcile")
+    yield ()
+
+
+def _send_task(trial: Trial, name: str) -> None:
+    with Celery(broker=trial.deployment.broker.url(1)) as app:
+        app.send_task(name, queue="migrate")

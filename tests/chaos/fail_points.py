@@ -145,6 +145,13 @@ REACHED = (
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
+    Reached(
+        "reconciling",
+        {"migrate": (Step.TALLY,)},
+        faults.reconcile_asked_for,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
 )
 
 # Beat comes to these once a minute, so four of them do at once.

@@ -22,6 +22,7 @@ from tests.store.members import due_at, outcome_of
 from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.slicing import Slice
+from wangtimer.core.tally import Tally
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 
@@ -415,6 +416,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
             hot.slices.put_back(slice_, "c", [member])
             hot.slices.release({(slice_, "c"): [member.member]})
             hot.slices.next_need(slice_)
+            hot.slices.needs_of_same({slice_: Tally(1)})
             hot.slices.unlock(slice_, "t")
         hot.agenda.add([(HERE, 1), (THERE, 2)])
         hot.agenda.begin_closing(HERE, "t", 5)
