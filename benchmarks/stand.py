@@ -87,14 +87,14 @@ class Stand:
         **settings: str | int,
     ) -> None:
         self.target = target
-        self._directory = directory
+        self.directory = directory
         self.deployment = Deployment(directory, copies, **settings)
         self._stack = ExitStack()
         self._making_ms_a_timer = MAKING_MS_A_TIMER
 
     def __enter__(self) -> "Stand":
         with ExitStack() as started:
-            started.callback(shutil.rmtree, self._directory, ignore_errors=True)
+            started.callback(shutil.rmtree, self.directory, ignore_errors=True)
             started.enter_context(self.deployment)
             self._prepare(started)
             # All went well: what was started stays until the end.

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pycurl
 
+from benchmarks.disk import DiskWatch
 from benchmarks.lateness import percentile
 from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement, on_one_stand
@@ -99,6 +100,9 @@ class Create:
             Figure("pair_max_ms", "ms"),
             Figure("each_second_p50_ms", "ms"),
             Figure("each_second_p99_ms", "ms", at_most=50),
+            # Each pair waits for two durable commits.
+            Figure("disk_sync_p99_ms", "ms"),
+            Figure("disk_sync_max_ms", "ms"),
             Figure("failed", "pairs", at_most=0, is_strict=True),
         )
 
@@ -124,7 +128,7 @@ class Create:
                 return Pair(0, schedule, 0.0)
             return Pair(timer_id, schedule, (time.monotonic() - due_at) * 1_000)
 
-        with ThreadPoolExecutor(CLIENTS) as pool:
+        with DiskWatch(stand.directory) as disk, ThreadPoolExecutor(CLIENTS) as pool:
             made = [pair for pair in pool.map(make, range(pairs)) if pair.timer_id]
         used = cpu.until(stand.read_cpu())
         of_busy = [pair for pair in made if pair.schedule is EACH_SECOND]
@@ -139,6 +143,7 @@ class Create:
             "each_second_p50_ms": percentile(busy_ms, 0.5),
             "each_second_p99_ms": percentile(busy_ms, 0.99),
             "failed": pairs - len(ms),
+            **disk.figures(),
         }
 
 
