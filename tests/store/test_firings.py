@@ -8,7 +8,7 @@ from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
-from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.firings import TALLIED_AT_ONCE_MS, FiringRecord
 
 AT = 1_800_000_000_000
 ROW = row_at(AT)
@@ -283,10 +283,13 @@ def test_a_minute_s_slices_are_tallied_by_what_is_pending_in_them(sql: SqlWorld)
     sql.insert([row_at(AT, 1, bucket=2), row_at(AT, 5, bucket=2), row_at(last, 1, bucket=2)])
     sql.insert([row_at(AT, 9, bucket=1), row_at(AT + MINUTE_MS, 1, bucket=3), row_at(AT - 1, 1, bucket=3)])
     sql.insert([row_at(AT + 1, 3, bucket=2), row_at(AT + 1, 4, bucket=4)])
+    parts = [row_at(AT + after, 6, bucket=5) for after in (TALLIED_AT_ONCE_MS - 1, TALLIED_AT_ONCE_MS)]
+    sql.insert(parts)
     sql.firings.settle([outcome_of(Member(3, AT + 1, 1)), outcome_of(Member(4, AT + 1, 1))])
     assert sql.firings.tallies(AT // MINUTE_MS) == {
         Slice.at(AT, 1): Tally(1, 9, AT),
         Slice.at(AT, 2): Tally(3, 1 + 5 + 1, AT + AT + last),
+        Slice.at(AT, 5): Tally(2, 6 + 6, 2 * AT + 2 * TALLIED_AT_ONCE_MS - 1),
     }
     assert sql.firings.tallies(0) == {}
 

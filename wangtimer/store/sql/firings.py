@@ -1,6 +1,6 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,9 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import attempts, firings
+
+# A row costs 1.4 µs: at 20,000 firings a second such a part takes 0.3 s, where a read that takes 5 s is given up.
+TALLIED_AT_ONCE_MS = 10_000
 
 PENDING = FiringStatus.PENDING.value
 # The order of the index `firing_due`.
@@ -91,15 +94,20 @@ class FiringStore:
         return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
     def tallies(self, minute: int) -> dict[Slice, Tally]:
-        """Return the tally of each of the minute's slices that has pending firings."""
+        """Return the tally of each of the minute's slices that has pending firings; read in parts of the minute."""
+        tallies: defaultdict[Slice, Tally] = defaultdict(Tally)
         whole = Slice(minute, 0)
+        for first in range(whole.starts_at, whole.ends_at, TALLIED_AT_ONCE_MS):
+            for bucket, *sums in self._sums_between(first, first + TALLIED_AT_ONCE_MS - 1):
+                slice_ = Slice(minute, bucket)
+                tallies[slice_] = tallies[slice_].plus(Tally(*map(int, sums)))
+        return dict(tallies)
+
+    def _sums_between(self, first: int, last: int) -> Sequence[Sequence[Any]]:
         sums = func.count(), func.sum(firings.c.timer_id), func.sum(firings.c.due_at)
-        wanted = _pending_between(whole.starts_at, whole.ends_at - 1)
-        query = by_index(select(firings.c.bucket, *sums).where(wanted), "firing_due").group_by(
-            firings.c.bucket
-        )
-        rows = self._database.read(lambda sql: sql.execute(query).all())
-        return {Slice(minute, bucket): Tally(*map(int, sums)) for bucket, *sums in rows}
+        pending = select(firings.c.bucket, *sums).where(_pending_between(first, last))
+        query = by_index(pending.group_by(firings.c.bucket), "firing_due")
+        return self._database.read(lambda sql: sql.execute(query).all())
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
@@ -251,8 +259,8 @@ def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
 
 
 def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
+    # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
     return [
-        # Taken apart in one go: twice as fast as by name, and repairs read by the 100,000.
         Firing(timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt)
         for timer_id, fire_at, bucket, kind, status, due_at, attempt in sql.execute(query)
     ]
