@@ -14,7 +14,7 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.machine import describe
+from benchmarks.machine import cores, describe
 from benchmarks.page import kept_log, markdown, render, row
 from benchmarks.plots import draw
 from benchmarks.results import Result, Results
@@ -77,7 +77,8 @@ def _measure(workload: Workload, runs: int, scale: float) -> Result:
             times = 1 if workload.name == PEERS_BESIDE.name else runs
             measured = [dict(one) for one in workload.measure(bench, times)]
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-    return Result(workload.name, now, scale, round(time.monotonic() - began_at, 1), measured)
+    took_s = round(time.monotonic() - began_at, 1)
+    return Result(workload.name, now, cores(), scale, took_s, measured)
 
 
 def _report(workload: Workload, result: Result) -> list[str]:

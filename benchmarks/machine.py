@@ -10,11 +10,15 @@ from tests.servers import mariadb, nginx, redis_server
 from tests.servers.server_process import find_program
 
 
+def cores() -> str:
+    """Return how many cores there are, and of which kind."""
+    return f"{os.cpu_count()} cores ({_cpu_model()})"
+
+
 def describe(directory: Path) -> dict[str, str]:
-    """Return the machine and its servers; `directory` is where MariaDB's data lay."""
+    """Return the rest of the machine, and its servers; `directory` is where MariaDB's data lay."""
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
-        "cores": f"{os.cpu_count()} ({_cpu_model()})",
         "memory": f"{gib:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
         "file system of the data": _file_system(directory),

@@ -129,7 +129,8 @@ def _workload_table(shown: Mapping[str, Result], workloads: Mapping[str, Workloa
         for figure in workload.figures
     ]
     measures = "\n".join(
-        f"* **{name}**: {workload.measures}; {len(shown[name].runs)} runs at {shown[name].measured_at} UTC"
+        f"* **{name}**: {workload.measures}; {len(shown[name].runs)} runs at {shown[name].measured_at} UTC "
+        f"on {shown[name].cores}"
         for name, workload in workloads.items()
         if name in shown
     )

@@ -14,6 +14,7 @@ def test_a_slow_disk_is_seen_and_nothing_left_behind(tmp_path: Path, monkeypatch
     monkeypatch.setattr("os.fdatasync", lambda _file: time.sleep(next(slow, 0.0)))
     with DiskWatch(tmp_path) as disk:
         while len(disk._took_ms) < 4:
+            assert disk._thread.is_alive()
             time.sleep(0.001)
     assert disk.figures()["disk_sync_max_ms"] >= 50
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from benchmarks.workloads.timely import STEADY
 
 
 def result_of(name: str, *runs: dict[str, float], scale: float = 1.0) -> Result:
-    return Result(name, "2026-11-20 12:00", scale, 60.0, runs)
+    return Result(name, "2026-11-20 12:00", "2 cores (Fast)", scale, 60.0, runs)
 
 
 def steady_run(p99_ms: float, lost: int = 0) -> dict[str, float]:
@@ -60,13 +60,20 @@ def test_of_each_peer_the_setting_that_lost_nothing_and_drained_fastest_is_bold(
 
 def test_a_partial_run_renews_its_own_rows_only(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    Results({"cores": "2"}, {"steady": result_of("steady", steady_run(2))}).write(path)
+    Results({"memory": "4 GiB"}, {"steady": result_of("steady", steady_run(2))}).write(path)
     later = Results.read(path)
     later.by_workload["idle"] = result_of("idle", {"store_commands_per_s": 1.0})
     later.write(path)
     held = Results.read(path)
     assert sorted(held.by_workload) == ["idle", "steady"]
     assert held.by_workload["steady"].values("late_p99_ms") == [2]
+
+
+def test_each_workload_says_on_which_cores_it_ran(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    Results({}, {"steady": result_of("steady", steady_run(2))}).write(path)
+    (line,) = lines_with("**steady**", Results.read(path))
+    assert line.endswith("; 1 runs at 2026-11-20 12:00 UTC on 2 cores (Fast)")
 
 
 def test_what_people_wrote_between_the_marks_stays(tmp_path: Path) -> None:
