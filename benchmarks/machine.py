@@ -11,8 +11,8 @@ from tests.servers.server_process import find_program
 
 
 def cores() -> str:
-    """Return how many cores there are, and of which kind."""
-    return f"{os.cpu_count()} cores ({_cpu_model()})"
+    """Return how many cores there are, of which kind, and the Python on them: builds of it differ by an eighth."""
+    return f"{os.cpu_count()} cores ({_cpu_model()}), Python {platform.python_version()}"
 
 
 def describe(directory: Path) -> dict[str, str]:
@@ -22,7 +22,6 @@ def describe(directory: Path) -> dict[str, str]:
         "memory": f"{gib:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
         "file system of the data": _file_system(directory),
-        "Python": platform.python_version(),
         "Celery": version("celery"),
         "MariaDB": _says("mariadbd", mariadb.PACKAGE),
         "Redis": _says("redis-server", redis_server.PACKAGE),
