@@ -74,6 +74,18 @@ def test_a_great_many_outcomes_are_written_in_batches(settling: Settling) -> Non
     assert settling.steps.count("firings.settle") == 3
 
 
+def test_what_finishes_while_others_are_settled_waits_for_the_next_write(settling: Settling) -> None:
+    first, second = settling.claim("first", 1), settling.claim("second", 2)
+    settling.finish(*first)
+    settling.node.taps["before slices.release"] = lambda: settling.finish(*second)
+    settling.settler.settle_all()
+    assert settling.steps == ["firings.settle"]
+    assert settling.status(second[1][0]) is PENDING
+    settling.node.taps["before slices.release"] = lambda: None
+    settling.settler.settle_all()
+    assert settling.status(second[1][0]) is SUCCEEDED
+
+
 def test_flaw_4_a_retry_stands_in_its_slice_before_the_attempt_is_released(settling: Settling) -> None:
     claim, rows = settling.claim("one", 1)
     settling.finish(claim, rows, PENDING)

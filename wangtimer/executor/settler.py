@@ -70,10 +70,16 @@ class Settler:
             self._many.set()
 
     def settle_all(self) -> bool:
-        """Settle whatever has finished; False when neither SQL nor the outbox takes it now."""
+        """Settle what has finished by now; False when neither SQL nor the outbox takes it.
+
+        What finishes meanwhile is for the next time: under load there is always some, and a write of a few costs a
+        commit of its own.
+        """
         with self._busy:
-            while self._finished:
-                batch = [self._finished.popleft() for _ in range(min(BATCH, len(self._finished)))]
+            left = len(self._finished)
+            while left > 0:
+                batch = [self._finished.popleft() for _ in range(min(BATCH, left))]
+                left -= len(batch)
                 try:
                     self._settle(batch)
                 except StoreAway as error:
