@@ -30,6 +30,10 @@ LONG_OVER_MS = 30_000
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
+# Slices that one tick began would turn together, and executors make all their chunks ready at once, beside the calls.
+# So each has a place of its own between two beats, and none just after a beat: most calls are due at a full second.
+NO_TURN_SHARE = 0.4
+GOLDEN_RATIO = 0.618034
 # While a backlog drains: shorter makes chunks small, and those are what costs.
 BACKLOG_PAUSE_S = 0.1
 
@@ -167,13 +171,23 @@ class Trigger:
 
     def _pause_s(self, slice_: Slice, turn: Turn) -> float:
         """Sleep as long as the next member can still be armed a lead less a turn ahead, so that chunks get full."""
-        pause_ms: float = self.rule.turn_ms
-        if turn.next_due_at is not None and not self._is_past(slice_):
-            if is_backlog(turn.next_due_at, self.clock.now_ms()):
+        if self._is_past(slice_):
+            return self.rule.turn_ms / 1_000
+        now = self.clock.now_ms()
+        pause_ms = self._until_place_ms(slice_, now)
+        if turn.next_due_at is not None:
+            if is_backlog(turn.next_due_at, now):
                 return BACKLOG_PAUSE_S
             latest = turn.next_due_at - (self.rule.lead_ms - self.rule.turn_ms)
-            pause_ms = min(pause_ms, latest - self.clock.now_ms())
+            pause_ms = min(pause_ms, latest - now)
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
+
+    def _until_place_ms(self, slice_: Slice, now: float) -> float:
+        """Return how long until the slice's next place between beats (each `turn_ms`), at most a whole turn."""
+        turn_ms = self.rule.turn_ms
+        place = NO_TURN_SHARE + (1 - NO_TURN_SHARE) * (slice_.bucket * GOLDEN_RATIO % 1)
+        until_ms = (place * turn_ms - now) % turn_ms
+        return until_ms if until_ms > SHORTEST_PAUSE_S * 1_000 else turn_ms
 
     def _quietly(self, step: Callable[[], None]) -> None:
         """Leave what fails here to the agenda entry and the lock's expiry."""

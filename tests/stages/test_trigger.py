@@ -1,6 +1,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -65,6 +66,26 @@ def test_firings_are_armed_at_most_a_lead_and_at_least_a_lead_less_a_turn_ahead(
     assert [due.member for _, due in armed] == [row.member for row in rows]
     ahead = [due.due_at - at for at, due in armed]
     assert LEAD_MS - TURN_MS - 20 <= min(ahead) <= max(ahead) <= LEAD_MS
+
+
+def test_slices_begun_together_turn_one_after_another_and_none_just_after_a_beat(lone: World) -> None:
+    sent: dict[int, list[int]] = {bucket: [] for bucket in range(8)}
+
+    def note(chunk: Chunk) -> list[Chunk]:
+        sent[chunk.slice.bucket].append(lone.now)
+        return []
+
+    lone.chunk_road = note
+    for bucket in sent:
+        rows = planned(lone, *(number / 20 for number in range(20, 200)), bucket=bucket)
+        lone.time.spawn(lone.trigger_nodes[0].process, lambda slice_=rows[0].slice: watch(lone, slice_))
+    lone.run_for(8)
+    steady = {bucket: times[3:] for bucket, times in sent.items()}
+    for times in steady.values():
+        assert {later - earlier for earlier, later in pairwise(times)} == {TURN_MS}
+    places = sorted(times[0] % TURN_MS for times in steady.values())
+    assert places[0] >= 0.4 * TURN_MS
+    assert min(later - earlier for earlier, later in pairwise(places)) >= 10
 
 
 def test_what_is_armed_together_is_sent_in_chunks_of_limited_size_in_due_order(
