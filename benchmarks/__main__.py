@@ -14,7 +14,7 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.machine import cores, describe
+from benchmarks.machine import describe, ran_on
 from benchmarks.page import kept_log, markdown, render, row
 from benchmarks.plots import draw
 from benchmarks.results import Result, Results
@@ -78,7 +78,7 @@ def _measure(workload: Workload, runs: int, scale: float) -> Result:
             measured = [dict(one) for one in workload.measure(bench, times)]
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     took_s = round(time.monotonic() - began_at, 1)
-    return Result(workload.name, now, cores(), scale, took_s, measured)
+    return Result(workload.name, now, ran_on(), scale, took_s, measured)
 
 
 def _report(workload: Workload, result: Result) -> list[str]:

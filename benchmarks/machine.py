@@ -10,8 +10,8 @@ from tests.servers import mariadb, nginx, redis_server
 from tests.servers.server_process import find_program
 
 
-def cores() -> str:
-    """Return how many cores there are, of which kind, and the Python on them: builds of it differ by an eighth."""
+def ran_on() -> str:
+    """Return how many cores there are, of which kind, and the Python: its builds differ by an eighth."""
     return f"{os.cpu_count()} cores ({_cpu_model()}), Python {platform.python_version()}"
 
 

@@ -130,7 +130,7 @@ def _workload_table(shown: Mapping[str, Result], workloads: Mapping[str, Workloa
     ]
     measures = "\n".join(
         f"* **{name}**: {workload.measures}; {len(shown[name].runs)} runs at {shown[name].measured_at} UTC "
-        f"on {shown[name].cores}"
+        f"on {shown[name].ran_on}"
         for name, workload in workloads.items()
         if name in shown
     )

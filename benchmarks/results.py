@@ -8,11 +8,11 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The runs of one workload: each has the same figures. `cores` says on which, for machines come and go."""
+    """The runs of one workload: each has the same figures. `ran_on` names cores and Python: machines come and go."""
 
     workload: str
     measured_at: str
-    cores: str
+    ran_on: str
     scale: float
     took_s: float
     runs: Sequence[Mapping[str, float]]

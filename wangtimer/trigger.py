@@ -31,8 +31,9 @@ REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
 # Slices that one tick began would turn together, and executors make all their chunks ready at once, beside the calls.
-# So each has a place of its own between two beats, and none just after a beat: most calls are due at a full second.
-NO_TURN_SHARE = 0.4
+# So each has a place of its own within `turn_ms` by the clock; not in this first share of it: most calls come due at a
+# full second. The golden ratio puts any number of buckets well apart.
+SHARE_WITHOUT_PLACES = 0.4
 GOLDEN_RATIO = 0.618034
 # While a backlog drains: shorter makes chunks small, and those are what costs.
 BACKLOG_PAUSE_S = 0.1
@@ -183,9 +184,9 @@ class Trigger:
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
 
     def _until_place_ms(self, slice_: Slice, now: float) -> float:
-        """Return how long until the slice's next place between beats (each `turn_ms`), at most a whole turn."""
+        """Return how long until the slice's next place, at most a whole turn: no pause gets longer by it."""
         turn_ms = self.rule.turn_ms
-        place = NO_TURN_SHARE + (1 - NO_TURN_SHARE) * (slice_.bucket * GOLDEN_RATIO % 1)
+        place = SHARE_WITHOUT_PLACES + (1 - SHARE_WITHOUT_PLACES) * (slice_.bucket * GOLDEN_RATIO % 1)
         until_ms = (place * turn_ms - now) % turn_ms
         return until_ms if until_ms > SHORTEST_PAUSE_S * 1_000 else turn_ms
 

@@ -69,7 +69,7 @@ def test_a_partial_run_renews_its_own_rows_only(tmp_path: Path) -> None:
     assert held.by_workload["steady"].values("late_p99_ms") == [2]
 
 
-def test_each_workload_says_on_which_cores_it_ran(tmp_path: Path) -> None:
+def test_each_workload_says_on_what_it_ran(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     Results({}, {"steady": result_of("steady", steady_run(2))}).write(path)
     (line,) = lines_with("**steady**", Results.read(path))

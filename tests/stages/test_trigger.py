@@ -68,7 +68,7 @@ def test_firings_are_armed_at_most_a_lead_and_at_least_a_lead_less_a_turn_ahead(
     assert LEAD_MS - TURN_MS - 20 <= min(ahead) <= max(ahead) <= LEAD_MS
 
 
-def test_slices_begun_together_turn_one_after_another_and_none_just_after_a_beat(lone: World) -> None:
+def test_slices_begun_together_turn_one_after_another_and_not_at_a_full_second(lone: World) -> None:
     sent: dict[int, list[int]] = {bucket: [] for bucket in range(8)}
 
     def note(chunk: Chunk) -> list[Chunk]:
