@@ -4,17 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import ceil
 
 import structlog
 
 from wangtimer.core.backlog import is_backlog
 from wangtimer.core.clock import Clock
+from wangtimer.core.credit import Credits, Share
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember
 from wangtimer.core.slicing import Slice
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
-from wangtimer.store.redis.slices import SliceStore, Turn
+from wangtimer.store.redis.slices import BacklogRoom, SliceStore, Turn
 from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
@@ -35,8 +37,12 @@ SHORTEST_PAUSE_S = 0.02
 # full second. The golden ratio puts any number of buckets well apart.
 SHARE_WITHOUT_PLACES = 0.4
 GOLDEN_RATIO = 0.618034
-# While a backlog drains: shorter makes chunks small, and those are what costs.
+# While a backlog drains.
 BACKLOG_PAUSE_S = 0.1
+# Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, a part
+# of the credit is its own whatever runs.
+BACKLOG_PATIENCE_S = 1.0
+BACKLOG_ANYWAY_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +65,11 @@ class Watch:
 
     slice: Slice
     token: str
-    credit: int
+    share: Share
     turns: int = 0
     turned_at: float = 0.0
-    armed_at: float = 0.0
+    armed_at: float = float("-inf")
+    backlog_armed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,7 @@ class Trigger:
     firings: FiringStore
     clock: Clock
     rule: ArmRule
+    credits: Credits
     send_chunk: Callable[[Chunk], None]
     waiting_chunks: Callable[[], int]
     seconds_since_reconnect: Callable[[], float]
@@ -82,19 +90,22 @@ class Trigger:
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs nobody for a while, or is another's, or work must end."""
-        watch = Watch(slice_, token, credit, armed_at=float("-inf"))
+        with self.credits.share(slice_, credit) as share:
+            self._watch(Watch(slice_, token, share, backlog_armed_at=self.clock.monotonic()))
+
+    def _watch(self, watch: Watch) -> None:
         while not self.is_stopping():
             turn = self._turn(watch)
             if turn is None:
                 return
-            if self._has_lost_data(watch, turn) and self._reload(slice_):
+            if self._has_lost_data(watch, turn) and self._reload(watch.slice):
                 continue
             self._send(watch, turn.now_armed)
             if self._may_close(watch, turn):
                 self._close(watch)
                 return
-            self.clock.sleep(self._pause_s(slice_, turn))
-        self._quietly(lambda: self.slices.unlock(slice_, token))
+            self.clock.sleep(self._pause_s(watch.slice, turn))
+        self._quietly(lambda: self.slices.unlock(watch.slice, watch.token))
 
     def _turn(self, watch: Watch) -> Turn | None:
         """Make one turn, patient with Redis; None when the slice is another's, or Redis stays away."""
@@ -102,17 +113,31 @@ class Trigger:
             try:
                 credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
-                turn = self.slices.turn(watch.slice, watch.token, credit, keep_leases)
+                turn = self.slices.turn(
+                    watch.slice, watch.token, credit, keep_leases, self._backlog_room(watch, credit)
+                )
             except StoreAway:
                 self.clock.sleep(REDIS_PAUSE_S)
                 continue
             watch.turns += 1
+            if turn is not None:
+                watch.share.note(turn.armed + turn.running, turn.due if self._has_more_to_arm(turn) else 0)
             return turn
         return None
 
     def _credit(self, watch: Watch) -> int:
         """Return how many may stand armed: a past minute is worked off slowly, so that the present stays on time."""
-        return min(watch.credit, self.rule.catch_up_a_turn) if self._is_past(watch.slice) else watch.credit
+        if self._is_past(watch.slice):
+            return min(watch.share.own, self.rule.catch_up_a_turn)
+        return self.credits.of(watch.share)
+
+    def _backlog_room(self, watch: Watch, credit: int) -> BacklogRoom:
+        has_waited = self.clock.monotonic() - watch.backlog_armed_at >= BACKLOG_PATIENCE_S
+        full = max(1, min(self.rule.chunk_size, credit // 2))
+        return BacklogRoom(full, ceil(credit / BACKLOG_ANYWAY_SHARE) if has_waited else 0)
+
+    def _has_more_to_arm(self, turn: Turn) -> bool:
+        return turn.next_due_at is not None and turn.next_due_at <= self.clock.now_ms() + self.rule.lead_ms
 
     def _is_past(self, slice_: Slice) -> bool:
         return self.clock.now_ms() > slice_.ends_at + LONG_OVER_MS
@@ -143,6 +168,8 @@ class Trigger:
         now = self.clock.now_ms()
         for is_late in (False, True):
             alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
+            if alike and is_late:
+                watch.backlog_armed_at = watch.armed_at
             for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
                 self.send_chunk(chunk)
 

@@ -16,6 +16,7 @@ from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
+from wangtimer.core.credit import Credits
 from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
@@ -266,6 +267,7 @@ class Wiring:
             self.firings,
             self.clock,
             self._arm_rule(),
+            Credits(self.settings.arm_credit),
             self.broker.send_chunk,
             self.broker.waiting_chunks,
             lambda: self.redis.reconnects.seconds_since,

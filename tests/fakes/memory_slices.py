@@ -11,7 +11,7 @@ from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
-from wangtimer.store.redis.slices import Leases, Taken, Turn
+from wangtimer.store.redis.slices import ALL_OF_A_BACKLOG, BacklogRoom, Leases, Taken, Turn
 
 TAKEN_BACK_A_TURN = 2_000
 ARMED_A_TURN = 5_000
@@ -87,7 +87,14 @@ class MemorySlices:
 
         return self._server.call(work)
 
-    def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
+    def turn(
+        self,
+        slice_: Slice,
+        token: str,
+        credit: int,
+        keep_leases: bool,
+        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+    ) -> Turn | None:
         def work() -> Turn | None:
             sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())
             if holder not in (None, token):
@@ -96,7 +103,7 @@ class MemorySlices:
             if not keep_leases:
                 self._take_back(slice_, sets.armed)
                 self._take_back(slice_, sets.running)
-            now_armed = self._arm(slice_, credit)
+            now_armed = self._arm(slice_, credit, backlog)
             first = min(sets.due.values(), default=None)
             counts = len(sets.due), len(sets.armed), len(sets.running)
             return Turn(holder is None, first, *counts, now_armed)
@@ -214,14 +221,15 @@ class MemorySlices:
             elif held is sets.running and sets.deaths.get(member, 0) < 2:
                 sets.deaths[member] = sets.deaths.get(member, 0) + 1
 
-    def _arm(self, slice_: Slice, credit: int) -> tuple[DueMember, ...]:
+    def _arm(self, slice_: Slice, credit: int, backlog_room: BacklogRoom) -> tuple[DueMember, ...]:
         sets, now = self._read(slice_), self._now()
         room = max(0, min(credit - len(sets.armed), ARMED_A_TURN))
         late = now - LATE_MS
         backlog = {member: moment for member, moment in sets.due.items() if moment < late}
         coming = {member: moment for member, moment in sets.due.items() if moment >= late}
         free = credit - len(sets.armed) - len(sets.running)
-        for_backlog = min(room, max(free, ceil(credit / 100)))
+        for_backlog = free - free % backlog_room.full if free < len(backlog) else free
+        for_backlog = min(room, max(for_backlog, backlog_room.anyway))
         share = min(len(backlog), ceil(room / BACKLOG_SHARE), for_backlog)
         ready = _with_those_after_a_crowd(
             _first_until(coming, now + self._leases.lead_ms, len(coming)),

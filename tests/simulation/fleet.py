@@ -25,6 +25,7 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
+from wangtimer.core.credit import Credits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.firing import Chunk
 from wangtimer.core.pace import Pace
@@ -264,6 +265,7 @@ class Fleet:
             stores.firings,
             process.clock,
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
+            Credits(self.scenario.credit),
             self._send_chunk,
             lambda: self.sim.waiting("chunk"),
             lambda: stores.slices.seconds_since_reconnect,

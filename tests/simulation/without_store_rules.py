@@ -8,6 +8,7 @@ from tests.fakes.memory_slices import MemorySlices, Sets
 from wangtimer.core.firing import DueMember, Firing, Member
 from wangtimer.store import hot
 from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.slices import BacklogRoom
 
 # slices
 
@@ -51,9 +52,9 @@ def arm_now_unsuspected(self: Any, slice_: Any, members: Sequence[DueMember]) ->
     return self._server.call(work)
 
 
-def arm_by_all_in_hand(self: Any, slice_: Any, credit: int) -> Any:
+def arm_by_all_in_hand(self: Any, slice_: Any, credit: int, backlog: BacklogRoom) -> Any:
     sets = self._read(slice_)
-    return _arm(self, slice_, max(0, credit - len(sets.running)))
+    return _arm(self, slice_, max(0, credit - len(sets.running)), backlog)
 
 
 def lock_anyhow(self: Any, tokens: Any) -> Any:

@@ -170,6 +170,66 @@ def test_running_firings_take_no_credit_so_that_a_slow_target_does_not_hold_up_i
     assert len(lone.chunks) == 4
 
 
+def test_a_slice_takes_the_credit_that_others_of_its_minute_leave(make_world: Callable[..., World]) -> None:
+    world = make_world(executors=0, arm_credit=80)
+    world.run_for(15)
+    crowded = planned(world, *[0.5] * 100)[0].slice
+    (idle,) = planned(world, 3.5, bucket=1)
+    node = world.trigger_nodes[0]
+    for slice_ in (idle.slice, crowded):
+        world.time.spawn(node.process, lambda slice_=slice_: watch(world, slice_, credit=40))
+    world.run_for(1)
+    # All but what a crowd leaves to what comes after it.
+    assert sets_of(world, crowded) == (30, 70, 0)
+    assert sets_of(world, idle.slice) == (1, 0, 0)
+
+
+def test_a_backlog_is_sent_in_chunks_that_are_full(make_world: Callable[..., World]) -> None:
+    world = make_world(executors=0, chunk_size=10)
+    world.run_for(15)
+    slice_ = planned(world, *(-2 + number / 1_000 for number in range(100)))[0].slice
+    running: list[DueMember] = []
+
+    def claim(chunk: Chunk) -> list[Chunk]:
+        world.slices.claim(slice_, "claim", [due.member for due in chunk.members])
+        running.extend(chunk.members)
+        return []
+
+    def finish_one() -> None:
+        if running:
+            world.slices.release({(slice_, "claim"): [running.pop(0).member]})
+
+    world.chunk_road = claim
+    world.time.every(world.trigger_nodes[0].process, 0.05, finish_one)
+    world.time.spawn(world.trigger_nodes[0].process, lambda: watch(world, slice_, credit=30))
+    world.run_for(10)
+    sizes = [len(chunk.members) for chunk in world.chunks]
+    assert sum(sizes) == 100
+    assert sizes[:-1] == [10] * 9
+
+
+def test_slow_targets_do_not_hold_up_the_backlog_of_their_slice(lone: World) -> None:
+    slice_ = planned(lone, *(-2 + number / 1_000 for number in range(50)))[0].slice
+    armed: list[tuple[int, int]] = []
+
+    def claim(chunk: Chunk) -> list[Chunk]:
+        lone.slices.claim(slice_, "claim", [due.member for due in chunk.members])
+        armed.append((lone.now, len(chunk.members)))
+        return []
+
+    lone.chunk_road = claim
+    started_at = lone.now
+    lone.time.spawn(lone.trigger_nodes[0].process, lambda: watch(lone, slice_, credit=20))
+    lone.run_for(4.5)
+    assert [(at - started_at, number) for at, number in armed] == [
+        (0, 20),
+        (1_000, 2),
+        (2_000, 2),
+        (3_000, 2),
+        (4_000, 2),
+    ]
+
+
 def test_nothing_is_armed_while_the_callback_queue_is_long(lone: World) -> None:
     rows = planned(lone, 0.5, 2.0)
     lone.waiting_chunks.extend([Chunk(rows[0].slice, ())] * (lone.settings.callback_queue_most + 1))

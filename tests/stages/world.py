@@ -23,6 +23,7 @@ from tests.stages.fake_engine import FakeEngine
 from tests.stages.scripted_target import ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
+from wangtimer.core.credit import Credits
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, FiringStatus
@@ -138,6 +139,7 @@ class TriggerNode(Node):
             self.firings,
             world.time,
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, CATCH_UP_A_TURN),
+            Credits(s.arm_credit),
             world.send_chunk,
             lambda: len(world.waiting_chunks),
             lambda: world.redis.seconds_since_reconnect,

@@ -11,7 +11,7 @@ from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
-from wangtimer.store.redis.slices import Taken, Turn
+from wangtimer.store.redis.slices import ALL_OF_A_BACKLOG, BacklogRoom, Taken, Turn
 
 DAY_S = 86_400
 PLENTY = 100_000
@@ -31,8 +31,14 @@ class Desk:
     def add(self, *members: DueMember, is_repair: bool = False) -> None:
         self.slices.add({self.slice: members}, is_repair)
 
-    def turn(self, credit: int = PLENTY, token: str = "mine", keep_leases: bool = False) -> Turn:
-        turn = self.slices.turn(self.slice, token, credit, keep_leases)
+    def turn(
+        self,
+        credit: int = PLENTY,
+        token: str = "mine",
+        keep_leases: bool = False,
+        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+    ) -> Turn:
+        turn = self.slices.turn(self.slice, token, credit, keep_leases, backlog)
         assert turn is not None
         return turn
 
@@ -414,8 +420,8 @@ def test_what_runs_takes_credit_from_a_backlog_so_that_executors_have_room_for_w
     desk.claim(*desk.turn(credit=6).now_armed)
     coming = due_at(desk.now + 100, 100)
     desk.add(coming)
-    assert desk.turn(credit=6).now_armed == (coming, backlog[1])
-    assert desk.turn(credit=9).now_armed == (backlog[0],)
+    assert desk.turn(credit=6).now_armed == (coming,)
+    assert desk.turn(credit=9).now_armed == (backlog[1], backlog[0])
 
 
 def test_a_crowd_leaves_places_to_what_comes_due_after_it(desk: Desk) -> None:
@@ -440,12 +446,25 @@ def test_a_crowd_alone_leaves_its_places_empty(desk: Desk) -> None:
     assert desk.turn(credit=16).now_armed == (later,)
 
 
-def test_slow_targets_do_not_hold_up_the_backlog_of_their_slice(desk: Desk) -> None:
-    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 4)]
+def test_a_part_of_a_backlog_is_armed_whatever_runs(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 5)]
     desk.add(*backlog)
-    for due in reversed(backlog):
-        assert desk.turn(credit=1).now_armed == (due,)
-        desk.claim(due)
+    desk.claim(*desk.turn(credit=1).now_armed)
+    assert desk.turn(credit=1).now_armed == ()
+    assert desk.turn(credit=3, backlog=BacklogRoom(anyway=2)).now_armed == (backlog[2], backlog[1])
+    assert desk.turn(credit=3, backlog=BacklogRoom(anyway=2)).now_armed == (backlog[0],)
+
+
+def test_a_backlog_is_armed_in_full_chunks_but_for_its_end(desk: Desk) -> None:
+    backlog = [due_at(desk.now - LATE_MS - number, number) for number in range(1, 11)]
+    desk.add(*backlog)
+    room = BacklogRoom(full=3)
+    counts = []
+    for credit in (5, 5, 7, 9, 10, 9):
+        armed = desk.turn(credit=credit, backlog=room).now_armed
+        desk.claim(*armed)
+        counts.append(len(armed))
+    assert counts == [3, 0, 3, 3, 1, 0]
 
 
 def test_credit_bounds_what_stands_armed(desk: Desk) -> None:

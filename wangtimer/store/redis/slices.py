@@ -29,6 +29,16 @@ class Leases:
     running_ms: int
 
 
+class BacklogRoom(NamedTuple):
+    """How many of a backlog a turn arms: a multiple of `full`, unless it is all; `anyway` so many, whatever runs."""
+
+    full: int = 1
+    anyway: int = 0
+
+
+ALL_OF_A_BACKLOG = BacklogRoom()
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a trigger's turn found and did; moments in ms UTC."""
@@ -109,7 +119,14 @@ class SliceStore:
         answers = self._connection.run_all([], set_locks)
         return {slice_: token for (slice_, token), got in zip(tokens.items(), answers, strict=True) if got}
 
-    def turn(self, slice_: Slice, token: str, credit: int, keep_leases: bool) -> Turn | None:
+    def turn(
+        self,
+        slice_: Slice,
+        token: str,
+        credit: int,
+        keep_leases: bool,
+        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+    ) -> Turn | None:
         """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
 
         At most `credit` members stand armed and unclaimed, of a backlog armed and running together; what is yet to
@@ -120,6 +137,7 @@ class SliceStore:
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
         arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
         arguments += [int(keep_leases), expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE, CROWD_SHARE]
+        arguments += [backlog.full, backlog.anyway]
         answer = self._connection.run("turn", keys, arguments)
         if answer is None:
             return None

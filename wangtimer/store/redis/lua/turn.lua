@@ -8,7 +8,8 @@
 --                  many once a lease runs out while it is tried apart
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
---         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's
+--         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's,
+--         of a backlog a multiple of how many is armed, how many of it are armed whatever runs
 -- Returns nothing when another trigger owns the slice, else
 -- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
 local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
@@ -51,11 +52,14 @@ local function first_between(lowest, highest, most)
   return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
 -- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same. What
--- runs takes credit from the backlog alone: executors are to have room for what comes. A hundredth of the credit a turn
--- is left to the backlog whatever runs, for slow targets may run for long.
+-- runs takes credit from the backlog alone: executors are to have room for what comes. It goes in full
+-- chunks, but for its end: small ones are what costs.
 local late = now - tonumber(ARGV[9])
-local for_backlog = math.min(room, math.max(free - redis.call('ZCARD', running), math.ceil(credit / 100)))
-local share = math.min(redis.call('ZCOUNT', due, '-inf', '(' .. late), math.ceil(room / tonumber(ARGV[10])), for_backlog)
+local backlog = redis.call('ZCOUNT', due, '-inf', '(' .. late)
+local for_backlog = free - redis.call('ZCARD', running)
+if for_backlog < backlog then for_backlog = for_backlog - for_backlog % tonumber(ARGV[12]) end
+for_backlog = math.min(room, math.max(for_backlog, tonumber(ARGV[13])))
+local share = math.min(backlog, math.ceil(room / tonumber(ARGV[10])), for_backlog)
 local on_time = room - math.max(share, 0)
 local taken
 local function take_more(lowest, highest, most)
