@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import ceil
 
 import structlog
@@ -37,6 +36,9 @@ SHORTEST_PAUSE_S = 0.02
 # full second. The golden ratio puts any number of buckets well apart.
 SHARE_WITHOUT_PLACES = 0.4
 GOLDEN_RATIO = 0.618034
+# What is due at one moment, where all of it is armed at once, goes out in so many chunks, those of the minute's other
+# slices with them, so that several callback processes send it; but not in smaller ones than this.
+PARTS, LEAST_PART = 4, 250
 # While a backlog drains.
 BACKLOG_PAUSE_S = 0.1
 # Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, a part
@@ -170,7 +172,10 @@ class Trigger:
             alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
             if alike and is_late:
                 watch.backlog_armed_at = watch.armed_at
-            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
+            parts = (
+                1 if is_late or watch.share.waiting else ceil(PARTS / self.credits.slices(watch.slice.minute))
+            )
+            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size, parts):
                 self.send_chunk(chunk)
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
@@ -225,17 +230,22 @@ class Trigger:
             log.info("slice_left_open", error=str(error))
 
 
-def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
+def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int, parts: int = 1) -> list[Chunk]:
     """Cut armed members into chunks of at most `size`, each in due order.
 
-    A moment that fills a chunk by itself, a crowd's, has its own, behind the others: executors have room for few when
-    they have none for many.
+    A moment with enough firings to fill a chunk, or to make `parts` of at least `LEAST_PART`, a crowd's, has its own,
+    behind the others: executors have room for few when they have none for many.
     """
     numbers = Counter(due.due_at for due in members)
-    crowds = {moment for moment, number in numbers.items() if number >= size}
-    chunks = []
-    for is_crowd in (False, True):
-        rest = (due for due in members if (due.due_at in crowds) is is_crowd)
-        while page := tuple(islice(rest, size)):
-            chunks.append(Chunk(slice_, page))
+    least = min(size, LEAST_PART * 2) if parts > 1 else size
+    crowds = {moment: number for moment, number in numbers.items() if number >= least}
+    rest = [due for due in members if due.due_at not in crowds]
+    chunks = _cut(slice_, rest, size)
+    for moment, number in crowds.items():
+        crowd = [due for due in members if due.due_at == moment]
+        chunks += _cut(slice_, crowd, min(size, max(LEAST_PART, ceil(number / parts))))
     return chunks
+
+
+def _cut(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
+    return [Chunk(slice_, tuple(members[first : first + size])) for first in range(0, len(members), size)]
