@@ -19,7 +19,7 @@ from wangtimer.core.timer import Notify, Timer
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.supervisor import wait_for
-from wangtimer.store.redis.slices import Turn
+from wangtimer.store.redis.slices import BacklogRoom, Turn
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
@@ -125,6 +125,6 @@ def _due_at(wiring: Wiring, moment: int, url: str, name: str) -> Timer:
 def _look(wiring: Wiring, timer: Timer, credit: int = 0) -> Turn:
     """Return what a trigger sees of the timer's slice; no lease is taken back, whether it ran out or not."""
     (record,) = wiring.firings.records(timer.id, 1)
-    turn: Turn | None = wiring.slices.turn(record.firing.slice, "test", credit, True)
+    turn: Turn | None = wiring.slices.turn(record.firing.slice, "test", credit, True, BacklogRoom())
     assert turn is not None
     return turn

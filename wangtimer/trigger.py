@@ -41,8 +41,8 @@ GOLDEN_RATIO = 0.618034
 PARTS, LEAST_PART = 4, 250
 # While a backlog drains.
 BACKLOG_PAUSE_S = 0.1
-# Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, a part
-# of the credit is its own whatever runs.
+# Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, it no
+# longer waits for a full chunk, and a part of the credit is its own whatever runs.
 BACKLOG_PATIENCE_S = 1.0
 BACKLOG_ANYWAY_SHARE = 10
 
@@ -68,10 +68,10 @@ class Watch:
     slice: Slice
     token: str
     share: Share
+    backlog_armed_at: float
     turns: int = 0
     turned_at: float = 0.0
     armed_at: float = float("-inf")
-    backlog_armed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Trigger:
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs nobody for a while, or is another's, or work must end."""
         with self.credits.share(slice_, credit) as share:
-            self._watch(Watch(slice_, token, share, backlog_armed_at=self.clock.monotonic()))
+            self._watch(Watch(slice_, token, share, self.clock.monotonic()))
 
     def _watch(self, watch: Watch) -> None:
         while not self.is_stopping():
@@ -134,9 +134,10 @@ class Trigger:
         return self.credits.of(watch.share)
 
     def _backlog_room(self, watch: Watch, credit: int) -> BacklogRoom:
-        has_waited = self.clock.monotonic() - watch.backlog_armed_at >= BACKLOG_PATIENCE_S
-        full = max(1, min(self.rule.chunk_size, credit // 2))
-        return BacklogRoom(full, ceil(credit / BACKLOG_ANYWAY_SHARE) if has_waited else 0)
+        """Return what of a backlog is armed: full chunks, and once it has waited for one, what there is room for."""
+        if self.clock.monotonic() - watch.backlog_armed_at >= BACKLOG_PATIENCE_S:
+            return BacklogRoom(anyway=ceil(credit / BACKLOG_ANYWAY_SHARE))
+        return BacklogRoom(full=max(1, min(self.rule.chunk_size, credit // 2)))
 
     def _has_more_to_arm(self, turn: Turn) -> bool:
         return turn.next_due_at is not None and turn.next_due_at <= self.clock.now_ms() + self.rule.lead_ms
@@ -172,11 +173,13 @@ class Trigger:
             alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
             if alike and is_late:
                 watch.backlog_armed_at = watch.armed_at
-            parts = (
-                1 if is_late or watch.share.waiting else ceil(PARTS / self.credits.slices(watch.slice.minute))
-            )
+            parts = 1 if is_late else self._parts(watch)
             for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size, parts):
                 self.send_chunk(chunk)
+
+    def _parts(self, watch: Watch) -> int:
+        """Return into how many chunks one moment's firings are cut; a burst's, with more to come, stay full."""
+        return 1 if watch.share.waiting else ceil(PARTS / self.credits.slices(watch.slice.minute))
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
         if turn.armed or turn.now_armed:
@@ -233,17 +236,17 @@ class Trigger:
 def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int, parts: int = 1) -> list[Chunk]:
     """Cut armed members into chunks of at most `size`, each in due order.
 
-    A moment with enough firings to fill a chunk, or to make `parts` of at least `LEAST_PART`, a crowd's, has its own,
-    behind the others: executors have room for few when they have none for many.
+    A moment that fills a chunk by itself, or two of `parts`, a crowd's, has its own, behind the others: executors have
+    room for few when they have none for many. Its parts are alike, and none is under `LEAST_PART`.
     """
     numbers = Counter(due.due_at for due in members)
-    least = min(size, LEAST_PART * 2) if parts > 1 else size
+    least = min(size, 2 * LEAST_PART) if parts > 1 else size
     crowds = {moment: number for moment, number in numbers.items() if number >= least}
-    rest = [due for due in members if due.due_at not in crowds]
-    chunks = _cut(slice_, rest, size)
+    chunks = _cut(slice_, [due for due in members if due.due_at not in crowds], size)
     for moment, number in crowds.items():
         crowd = [due for due in members if due.due_at == moment]
-        chunks += _cut(slice_, crowd, min(size, max(LEAST_PART, ceil(number / parts))))
+        most_parts = max(1, min(parts, number // LEAST_PART))
+        chunks += _cut(slice_, crowd, min(size, ceil(number / most_parts)))
     return chunks
 
 

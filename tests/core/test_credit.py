@@ -55,7 +55,7 @@ def test_minutes_do_not_share(credits: Credits) -> None:
         assert credits.of(one) == 50
 
 
-def test_a_slice_opened_twice_counts_once(credits: Credits) -> None:
+def test_a_second_trigger_on_a_slice_adds_nothing_to_the_whole(credits: Credits) -> None:
     """The second trigger of a slice ends at its first turn; the first goes on."""
     first, second = slices(2)
     with credits.share(second, 50) as one:

@@ -11,7 +11,7 @@ from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
-from wangtimer.store.redis.slices import ALL_OF_A_BACKLOG, BacklogRoom, Leases, Taken, Turn
+from wangtimer.store.redis.slices import BacklogRoom, Leases, Taken, Turn
 
 TAKEN_BACK_A_TURN = 2_000
 ARMED_A_TURN = 5_000
@@ -88,12 +88,7 @@ class MemorySlices:
         return self._server.call(work)
 
     def turn(
-        self,
-        slice_: Slice,
-        token: str,
-        credit: int,
-        keep_leases: bool,
-        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+        self, slice_: Slice, token: str, credit: int, keep_leases: bool, backlog: BacklogRoom
     ) -> Turn | None:
         def work() -> Turn | None:
             sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())

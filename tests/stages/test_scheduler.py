@@ -6,6 +6,7 @@ import pytest
 from tests.stages.world import Beat, World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.slices import BacklogRoom
 
 
 @pytest.fixture
@@ -52,8 +53,8 @@ def test_the_message_carries_the_token_that_holds_the_lock(idle: World) -> None:
     note(idle, (slice_, 0))
     tick(idle)
     (order,) = idle.orders
-    assert idle.slices.turn(slice_, "another", 10, False) is None
-    assert idle.slices.turn(slice_, order.token, 10, False) is not None
+    assert idle.slices.turn(slice_, "another", 10, False, BacklogRoom()) is None
+    assert idle.slices.turn(slice_, order.token, 10, False, BacklogRoom()) is not None
 
 
 def test_two_beats_send_one_trigger(idle: World) -> None:

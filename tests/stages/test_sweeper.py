@@ -9,6 +9,7 @@ from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
+from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.sweeper import Sweeper
 
 SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING
@@ -60,7 +61,7 @@ def test_what_has_its_outcome_is_not_added(idle: World) -> None:
 def test_what_somebody_runs_is_left_alone_by_every_repair(idle: World) -> None:
     (row,) = stored(idle, -60)
     idle.beat.hot.add([row])
-    idle.slices.turn(row.slice, "trigger", 10, False)
+    idle.slices.turn(row.slice, "trigger", 10, False, BacklogRoom())
     idle.slices.claim(row.slice, "living", [row.member])
     sweeper_of(idle).sweep()
     sweeper_of(idle).rehydrate()

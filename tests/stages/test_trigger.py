@@ -10,6 +10,7 @@ from tests.stages.world import CATCH_UP_A_TURN, World
 from tests.store.members import many_due_at, row_at
 from wangtimer.core.firing import Chunk, DueMember, Firing
 from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.trigger import chunks_of
 
 LEAD_MS, TURN_MS = 1_000, 500
@@ -122,7 +123,7 @@ def test_what_is_due_together_is_cut_for_several_executors_but_not_small() -> No
 
     assert sizes(5_000, 4) == [1_000] * 5
     assert sizes(1_000, 4) == [250] * 4
-    assert sizes(502, 4) == [250, 250, 2]
+    assert sizes(502, 4) == [251, 251]
     assert sizes(499, 4) == [499]
     assert sizes(1_000, 1) == [1_000]
 
@@ -265,6 +266,29 @@ def test_slow_targets_do_not_hold_up_the_backlog_of_their_slice(lone: World) -> 
         (3_000, 2),
         (4_000, 2),
     ]
+
+
+def test_where_slow_targets_hold_part_of_the_credit_a_backlog_has_the_rest_within_a_second(
+    lone: World,
+) -> None:
+    slice_ = planned(lone, *(-2 + number / 1_000 for number in range(50)))[0].slice
+    armed: list[tuple[int, int]] = []
+
+    def claim(chunk: Chunk) -> list[Chunk]:
+        members = [due.member for due in chunk.members]
+        lone.slices.claim(slice_, "claim", members)
+        if armed:
+            lone.slices.release({(slice_, "claim"): members})
+        else:
+            lone.slices.release({(slice_, "claim"): members[:7]})
+        armed.append((lone.now, len(members)))
+        return []
+
+    lone.chunk_road = claim
+    started_at = lone.now
+    lone.time.spawn(lone.trigger_nodes[0].process, lambda: watch(lone, slice_, credit=20))
+    lone.run_for(2.5)
+    assert [(at - started_at, number) for at, number in armed] == [(0, 20), (1_000, 7), (2_000, 7)]
 
 
 def test_nothing_is_armed_while_the_callback_queue_is_long(lone: World) -> None:
@@ -420,7 +444,7 @@ def test_a_trigger_gives_up_a_redis_that_stays_away(lone: World) -> None:
 def test_flaw_12_after_redis_was_away_the_living_renew_before_anything_is_taken_back(lone: World) -> None:
     rows = planned(lone, 0.5)
     slice_ = rows[0].slice
-    lone.slices.turn(slice_, "before", 10, False)
+    lone.slices.turn(slice_, "before", 10, False, BacklogRoom())
     lone.slices.claim(slice_, "living", [rows[0].member])
     lone.redis.away = True
     lone.run_for(10)
@@ -436,7 +460,7 @@ def test_flaw_12_after_redis_was_away_the_living_renew_before_anything_is_taken_
 def test_a_lease_that_ran_out_is_armed_again_and_will_be_verified(lone: World) -> None:
     rows = planned(lone, 0.5)
     slice_ = rows[0].slice
-    lone.slices.turn(slice_, "before", 10, False)
+    lone.slices.turn(slice_, "before", 10, False, BacklogRoom())
     lone.slices.claim(slice_, "dead", [rows[0].member])
     lone.run_for(7)
     lone.chunk_road = lambda _chunk: []
@@ -466,7 +490,7 @@ def test_a_slice_that_is_lost_while_it_is_watched_is_loaded_from_sql(lone: World
 
 def test_a_slice_taken_over_from_a_dead_trigger_is_not_taken_for_lost(lone: World) -> None:
     rows = planned(lone, 6)
-    lone.slices.turn(rows[0].slice, "dead", 10, False)
+    lone.slices.turn(rows[0].slice, "dead", 10, False, BacklogRoom())
     lone.run_for(5.1)
     asked: list[int] = []
     lone.trigger_nodes[0].taps["before firings.pending_of"] = lambda: asked.append(1)

@@ -4,6 +4,7 @@ from tests.store.members import due_at
 from tests.store.worlds import LEASES, HotWorld
 from wangtimer.core.firing import DueMember
 from wangtimer.core.slicing import Slice
+from wangtimer.store.redis.slices import BacklogRoom
 
 PLENTY = 1_000
 
@@ -19,7 +20,7 @@ class Bench:
 
     def claim(self, claim_id: str) -> int:
         """Have it armed and claimed; return its deaths."""
-        self.hot.slices.turn(self.slice, "token", PLENTY, keep_leases=False)
+        self.hot.slices.turn(self.slice, "token", PLENTY, keep_leases=False, backlog=BacklogRoom())
         (taken,) = self.hot.slices.claim(self.slice, claim_id, [self.due.member])
         return taken.deaths
 
@@ -53,7 +54,7 @@ def test_a_death_of_one_tried_apart_counts_as_was_noted(hot: HotWorld) -> None:
 
 def test_an_armed_lease_that_ran_out_is_no_death(hot: HotWorld) -> None:
     bench = Bench(hot)
-    hot.slices.turn(bench.slice, "token", PLENTY, keep_leases=False)
+    hot.slices.turn(bench.slice, "token", PLENTY, keep_leases=False, backlog=BacklogRoom())
     hot.clock.sleep(LEASES.armed_ms / 1_000 + 0.001)
     assert bench.claim("c1") == 0
 

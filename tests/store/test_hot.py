@@ -10,6 +10,7 @@ from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.hot import TRIES, HotStore
+from wangtimer.store.redis.slices import BacklogRoom
 
 LEAD = LEASES.lead_ms
 
@@ -90,7 +91,7 @@ def test_a_repair_of_what_runs_leaves_its_slice_alone_until_the_lease_ends(
     moment = int(hot.clock.now_ms()) + 500
     here, running = Slice.at(moment, 0), due_at(moment)
     hot.slices.add({here: [running]}, is_repair=False)
-    hot.slices.turn(here, "t", 10, keep_leases=False)
+    hot.slices.turn(here, "t", 10, keep_leases=False, backlog=BacklogRoom())
     hot.slices.claim(here, "c", [running.member])
     hot.clock.sleep(3)
     hot.slices.renew({(here, "c"): [running.member]})

@@ -25,6 +25,7 @@ from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.slices import BacklogRoom
 
 HERE, THERE = Slice(29_920_000, 0), Slice(29_920_001, 12)
 NONE_YET = {(HERE, "c"): [due_at(0).member]}
@@ -409,7 +410,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.slices.arm_now(THERE, [member])
         hot.slices.lock({HERE: "t", THERE: "t"})
         for slice_ in (HERE, THERE):
-            hot.slices.turn(slice_, "t", 10, keep_leases=False)
+            hot.slices.turn(slice_, "t", 10, keep_leases=False, backlog=BacklogRoom())
             hot.slices.claim(slice_, "c", [member.member])
             hot.slices.renew({(slice_, "c"): [member.member]})
             hot.slices.try_apart({(slice_, "c"): [member.member]}, 5)

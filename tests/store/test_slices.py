@@ -11,10 +11,11 @@ from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
-from wangtimer.store.redis.slices import ALL_OF_A_BACKLOG, BacklogRoom, Taken, Turn
+from wangtimer.store.redis.slices import BacklogRoom, Taken, Turn
 
 DAY_S = 86_400
 PLENTY = 100_000
+ANY_OF_A_BACKLOG = BacklogRoom()
 
 
 class Desk:
@@ -36,7 +37,7 @@ class Desk:
         credit: int = PLENTY,
         token: str = "mine",
         keep_leases: bool = False,
-        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+        backlog: BacklogRoom = ANY_OF_A_BACKLOG,
     ) -> Turn:
         turn = self.slices.turn(self.slice, token, credit, keep_leases, backlog)
         assert turn is not None
@@ -288,7 +289,7 @@ def test_a_turn_on_anothers_slice_changes_nothing(desk: Desk) -> None:
     member = due_at(desk.now + 500)
     desk.add(member)
     desk.slices.lock({desk.slice: "a"})
-    assert desk.slices.turn(desk.slice, "b", PLENTY, False) is None
+    assert desk.slices.turn(desk.slice, "b", PLENTY, False, ANY_OF_A_BACKLOG) is None
     turn = desk.turn(credit=0, token="a")
     assert (turn.took_lock, turn.due, turn.armed) == (False, 1, 0)
 

@@ -36,9 +36,6 @@ class BacklogRoom(NamedTuple):
     anyway: int = 0
 
 
-ALL_OF_A_BACKLOG = BacklogRoom()
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a trigger's turn found and did; moments in ms UTC."""
@@ -120,18 +117,13 @@ class SliceStore:
         return {slice_: token for (slice_, token), got in zip(tokens.items(), answers, strict=True) if got}
 
     def turn(
-        self,
-        slice_: Slice,
-        token: str,
-        credit: int,
-        keep_leases: bool,
-        backlog: BacklogRoom = ALL_OF_A_BACKLOG,
+        self, slice_: Slice, token: str, credit: int, keep_leases: bool, backlog: BacklogRoom
     ) -> Turn | None:
         """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
 
-        At most `credit` members stand armed and unclaimed, of a backlog armed and running together; what is yet to
-        come goes before a backlog, and a crowd leaves places to what comes after it. None when another trigger owns the
-        slice.
+        At most `credit` members stand armed and unclaimed, of a backlog armed and running together, but as `backlog`
+        says; what is yet to come goes before a backlog, and a crowd leaves places to what comes after it. None when
+        another trigger owns the slice.
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")

@@ -52,8 +52,8 @@ local function first_between(lowest, highest, most)
   return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
 -- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same. What
--- runs takes credit from the backlog alone: executors are to have room for what comes. It goes in full
--- chunks, but for its end: small ones are what costs.
+-- runs takes credit from the backlog alone: executors are to have room for what comes. It goes in full chunks, but for
+-- its end: small ones are what costs.
 local late = now - tonumber(ARGV[9])
 local backlog = redis.call('ZCOUNT', due, '-inf', '(' .. late)
 local for_backlog = free - redis.call('ZCARD', running)
