@@ -1,4 +1,4 @@
-"""Many timers at once: rows in SQL, then planned by the product's own migrator in this process.
+"""Many timers at once: rows in SQL, then planned by the deployment's migrator.
 
 What this leaves out is the HTTP API alone, one request a timer (the `create` workload measures it): the rows are those
 the API would have written, and the way from the row to Redis is the migrator's. `updated_at` lies an hour back, so

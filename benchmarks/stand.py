@@ -7,7 +7,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from celery import Celery
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -18,7 +17,6 @@ from benchmarks.redis_figures import commands_processed
 from benchmarks.target import LINES_WITHIN_S, Arrival, Target
 from tests.e2e.deployment import PROCESSES, Deployment
 from wangtimer.settings import ENV_PREFIX, Settings
-from wangtimer.wiring import Wiring
 
 # The tests' MariaDB is small so that it starts fast; this one has room, as a DBA would give it. Commits stay durable.
 MARIADB_ROOM = {"innodb_buffer_pool_size": 1 << 30, "innodb_log_file_size": 512 << 20}
@@ -39,8 +37,9 @@ LINGER_S = 1.0 + LINES_WITHIN_S
 # Firings are armed a second and a half before their moment at the earliest: what is counted begins before that.
 EARLIEST_LOOK_MS = 1_600
 LOOK_S = 0.1
-# The deployment's migrator plans some of them beside ours, and tells Redis: not the load's. It is done with that when
-# it uses less than this share of a core.
+PLANNED_WITHIN_S = 300.0
+# What is planned is told to Redis after its commit: that is not the load's. The migrator is done with that when it uses
+# less than this share of a core.
 QUIET_S, QUIET_SHARE = 0.5, 0.1
 
 
@@ -96,7 +95,7 @@ class Stand:
         with ExitStack() as started:
             started.callback(shutil.rmtree, self.directory, ignore_errors=True)
             started.enter_context(self.deployment)
-            self._prepare(started)
+            self._prepare()
             # All went well: what was started stays until the end.
             self._stack = started.pop_all()
         return self
@@ -110,14 +109,20 @@ class Stand:
         return int(ready_at // 1_000 + 1) * 1_000
 
     def make(self, shots: Sequence[Shot]) -> None:
-        """Insert and plan the timers."""
+        """Insert the timers, and wait until they are planned."""
         began_at = time.monotonic()
         insert_shots(self.engine, shots)
-        # Once is not enough: it ends where the deployment's migrator has taken the page that it was to plan.
-        while self._is_left_to_plan():
-            self.planner.migrator.plan_due()
+        self.await_plans()
         if len(shots) >= TELLING_LOAD:
             self._making_ms_a_timer = MAKING_ROOM * (time.monotonic() - began_at) * 1_000 / len(shots)
+
+    def await_plans(self) -> None:
+        """Return once the deployment's migrator has planned what is due within a step."""
+        ends_at = time.monotonic() + PLANNED_WITHIN_S
+        while self._is_left_to_plan():
+            if time.monotonic() > ends_at:
+                raise TimeoutError(f"the migrator left timers unplanned for {PLANNED_WITHIN_S:.0f} s")
+            self.tend_for(LOOK_S)
 
     def fire(self, shots: Sequence[Shot]) -> Fired:
         """Make the timers, let them fire, and wait for every arrival and outcome row.
@@ -173,21 +178,14 @@ class Stand:
         """Return what every process of the deployment is told."""
         return self.deployment.environment(int(self.deployment.api_url.rpartition(":")[2]))
 
-    def _prepare(self, started: ExitStack) -> None:
+    def _prepare(self) -> None:
         """Give SQL its room, and return once every process is warm and has known Redis for long."""
         began = time.monotonic()
         for name, value in MARIADB_ROOM.items():
             self.deployment.sql.run(f"SET GLOBAL {name} = {value}")
         self.engine = create_engine(self.deployment.database_url, poolclass=NullPool)
-        self.planner = Wiring(self._settings(), Celery())
-        started.callback(self.planner.redis.close)
-        started.callback(self.planner.database.close)
         self._warm_up()
         self.tend_for(SETTLED_IN_S - (time.monotonic() - began))
-
-    def _settings(self) -> Settings:
-        told = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in self.environment().items()}
-        return Settings.model_validate(told)
 
     def _warm_up(self) -> None:
         """Have every process open its connections and load its scripts; the first time all of it is slow."""
@@ -198,8 +196,11 @@ class Stand:
                 return
 
     def _is_left_to_plan(self) -> bool:
-        migrator = self.planner.migrator
-        return bool(self.planner.timers.to_plan(int(time.time() * 1_000) + migrator.rule.step_ms, 1))
+        told = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in self.environment().items()}
+        horizon_s = time.time() + Settings.model_validate(told).step_s
+        unplanned = text("SELECT 1 FROM timer WHERE status = 'enabled' AND next_fire_at <= :horizon LIMIT 1")
+        with self.engine.connect() as sql:
+            return sql.execute(unplanned, {"horizon": int(horizon_s * 1_000)}).first() is not None
 
     def _let_migrator_end(self, latest: float) -> None:
         """Wait until the deployment's migrator rests, but not longer than to this moment (s UTC)."""

@@ -91,7 +91,7 @@ def _grow_to(stand: Stand, grown: Grown, size: int, within_the_hour: int) -> Non
     moments = [now + random.randrange(NEAR_FROM_MS, NEAR_TO_MS) for _ in range(near)]
     moments += [now + DAY_MS + random.randrange(DAYS * DAY_MS) for _ in range(far)]
     insert_shots(stand.engine, [Shot(due, stand.target.url) for due in dues_at(moments)])
-    stand.planner.migrator.plan_due()
+    stand.await_plans()
     grown.enabled = size
 
 
