@@ -184,6 +184,8 @@ class Stand:
         for name, value in MARIADB_ROOM.items():
             self.deployment.sql.run(f"SET GLOBAL {name} = {value}")
         self.engine = create_engine(self.deployment.database_url, poolclass=NullPool)
+        told = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in self.environment().items()}
+        self._step_s = Settings.model_validate(told).step_s
         self._warm_up()
         self.tend_for(SETTLED_IN_S - (time.monotonic() - began))
 
@@ -196,11 +198,10 @@ class Stand:
                 return
 
     def _is_left_to_plan(self) -> bool:
-        told = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in self.environment().items()}
-        horizon_s = time.time() + Settings.model_validate(told).step_s
+        horizon = int((time.time() + self._step_s) * 1_000)
         unplanned = text("SELECT 1 FROM timer WHERE status = 'enabled' AND next_fire_at <= :horizon LIMIT 1")
         with self.engine.connect() as sql:
-            return sql.execute(unplanned, {"horizon": int(horizon_s * 1_000)}).first() is not None
+            return sql.execute(unplanned, {"horizon": horizon}).first() is not None
 
     def _let_migrator_end(self, latest: float) -> None:
         """Wait until the deployment's migrator rests, but not longer than to this moment (s UTC)."""
