@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import count
 from threading import Thread
 
-import pycurl
-
 from wangtimer.callback.call import Call
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.lanes import Lane, Lanes, Waiting
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
-from wangtimer.callback.transfer import Transfer
+from wangtimer.callback.transfers import Transfers
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
 
@@ -64,14 +62,13 @@ class DeliveryEngine:
         self._agenda: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._lanes = Lanes(self._limits.connections_per_host, self._limits.connections_total)
-        self._running: dict[pycurl.Curl, Transfer] = {}
-        self._spare: list[Transfer] = []
         self._look_for_overdue_at = 0.0
         self._stop_at = math.inf
         self._unsent: list[Call] = []
-        self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, self._limits.connections_total)
-        self._sockets = Sockets(self._multi, self._inbox.wake_fd)
+        self._sockets = Sockets(self._inbox.wake_fd)
+        self._transfers = Transfers(
+            self._clock, self._limits, self._sockets, self._lanes.open_wide, self._end
+        )
         self._thread = Thread(target=self._run, name="callback-delivery", daemon=True)
 
     def start(self) -> None:
@@ -130,9 +127,9 @@ class DeliveryEngine:
         self._give_up_overdue()
         if self._start_ripe():
             self._watch(0.0)  # learn which idle connections are dead before a request is written into one
-            self._act_on_timers()
+            self._transfers.act()
         self._rest()
-        self._act_on_timers()
+        self._transfers.act()
 
     def _take_in(self) -> None:
         for call in self._inbox.take():
@@ -157,54 +154,17 @@ class DeliveryEngine:
             return False
         now_ms = self._clock.now_ms()
         while lanes.can_send:
-            self._start(*lanes.take(now_ms))
+            lane, waiting = lanes.take(now_ms)
+            self._transfers.start(waiting.call, lane, waiting.since + self._timeout_s)
         return True
 
-    def _start(self, lane: Lane, waiting: Waiting) -> None:
-        transfer = self._spare.pop() if self._spare else self._new_transfer()
-        try:
-            transfer.load(waiting.call, lane, waiting.since + self._timeout_s)
-            self._multi.add_handle(transfer.curl)
-        except (pycurl.error, ValueError) as error:  # the handle, half loaded, is let go
-            self._lanes.leave(lane, is_unreachable=False)
-            _tell(waiting.call.on_reply, waiting.call, transfer.unsent_reply(f"not sent: {error}"))
-            return
-        self._running[transfer.curl] = transfer
-
-    def _new_transfer(self) -> Transfer:
-        return Transfer(self._clock, self._limits, self._sockets, self._lanes.open_wide)
-
-    def _act_on_timers(self) -> None:
-        """Let libcurl do what needs no socket (start what was added, time out), and tell what ended."""
-        if self._multi.timeout() == 0:
-            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-        queued = 1
-        while queued:
-            queued, done, failed = self._multi.info_read()
-            for curl in done:
-                self._finish(curl, pycurl.E_OK, "")
-            for curl, code, message in failed:
-                self._finish(curl, code, message)
-
-    def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        transfer = self._running[curl]
-        self._multi.remove_handle(curl)
-        if transfer.met_dead_connection:
-            transfer.reload()
-            self._multi.add_handle(curl)
-        else:
-            self._end(transfer, code, message)
-
-    def _end(self, transfer: Transfer, code: int, message: str) -> None:
-        """Free what the call held, and tell its owner; libcurl has let go of the handle."""
-        call = transfer.call
-        del self._running[transfer.curl]
-        self._lanes.leave(transfer.lane, is_unreachable=not transfer.has_connected)
-        if transfer.is_held_back:
+    def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
+        """Free the call's place, and tell its owner what it came to."""
+        self._lanes.leave(lane, is_unreachable=not is_reachable)
+        if reply is None:
             _tell(call.on_held_back, call)
         else:
-            _tell(call.on_reply, call, transfer.reply(code, message))
-        self._spare.append(transfer)
+            _tell(call.on_reply, call, reply)
 
     def _give_up_overdue(self) -> None:
         now = self._clock.monotonic()
@@ -246,9 +206,9 @@ class DeliveryEngine:
         if self._lanes.can_send:
             return 0.0
         rest_s = min(_IDLE_REST_S, self._stop_at - self._clock.monotonic())
-        timer_ms = self._multi.timeout()
-        if timer_ms >= 0:
-            rest_s = min(rest_s, timer_ms / 1000)
+        transfers_rest_s = self._transfers.rest_s
+        if transfers_rest_s is not None:
+            rest_s = min(rest_s, transfers_rest_s)
         if self._lanes.waiting:
             rest_s = min(rest_s, _LOOK_FOR_OVERDUE_S)
         if self._agenda:
@@ -268,13 +228,8 @@ class DeliveryEngine:
     def _close(self) -> None:
         self._take_in()
         self._drop_unsent()
-        for curl, transfer in list(self._running.items()):
-            self._multi.remove_handle(curl)
-            self._end(transfer, pycurl.E_OPERATION_TIMEDOUT, _CUT_BY_STOP)
-        self._multi.close()
+        self._transfers.close(_CUT_BY_STOP)
         self._sockets.close()
-        for transfer in self._spare:
-            transfer.curl.close()
 
 
 def _tell(listener: Callable[..., None], *what: object) -> None:

@@ -26,13 +26,17 @@ class Sockets:
     looks whether a connection is alive at most once a second, and would write a request into a dead one.
     """
 
-    def __init__(self, multi: pycurl.CurlMulti, wake_fd: int) -> None:
-        self._multi = multi
+    def __init__(self, wake_fd: int) -> None:
+        self._multi: pycurl.CurlMulti
         self._wake_fd = wake_fd
         self._epoll = select.epoll()
         self._epoll.register(wake_fd, select.EPOLLIN)
         self._wanted: set[int] = set()
         self._dead_ports: set[int] = set()
+
+    def serve(self, multi: pycurl.CurlMulti) -> None:
+        """Watch what this one waits for; once, and first."""
+        self._multi = multi
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._want)
 
     def drive(self, timeout_s: float) -> bool:
