@@ -13,12 +13,18 @@ def outcomes() -> Outcomes:
     return Outcomes()
 
 
+@pytest.fixture(params=["127.0.0.1", "127.1"], ids=["plain", "libcurl"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Loopback, in the notation that goes out without libcurl and in one that only libcurl reads."""
+    return request.param
+
+
 @pytest.fixture
-def new_target() -> Iterator[Callable[..., Target]]:
+def new_target(address: str) -> Iterator[Callable[..., Target]]:
     targets: list[Target] = []
 
     def build(*answer: Answer) -> Target:
-        targets.append(Target(*answer))
+        targets.append(Target(*answer, address=address))
         return targets[-1]
 
     yield build

@@ -34,14 +34,14 @@ def answer_with(reply: bytes) -> Answer:
 class Target:
     """Counts connections and requests; `answer` writes to (or closes) the connection of a request."""
 
-    def __init__(self, answer: Answer | None = None) -> None:
+    def __init__(self, answer: Answer | None = None, address: str = "127.0.0.1") -> None:
         self.answer = answer or answer_with(NO_CONTENT)
         self.requests: list[Received] = []
         self.connections: list[socket.socket] = []
         self._changed = Condition()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/"
+        self.url = f"http://{address}:{self.port}/"
         Thread(target=self._accept, daemon=True).start()
 
     def wait_for_requests(self, number: int, timeout_s: float = 5) -> None:
@@ -88,6 +88,12 @@ def hang_up(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()
+
+
+def reset(connection: socket.socket) -> None:
+    """Close at once with an RST: what is on its way is lost."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    hang_up(connection)
 
 
 def hold(_received: Received) -> None:

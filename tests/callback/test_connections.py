@@ -1,11 +1,13 @@
+import contextlib
+import os
 import resource
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.callback.target import NO_CONTENT, answer_with, hang_up, hold, wait_until
+from tests.callback.target import NO_CONTENT, Target, answer_with, hang_up, hold, reset, wait_until
 
 
 def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
@@ -125,3 +127,91 @@ def test_more_sockets_than_select_can_watch(new_engine, outcomes) -> None:
         assert all(reply.succeeded for reply in outcomes.wait(1500))
         for connection in connections:
             connection.close()
+
+
+@pytest.fixture
+def plain_target() -> Iterator[Target]:
+    target = Target()
+    yield target
+    target.close()
+
+
+def resets(target: Target, times: int) -> Callable[[], bool]:
+    """Have the target reset its connection after the last look at it and before the request is written."""
+    left = iter(range(times))
+
+    def may_send() -> bool:
+        if next(left, None) is not None:
+            wait_until(lambda: bool(target.connections))
+            reset(target.connections[-1])
+            time.sleep(0.1)  # the target's reading thread closes it last
+        return True
+
+    return may_send
+
+
+def test_a_connection_that_takes_nothing_of_a_request_is_replaced(engine, plain_target, outcomes) -> None:
+    engine.submit([outcomes.call(plain_target.url)])
+    outcomes.wait(1)
+    engine.submit([outcomes.call(plain_target.url, may_send=resets(plain_target, 1))])
+    assert outcomes.wait(2)[-1].succeeded
+    assert (len(plain_target.connections), len(plain_target.requests)) == (2, 2)
+
+
+def test_a_target_that_takes_nothing_on_a_new_connection_either_is_an_error_with_nothing_sent(
+    engine, plain_target, outcomes
+) -> None:
+    engine.submit([outcomes.call(plain_target.url, may_send=resets(plain_target, 2))])
+    (reply,) = outcomes.wait(1)
+    assert "closed the connection" in reply.error
+    assert (reply.http_status, reply.was_sent) == (None, False)
+    assert not plain_target.requests
+
+
+@contextlib.contextmanager
+def hand_made_targets(number: int) -> Iterator[list[socket.socket]]:
+    with contextlib.ExitStack() as opened:
+        yield [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
+
+
+def answered(engine, outcomes, listener: socket.socket) -> socket.socket:
+    """Call a target made by hand, and return its end of the connection, open."""
+    before = outcomes.ends
+    engine.submit([outcomes.call(f"http://127.0.0.1:{listener.getsockname()[1]}/")])
+    listener.settimeout(5)
+    connection, _ = listener.accept()
+    connection.settimeout(5)
+    connection.recv(65_536)
+    connection.sendall(NO_CONTENT)
+    assert outcomes.wait(before + 1)[-1].succeeded
+    return connection
+
+
+def test_a_connection_idle_for_too_long_is_closed(new_engine, outcomes) -> None:
+    engine = new_engine(reuse_idle_s=1)
+    with hand_made_targets(2) as (first, second), answered(engine, outcomes, first) as stale:
+        time.sleep(1.1)
+        answered(engine, outcomes, second).close()
+        assert stale.recv(1) == b""
+
+
+def test_no_more_connections_stay_open_than_there_may_be_calls(new_engine, outcomes) -> None:
+    engine = new_engine(connections_total=2)
+    with hand_made_targets(3) as listeners, contextlib.ExitStack() as opened:
+        ends = [opened.enter_context(answered(engine, outcomes, listener)) for listener in listeners]
+        assert ends[0].recv(1) == b"", "the one that has idled for longest"
+        ends[1].settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            ends[1].recv(1)
+
+
+def test_descriptors_are_given_back(new_engine, plain_target, outcomes) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    engine = new_engine()
+    for number in range(20):
+        engine.submit([outcomes.call(plain_target.url)])
+        assert outcomes.wait(number + 1)[-1].succeeded
+        reset(plain_target.connections[-1])
+    assert engine.stop(1) == []
+    plain_target.close()
+    wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before)

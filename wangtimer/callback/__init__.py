@@ -1,4 +1,4 @@
-"""The far end that calls services back: one delivery engine per process, over libcurl."""
+"""The far end that calls services back: one delivery engine per process."""
 
 from wangtimer.callback.call import Call, PlainCall
 from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped

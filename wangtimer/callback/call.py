@@ -1,11 +1,14 @@
 """One request with its moment, and whom to tell what became of it."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
+
+_logger = logging.getLogger(__name__)
 
 
 class Call(Protocol):
@@ -46,3 +49,12 @@ class PlainCall:
     may_send: Callable[[], bool]
     on_held_back: Callable[[Call], None]
     on_reply: Callable[[Call, Reply], None]
+
+
+def is_allowed(call: Call) -> bool:
+    """Ask a call whether it may be sent; what raises may not."""
+    try:
+        return call.may_send()
+    except Exception:
+        _logger.exception("callback.may_send_raised")
+        return False

@@ -3,17 +3,20 @@
 import heapq
 import logging
 import math
+import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from threading import Thread
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.lanes import Lane, Lanes, Waiting
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.transfer import Transfer
 from wangtimer.callback.transfers import Transfers
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
@@ -66,8 +69,9 @@ class DeliveryEngine:
         self._stop_at = math.inf
         self._unsent: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
+        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, self._end)
         self._transfers = Transfers(
-            self._clock, self._limits, self._sockets, self._lanes.open_wide, self._end
+            self._clock, self._limits, self._sockets, self._lanes.open_wide, self._end, self._adopt
         )
         self._thread = Thread(target=self._run, name="callback-delivery", daemon=True)
 
@@ -125,11 +129,14 @@ class DeliveryEngine:
         if self._stop_at < math.inf:
             self._drop_unsent()
         self._give_up_overdue()
-        if self._start_ripe():
-            self._watch(0.0)  # learn which idle connections are dead before a request is written into one
-            self._transfers.act()
+        self._start_ripe()
+        self._act()
         self._rest()
+        self._act()
+
+    def _act(self) -> None:
         self._transfers.act()
+        self._exchanges.act()
 
     def _take_in(self) -> None:
         for call in self._inbox.take():
@@ -147,16 +154,28 @@ class DeliveryEngine:
                 return
             self._lanes.join(Waiting(heapq.heappop(agenda)[2], now))
 
-    def _start_ripe(self) -> bool:
-        """Hand libcurl the calls that have a place; True if there were any."""
+    def _start_ripe(self) -> None:
+        """Send the calls that have a place."""
         lanes = self._lanes
         if not lanes.can_send:
-            return False
+            return
+        self._watch(0.0)  # learn which idle connections are dead before a request is written into one
         now_ms = self._clock.now_ms()
         while lanes.can_send:
             lane, waiting = lanes.take(now_ms)
-            self._transfers.start(waiting.call, lane, waiting.since + self._timeout_s)
-        return True
+            self._start(lane, waiting.call, waiting.since + self._timeout_s)
+
+    def _start(self, lane: Lane, call: Call, deadline_at: float) -> None:
+        wire = call.request.wire
+        if wire is None or not self._exchanges.start(call, wire, lane, deadline_at):
+            self._transfers.start(call, lane, deadline_at)
+
+    def _adopt(self, connection: socket.socket, opened: Transfer) -> None:
+        """Send the call for which a connection was opened."""
+        call = opened.call
+        wire = call.request.wire
+        assert wire is not None
+        self._exchanges.adopt(connection, call, wire, opened.lane, opened.started_at, opened.deadline_at)
 
     def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its owner what it came to."""
@@ -205,7 +224,8 @@ class DeliveryEngine:
         """Work out how long nothing needs doing, if no socket and no other thread says so."""
         if self._lanes.can_send:
             return 0.0
-        rest_s = min(_IDLE_REST_S, self._stop_at - self._clock.monotonic())
+        until = min(self._stop_at, self._exchanges.rest_until)
+        rest_s = min(_IDLE_REST_S, until - self._clock.monotonic())
         transfers_rest_s = self._transfers.rest_s
         if transfers_rest_s is not None:
             rest_s = min(rest_s, transfers_rest_s)
@@ -229,6 +249,7 @@ class DeliveryEngine:
         self._take_in()
         self._drop_unsent()
         self._transfers.close(_CUT_BY_STOP)
+        self._exchanges.close(_CUT_BY_STOP)
         self._sockets.close()
 
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
+
 
 class Reply(NamedTuple):
     """The end of one call: an HTTP answer, or why there was none. A tuple, for every call makes one.

@@ -3,8 +3,12 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib.metadata import version
+from typing import NamedTuple
 
 Headers = tuple[tuple[str, str], ...]
+
+USER_AGENT = f"WangTimer/{version('wangtimer')}"
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
@@ -14,16 +18,35 @@ _BREAKS_A_HEADER = re.compile(r"[\r\n\0]")
 _ENGINE_WRITES = frozenset({"content-length", "transfer-encoding"})
 
 
+# libcurl writes one of its own for each of these unless it is given, or acts on them.
+_LIBCURLS_OWN = frozenset({"host", "user-agent", "accept", "expect", "connection", "te", "upgrade"})
+_ALWAYS = f"User-Agent: {USER_AGENT}\r\nAccept: */*\r\n"
+_MOST_PORT = 65_535
+
+# Hosts and paths that libcurl sends as they stand: no address in another notation, nothing to be decoded or tidied up.
+_PLAIN_ORIGIN = re.compile(
+    r"http://("
+    r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+    r"|(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9_-]*[a-z0-9])?"
+    r")(?::([1-9]\d{0,4}))?",
+    re.ASCII,
+)
+_PLAIN_PATH = re.compile(r"(?:/(?!\.)|[!$&'()*+,\-.0-9:;=?@A-Z_a-z~]++|%(?!2E)[0-9A-F]{2})*+")
+
+
 class Request:
     """One HTTP request, complete: nothing is added to it but Host, Accept, Content-Length and User-Agent.
 
     `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8.
     Raises ValueError for a method not in METHODS, a header that would break out of its line, and headers
-    that say where the body ends. The URL is read by libcurl when it is sent: a bad one becomes a Reply
-    with an error. `stamps` are header lines behind these, taken as they are: `b"name: value"`.
+    that say where the body ends. The URL is read when it is sent: a bad one becomes a Reply with an error.
+    `stamps` are header lines behind these, taken as they are: `b"name: value"`.
+
+    `wire` is all of it, byte for byte as libcurl would send it; None for what is left to libcurl: TLS, and
+    URLs and headers that it makes something else of.
     """
 
-    __slots__ = ("body", "lines", "method", "url")
+    __slots__ = ("_headers", "_stamps", "body", "method", "url", "wire")
 
     def __init__(
         self, url: str, method: str, headers: Headers, body: bytes, stamps: Iterable[bytes] = ()
@@ -33,30 +56,68 @@ class Request:
         self.url = url
         self.method = method
         self.body = body
-        self.lines = [*lines_of(headers), *stamps]
+        self._headers = _written(headers)
+        self._stamps = tuple(stamps)
+        self.wire = self._wire()
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The headers as libcurl takes them."""
+        return [*self._headers.for_libcurl, *self._stamps]
 
     @property
     def headers(self) -> Headers:
         """The headers that are sent, read back from their lines."""
         return tuple(_header_of(line.decode()) for line in self.lines if not line.endswith(b":"))
 
+    def _wire(self) -> bytes | None:
+        url, body = self.url, self.body
+        path_begins = url.find("/", len("http://"))
+        origin, path = (url, "/") if path_begins < 0 else (url[:path_begins], url[path_begins:])
+        host = _plain_host(origin)
+        plain = self._headers.plain
+        if host is None or plain is None or not _PLAIN_PATH.fullmatch(path):
+            return None
+        end = b"" if self.method == "GET" and not body else b"Content-Length: %d\r\n" % len(body)
+        stamps = b"".join([b"%b\r\n" % stamp for stamp in self._stamps])
+        head = f"{self.method} {path} HTTP/1.1\r\nHost: {host}\r\n{_ALWAYS}".encode()
+        return b"%b%b%b%b\r\n%b" % (head, plain, stamps, end, body)
+
+
+class _Written(NamedTuple):
+    """Headers as libcurl takes them, and as they go over the wire; None where libcurl would make more of them."""
+
+    for_libcurl: list[bytes]
+    plain: bytes | None
+
 
 @lru_cache(maxsize=1024)  # 4 µs to write, and most timers of an app have the same; nobody changes the list
-def lines_of(headers: Headers) -> list[bytes]:
-    """Write headers the way libcurl takes them; ValueError for one that would break out of its line.
+def _written(headers: Headers) -> _Written:
+    """Write headers; ValueError for one that would break out of its line.
 
-    "Name:" without a value takes a header of libcurl's own away (the wait for 100 Continue, a form's content
-    type), and "Name;" is how an empty value is sent.
+    For libcurl, "Name:" without a value takes a header of its own away (the wait for 100 Continue, a form's
+    content type), and "Name;" is how an empty value is sent.
     """
     _refuse_bad(headers)
+    names = {name.lower() for name, _ in headers}
     lines = ["Expect:"]
-    has_type = False
-    for name, value in headers:
-        lines.append(f"{name}: {value}" if value.strip() else f"{name};")
-        has_type = has_type or name.lower() == "content-type"
-    if not has_type:
+    lines += [f"{name}: {value}" if value.strip() else f"{name};" for name, value in headers]
+    if "content-type" not in names:
         lines.append("Content-Type:")
-    return [line.encode() for line in lines]
+    plain = "".join(f"{name}: {value}\r\n" if value.strip() else f"{name}:\r\n" for name, value in headers)
+    return _Written([line.encode() for line in lines], None if names & _LIBCURLS_OWN else plain.encode())
+
+
+@lru_cache(maxsize=4096)
+def _plain_host(origin: str) -> str | None:
+    """What the Host header says of an origin; None where libcurl has to read it."""
+    match = _PLAIN_ORIGIN.fullmatch(origin)
+    if match is None:
+        return None
+    host, port = match.groups()
+    if port is None or port == "80":
+        return host
+    return f"{host}:{port}" if int(port) <= _MOST_PORT else None
 
 
 def _header_of(line: str) -> tuple[str, str]:

@@ -1,8 +1,10 @@
-"""The sockets libcurl wants watched, in an epoll: no limit of 1,024 as with CurlMulti.select."""
+"""The sockets that are watched, libcurl's and ours, in an epoll: no limit of 1,024 as with CurlMulti.select."""
 
 import contextlib
+import os
 import select
 import socket
+from collections.abc import Callable
 
 import pycurl
 
@@ -16,11 +18,11 @@ _WRITABLE = select.EPOLLOUT | select.EPOLLHUP | select.EPOLLERR
 
 
 class Sockets:
-    """What libcurl waits for, and the one place where the engine's thread rests.
+    """What is waited for, and the one place where the engine's thread rests.
 
-    A socket stays in the epoll while its kept-open connection idles, because leaving and entering it for each
-    call costs 4 µs of the 20 a call takes. It goes when it shows life while idle, or with its descriptor; so
-    a descriptor asked for again may or may not be known to the kernel.
+    A socket of libcurl's stays in the epoll while its kept-open connection idles, because leaving and entering it
+    for each call costs 4 µs of the 20 a call takes. It goes when it shows life while idle, or with its descriptor;
+    so a descriptor asked for again may or may not be known to the kernel.
 
     Life on an idle connection means that the target closed it. It is remembered, because libcurl (from 8.22)
     looks whether a connection is alive at most once a second, and would write a request into a dead one.
@@ -33,6 +35,7 @@ class Sockets:
         self._epoll.register(wake_fd, select.EPOLLIN)
         self._wanted: set[int] = set()
         self._dead_ports: set[int] = set()
+        self._watchers: dict[int, Callable[[int], None]] = {}
 
     def serve(self, multi: pycurl.CurlMulti) -> None:
         """Watch what this one waits for; once, and first."""
@@ -47,7 +50,10 @@ class Sockets:
         """
         is_woken = False
         for fd, events in self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005)):
-            if fd in self._wanted:
+            watcher = self._watchers.get(fd)
+            if watcher is not None:
+                watcher(events)
+            elif fd in self._wanted:
                 self._act(fd, events)
             elif fd == self._wake_fd:
                 is_woken = True
@@ -56,6 +62,32 @@ class Sockets:
             else:
                 self._watch_idle(fd)
         return is_woken
+
+    def watch(self, fd: int, on_ready: Callable[[int], None]) -> None:
+        """Watch a socket that is not libcurl's for something to read; tell what it is ready for (select.EPOLL*)."""
+        self._watchers[fd] = on_ready
+        self._epoll.register(fd, select.EPOLLIN)
+
+    def watch_for(self, fd: int, events: int) -> None:
+        """Watch it for these events from now on."""
+        self._epoll.modify(fd, events)
+
+    def forget(self, fd: int) -> None:
+        """Watch it no longer; before it is closed."""
+        del self._watchers[fd]
+        self._epoll.unregister(fd)
+
+    def take_over(self, fd: int) -> socket.socket:
+        """Have a connection of libcurl's, which closes its own descriptor of it; it is not watched any more.
+
+        The kernel watches connections, not descriptors: one left in would be reported by its old number.
+        """
+        self._wanted.discard(fd)
+        with contextlib.suppress(FileNotFoundError):
+            self._epoll.unregister(fd)
+        connection = socket.socket(fileno=os.dup(fd))
+        connection.setblocking(False)
+        return connection
 
     def take_dead(self, local_port: int) -> bool:
         """Tell whether the target closed the connection from this port, and forget it: it must not be used.

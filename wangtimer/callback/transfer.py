@@ -1,55 +1,50 @@
 """One libcurl handle, used for one call after another."""
 
 import codecs
-import logging
 from collections.abc import Callable
-from importlib.metadata import version
 
 import pycurl
 
-from wangtimer.callback.call import Call
+from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
-from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Request
+from wangtimer.callback.reply import SENT_ONCE, Reply
+from wangtimer.callback.request import USER_AGENT, Request
 from wangtimer.callback.sockets import Sockets
 from wangtimer.core.clock import Clock
 
-_logger = logging.getLogger(__name__)
-_USER_AGENT = f"WangTimer/{version('wangtimer')}"
-_SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
-
 
 class Transfer:
-    """A call on its way: its libcurl handle, and what came back so far.
+    """A call on its way: its libcurl handle, and what came back so far; or the opening of its connection.
 
-    A handle keeps the options of its last call; loading sets what differs. libcurl calls `_before_send` when
-    the connection is open, and `_keep` for each piece of the answer's body.
+    A call that can go out without libcurl (`Request.wire`) is only connected for. A handle keeps the options of
+    its last call; loading sets what differs. libcurl calls `_before_send` when the connection is open, and
+    `_keep` for each piece of the answer's body.
     """
 
     __slots__ = (
         "_body",
         "_clock",
         "_connects_anew",
-        "_deadline_at",
         "_excerpt",
         "_is_broken_off",
         "_limits",
-        "_lines",
         "_method",
         "_on_connected",
         "_read_bytes",
         "_sockets",
-        "_started_at",
         "_url",
         "_was_sent",
         "call",
         "curl",
+        "deadline_at",
         "has_connected",
         "is_held_back",
         "lane",
         "met_dead_connection",
+        "only_connects",
         "sent_at_ms",
+        "started_at",
     )
 
     def __init__(
@@ -64,9 +59,9 @@ class Transfer:
         self._url = ""
         self._method = ""
         self._body: bytes | None = None
-        self._lines: list[bytes] | None = None
         self.call: Call
         self.lane: Lane
+        self.only_connects = False
         self._set_lasting_options()
 
     def load(self, call: Call, lane: Lane, deadline_at: float) -> None:
@@ -81,11 +76,11 @@ class Transfer:
         self._excerpt = b""
         self._read_bytes = 0
         self.sent_at_ms = self._clock.now_ms()
-        self._started_at = self._clock.monotonic()
-        self._deadline_at = deadline_at
-        self._set_timeout(self._started_at)
-        if self._connects_anew:
-            self._connect_anew(False)
+        self.started_at = self._clock.monotonic()
+        self.deadline_at = deadline_at
+        self._set_timeout(self.started_at)
+        self._only_connect(call.request.wire is not None)
+        self._connect_anew(self.only_connects)
         self._set_request(call.request)
 
     def reload(self) -> None:
@@ -100,7 +95,7 @@ class Transfer:
         http_status = getinfo(pycurl.RESPONSE_CODE) or None
         return Reply(
             self.sent_at_ms,
-            (self._clock.monotonic() - self._started_at) * 1000,
+            (self._clock.monotonic() - self.started_at) * 1000,
             http_status,
             codecs.utf_8_decode(self._excerpt, "replace", False)[0] if self._excerpt else "",
             self._error(code, message) if code else "",
@@ -117,7 +112,7 @@ class Transfer:
         if code == pycurl.E_WRITE_ERROR and self._is_broken_off:
             return ""
         if code == pycurl.E_ABORTED_BY_CALLBACK and self._was_sent:
-            return _SENT_ONCE
+            return SENT_ONCE
         said = message or self.curl.errstr() or f"libcurl error {code}"
         # It may quote bytes of the target's, which pycurl gives as surrogates no store can take.
         return said.encode(errors="surrogateescape").decode(errors="replace")
@@ -131,23 +126,19 @@ class Transfer:
         if self._was_sent:
             return pycurl.PREREQFUNC_ABORT
         self.has_connected = True
+        if self.only_connects:
+            self._on_connected(self.lane)
+            return pycurl.PREREQFUNC_OK
         if self._sockets.take_dead(local_port) and not self._connects_anew:
             self.met_dead_connection = True
             return pycurl.PREREQFUNC_ABORT
         self._on_connected(self.lane)
-        if not self._is_allowed():
+        if not is_allowed(self.call):
             self.is_held_back = True
             return pycurl.PREREQFUNC_ABORT
         self._was_sent = True
         self.sent_at_ms = self._clock.now_ms()
         return pycurl.PREREQFUNC_OK
-
-    def _is_allowed(self) -> bool:
-        try:
-            return self.call.may_send()
-        except Exception:
-            _logger.exception("callback.may_send_raised")
-            return False
 
     def _keep(self, piece: bytes) -> int | None:
         """Keep the beginning of the answer, and break off a long one; libcurl calls this."""
@@ -167,29 +158,35 @@ class Transfer:
         setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         setopt(pycurl.FOLLOWLOCATION, 0)
         setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)  # HTTP/2 has re-sends of its own
-        setopt(pycurl.USERAGENT, _USER_AGENT)
+        setopt(pycurl.USERAGENT, USER_AGENT)
         setopt(pycurl.CONNECTTIMEOUT_MS, self._limits.connect_timeout_ms)
         setopt(pycurl.MAXAGE_CONN, self._limits.reuse_idle_s)
         setopt(pycurl.WRITEFUNCTION, self._keep)
         setopt(pycurl.PREREQFUNCTION, self._before_send)
 
     def _set_timeout(self, now: float) -> None:
-        self.curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self._deadline_at - now) * 1000)))
+        self.curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self.deadline_at - now) * 1000)))
+
+    def _only_connect(self, is_so: bool) -> None:
+        if is_so is not self.only_connects:
+            self.curl.setopt(pycurl.CONNECT_ONLY, int(is_so))
+            self.only_connects = is_so
 
     def _connect_anew(self, is_so: bool) -> None:
-        self.curl.setopt(pycurl.FRESH_CONNECT, int(is_so))
-        self._connects_anew = is_so
+        if is_so is not self._connects_anew:
+            self.curl.setopt(pycurl.FRESH_CONNECT, int(is_so))
+            self._connects_anew = is_so
 
     def _set_request(self, request: Request) -> None:
         setopt = self.curl.setopt
         if request.url != self._url:
             setopt(pycurl.URL, request.url.encode())
             self._url = request.url
+        if self.only_connects:
+            return
         if request.method != self._method or request.body != self._body:
             self._set_method(request.method, request.body)
-        if request.lines is not self._lines:
-            setopt(pycurl.HTTPHEADER, request.lines)
-            self._lines = request.lines
+        setopt(pycurl.HTTPHEADER, request.lines)
 
     def _set_method(self, method: str, body: bytes) -> None:
         setopt = self.curl.setopt

@@ -1,5 +1,6 @@
 """The calls that libcurl makes, and the connections it opens."""
 
+import socket
 from collections.abc import Callable
 
 import pycurl
@@ -17,7 +18,8 @@ class Transfers:
     """What libcurl does at one time. One thread uses it: it lets `act` when `rest_s` is over, and `sockets` drive.
 
     `on_connected` learns of each connection that opened, `on_end` how each call ended: with its reply, or None
-    where it was held back, and whether its target could be reached.
+    where it was held back, and whether its target could be reached; or `on_open`, where a call only needed a
+    connection: that, and the transfer as it stands, of which it keeps nothing.
     """
 
     def __init__(
@@ -27,12 +29,14 @@ class Transfers:
         sockets: Sockets,
         on_connected: Callable[[Lane], None],
         on_end: Callable[[Call, Lane, Reply | None, bool], None],
+        on_open: Callable[[socket.socket, Transfer], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
         self._sockets = sockets
         self._on_connected = on_connected
         self._on_end = on_end
+        self._on_open = on_open
         self._running: dict[pycurl.Curl, Transfer] = {}
         self._spare: list[Transfer] = []
         self._multi = pycurl.CurlMulti()
@@ -82,12 +86,22 @@ class Transfers:
 
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
         transfer = self._running[curl]
+        if transfer.only_connects and code == pycurl.E_OK:
+            self._hand_over(transfer)
+            return
         self._multi.remove_handle(curl)
         if transfer.met_dead_connection:
             transfer.reload()
             self._multi.add_handle(curl)
         else:
             self._end(transfer, code, message)
+
+    def _hand_over(self, transfer: Transfer) -> None:
+        connection = self._sockets.take_over(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+        self._multi.remove_handle(transfer.curl)
+        del self._running[transfer.curl]
+        self._on_open(connection, transfer)
+        self._spare.append(transfer)
 
     def _end(self, transfer: Transfer, code: int, message: str) -> None:
         """Tell how the call ended; libcurl has let go of the handle."""

@@ -1,0 +1,134 @@
+"""Answers off the wire, in whatever pieces they come."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wangtimer.callback.answer import Answer, NoHttp
+
+# What comes, and then: status, excerpt, whether the connection may be used again.
+WHOLE = [
+    (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b"", True),
+    (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n", 304, b"", True),
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, b"ok", True),
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", 200, b"ok", False),
+    (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, b"ok", False),
+    (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", 200, b"ok", True),
+    (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1;x=y\r\nk\r\n0\r\n\r\n",
+        200,
+        b"ok",
+        True,
+    ),
+    (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy\r\nContent-Length: 3\r\n\r\nno!", 503, b"no!", True),
+    (b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", 200, b"ok", True),
+    (b"HTTP/1.1 200 \r\ncontent-length:2\r\n\r\nok", 200, b"ok", True),
+    (
+        b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n123456789012345678901234567890",
+        200,
+        b"1234567890",
+        True,
+    ),
+]
+# What a strict reader refuses after the status line: the status is the answer.
+ODD = [
+    (b"HTTP/1.1 200 OK\r\nBad Header: 2\r\nContent-Length: 2\r\n\r\nok", 200),
+    (b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 500),
+    (b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok", 200),
+]
+
+
+def new_answer() -> Answer:
+    return Answer(excerpt_bytes=10, answer_bytes=100)
+
+
+def fed(answer: Answer, data: bytes, cuts: set[int]) -> None:
+    """Feed piece by piece, until the answer is whole; what is left of that piece comes with it."""
+    places = sorted({0, len(data)} | {cut % len(data) for cut in cuts})
+    for begin, end in pairwise(places):
+        if answer.feed(data[begin:end]):
+            return
+
+
+@pytest.mark.parametrize(("data", "status", "excerpt", "keeps_open"), WHOLE)
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_an_answer_is_the_same_however_it_is_cut(data, status, excerpt, keeps_open, cuts) -> None:
+    answer = new_answer()
+    for _ in range(2 if keeps_open else 1):
+        answer.begin()
+        assert not answer.is_whole
+        fed(answer, data, cuts)
+        assert answer.is_whole
+        assert (answer.status, answer.excerpt, answer.keeps_open) == (status, excerpt, keeps_open)
+
+
+@pytest.mark.parametrize(("data", "status"), ODD)
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_of_an_odd_answer_the_status_is_taken_and_the_connection_is_not_used_again(
+    data, status, cuts
+) -> None:
+    answer = new_answer()
+    fed(answer, data, cuts)
+    assert (answer.is_whole, answer.status, answer.keeps_open) == (True, status, False)
+
+
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_an_answer_without_a_length_ends_with_the_connection(cuts) -> None:
+    answer = new_answer()
+    fed(answer, b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\nto the end", cuts)
+    assert not answer.is_whole
+    assert answer.feed_end()
+    assert (answer.status, answer.excerpt, answer.keeps_open) == (200, b"to the end", False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nServer: x\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
+    ],
+)
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_an_answer_cut_short_is_never_whole(data, cuts) -> None:
+    answer = new_answer()
+    if data:
+        fed(answer, data, cuts)
+    assert not answer.feed_end()
+
+
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_a_long_body_is_whole_when_enough_was_read(cuts) -> None:
+    answer = new_answer()
+    fed(answer, b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + b"x" * 101, cuts)
+    assert (answer.is_whole, answer.excerpt, answer.keeps_open) == (True, b"x" * 10, False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"ICY 200 OK\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 20 OK\r\n\r\n",
+        b"\x15\x03\x01\x00\x02\x02\x46",
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\x81",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+@given(cuts=st.sets(st.integers(0, 200)))
+def test_what_can_never_be_an_answer_is_refused(data, cuts) -> None:
+    with pytest.raises(NoHttp):
+        fed(new_answer(), data, cuts)
+
+
+@given(data=st.binary(max_size=300) | st.binary(max_size=200).map(lambda end: b"HTTP/1.1 200 OK\r\n" + end))
+def test_whatever_comes_ends_in_a_status_or_an_error(data) -> None:
+    answer = new_answer()
+    with suppress(NoHttp):
+        if answer.feed(data) or answer.feed_end():
+            assert answer.status is not None

@@ -1,0 +1,136 @@
+"""What came back over a plain HTTP/1.1 connection."""
+
+import re
+
+import httptools
+
+# libcurl's own bound is 300 KB.
+_MOST_HEAD_BYTES = 307_200
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
+_SAYS_WHERE_IT_ENDS = re.compile(rb"\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
+_FINAL = 200  # statuses below announce another answer
+
+
+class NoHttp(ValueError):
+    """What came can never be a whole HTTP/1.1 answer; says why."""
+
+
+class Answer:
+    """Reads the answers on one connection, one after another: `begin`, then `feed` until it says that one is whole.
+
+    `status`      of the answer, None before it is known
+    `excerpt`     the first `excerpt_bytes` of its body
+    `keeps_open`  whether the connection may carry another call, once the answer is whole
+
+    What a target does not write as RFC 9112 has it is read where its meaning is clear, for nothing but the status
+    and an excerpt is taken from it; where only the status line can be read, that is the answer. A body longer than
+    `answer_bytes` is whole when so much of it has been read.
+    """
+
+    __slots__ = (
+        "_answer_bytes",
+        "_body_bytes",
+        "_came",
+        "_excerpt_bytes",
+        "_is_out_of_step",
+        "_parser",
+        "excerpt",
+        "is_whole",
+        "keeps_open",
+        "status",
+    )
+
+    def __init__(self, excerpt_bytes: int, answer_bytes: int) -> None:
+        self._excerpt_bytes = excerpt_bytes
+        self._answer_bytes = answer_bytes
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_chunked_length=True,
+            lenient_transfer_encoding=True,
+            lenient_version=True,
+            lenient_data_after_close=True,
+            lenient_optional_lf_after_cr=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_optional_crlf_after_chunk=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+        self._is_out_of_step = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the last answer; the next one is that of the next call."""
+        self.status: int | None = None
+        self.excerpt = b""
+        self.keeps_open = False
+        self.is_whole = False
+        self._body_bytes = 0
+        self._came = b""
+
+    def feed(self, data: bytes) -> bool:
+        """Read on; True when the answer is whole. Raises NoHttp where it can never be."""
+        had_status = self.status is not None
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            raise NoHttp("the target changed the protocol, which nobody asked it to") from None
+        except httptools.HttpParserError as error:
+            self._make_do(data, error)
+        if self.is_whole:
+            self.keeps_open = self.keeps_open and not self._is_out_of_step
+        elif self._body_bytes > self._answer_bytes:
+            self.is_whole = True
+        elif not had_status:
+            self._came += data
+            if self.status is None and len(self._came) > _MOST_HEAD_BYTES:
+                raise NoHttp(f"the headers of the answer have more than {_MOST_HEAD_BYTES} bytes")
+        return self.is_whole
+
+    def feed_end(self) -> bool:
+        """Take note that the target closed the connection; True if that was how it ends the answer."""
+        if self.status is not None and not _SAYS_WHERE_IT_ENDS.search(self._came):
+            self.is_whole = True
+        return self.is_whole
+
+    def release(self) -> None:
+        """Let go of the parser, which refers back to this."""
+        del self._parser
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        """Notice that more came than one answer: then nobody knows whose answers come next."""
+        if self.is_whole:
+            self._is_out_of_step = True
+
+    def on_headers_complete(self) -> None:
+        """Take the status."""
+        status = self._parser.get_status_code()
+        if status >= _FINAL and not self.is_whole:
+            self.status = status
+
+    def on_body(self, piece: bytes) -> None:
+        """Keep the beginning of the body."""
+        if self.is_whole:
+            return
+        self._body_bytes += len(piece)
+        room = self._excerpt_bytes - len(self.excerpt)
+        if room > 0:
+            self.excerpt += piece[:room]
+
+    def on_message_complete(self) -> None:
+        """Note that the answer is whole, if it is not one that announces another."""
+        if self.status is not None and not self.is_whole:
+            self.is_whole = True
+            self.keeps_open = self._parser.should_keep_alive()
+
+    def _make_do(self, data: bytes, error: httptools.HttpParserError) -> None:
+        """Settle for the status line, where the parser finds fault with the rest of the head."""
+        self._is_out_of_step = True
+        if self.is_whole:
+            return
+        line = _STATUS_LINE.match(self._came + data) if self.status is None else None
+        if line is None:
+            raise NoHttp(f"the answer cannot be read as HTTP/1.1: {error}") from error
+        self.status = int(line[1])
+        self.is_whole = True

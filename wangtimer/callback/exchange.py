@@ -1,0 +1,154 @@
+"""One plain HTTP/1.1 connection, used for one call after another."""
+
+import codecs
+import select
+import socket
+from collections.abc import Callable
+
+from wangtimer.callback.answer import Answer, NoHttp
+from wangtimer.callback.call import Call
+from wangtimer.callback.lanes import Lane
+from wangtimer.callback.limits import Limits
+from wangtimer.callback.reply import SENT_ONCE, Reply
+from wangtimer.core.clock import Clock
+
+_READ_BYTES = 65_536
+_CLOSED_EARLY = "the target closed the connection before its answer was whole"
+
+
+class Exchange:
+    """A connection, and the call under way on it: `call` is None while it idles.
+
+    Whoever watches the socket says when it is `on_ready`. `on_over` learns that the call has ended, with its
+    error ("" when an answer came), and of an idle connection that it is dead.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_clock",
+        "_connect_ms",
+        "_connection",
+        "_first_byte_at",
+        "_is_cut_short",
+        "_on_over",
+        "_unsent",
+        "_watch",
+        "call",
+        "deadline_at",
+        "fd",
+        "host",
+        "idle_since",
+        "lane",
+        "sent_at_ms",
+        "started_at",
+    )
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        host: str,
+        clock: Clock,
+        limits: Limits,
+        watch: Callable[[int, int], None],
+        on_over: Callable[["Exchange", str], None],
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._watch = watch
+        self._on_over = on_over
+        self._answer = Answer(limits.excerpt_bytes, limits.answer_bytes)
+        self._unsent = memoryview(b"")
+        self._is_cut_short = False
+        self.fd = connection.fileno()
+        self.host = host
+        self.idle_since = 0.0
+        self.call: Call | None = None
+        self.lane: Lane
+
+    def begin(
+        self, call: Call, wire: bytes, lane: Lane, started_at: float, deadline_at: float, connect_ms: int
+    ) -> None:
+        """Write the request; OSError where the connection is dead and took nothing of it."""
+        self._answer.begin()
+        self._first_byte_at: float | None = None
+        self.started_at = started_at
+        self._connect_ms = connect_ms
+        self.deadline_at = deadline_at
+        self.lane = lane
+        self.sent_at_ms = self._clock.now_ms()
+        try:
+            written = self._connection.send(wire)
+        except BlockingIOError:
+            written = 0
+        self.call = call
+        if written < len(wire):
+            self._unsent = memoryview(wire)[written:]
+            self._watch(self.fd, select.EPOLLIN | select.EPOLLOUT)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the connection may carry another call, now that the last one has ended."""
+        return self._answer.keeps_open and not self._unsent and not self._is_cut_short
+
+    def reply(self, error: str) -> Reply:
+        """Say what became of the call."""
+        answer, started_at = self._answer, self.started_at
+        first_byte_at = self._first_byte_at
+        return Reply(
+            self.sent_at_ms,
+            (self._clock.monotonic() - started_at) * 1000,
+            answer.status,
+            codecs.utf_8_decode(answer.excerpt, "replace", False)[0] if answer.excerpt else "",
+            error,
+            True,
+            self._connect_ms,
+            None
+            if first_byte_at is None or answer.status is None
+            else int((first_byte_at - started_at) * 1000),
+        )
+
+    def on_ready(self, events: int) -> None:
+        """Go on: the socket has something to read, room to write, or was closed."""
+        if events & select.EPOLLOUT and self._unsent:
+            self._write_on()
+        if events & ~select.EPOLLOUT:
+            self._read_on()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+        self._answer.release()
+
+    def _write_on(self) -> None:
+        try:
+            self._unsent = self._unsent[self._connection.send(self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:  # what the target answers to the part it took may still be there to read
+            self._unsent = memoryview(b"")
+            self._is_cut_short = True
+        if not self._unsent:
+            self._watch(self.fd, select.EPOLLIN)
+
+    def _read_on(self) -> None:
+        try:
+            data = self._connection.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if self.call is None:
+            self._on_over(self, "")
+            return
+        if self._first_byte_at is None and data:
+            self._first_byte_at = self._clock.monotonic()
+        try:
+            if data:
+                if self._answer.feed(data):
+                    self._on_over(self, "")
+            elif self._answer.feed_end():
+                self._on_over(self, "")
+            else:
+                self._on_over(self, SENT_ONCE if self._answer.status is None else _CLOSED_EARLY)
+        except NoHttp as error:
+            self._on_over(self, str(error))

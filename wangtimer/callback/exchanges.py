@@ -1,0 +1,192 @@
+"""Plain HTTP/1.1 calls over connections that are kept open."""
+
+import math
+import socket
+from collections.abc import Callable
+
+from wangtimer.callback.call import Call, is_allowed
+from wangtimer.callback.exchange import Exchange
+from wangtimer.callback.lanes import Lane
+from wangtimer.callback.limits import Limits
+from wangtimer.callback.reply import Reply
+from wangtimer.callback.sockets import Sockets
+from wangtimer.core.clock import Clock
+
+_LOOK_FOR_STALE_S = 1.0
+
+
+class Exchanges:
+    """The connections for plain calls, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
+
+    libcurl opens them, for it knows all about names and addresses; what goes over them and comes back is simple
+    enough to do without it, in a fifth of its time. `on_end` learns how each call ended: with its reply, or None
+    where it was held back, and that its target could be reached.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        limits: Limits,
+        sockets: Sockets,
+        on_end: Callable[[Call, Lane, Reply | None, bool], None],
+    ) -> None:
+        self._clock = clock
+        self._limits = limits
+        self._sockets = sockets
+        self._on_end = on_end
+        self._open: dict[int, Exchange] = {}
+        self._idle: dict[str, list[Exchange]] = {}  # by host, the latest used last
+        self._next_deadline_at = math.inf
+        self._look_for_stale_at = -math.inf
+
+    @property
+    def rest_until(self) -> float:
+        """When the next deadline comes, in monotonic seconds."""
+        return self._next_deadline_at
+
+    def start(self, call: Call, wire: bytes, lane: Lane, deadline_at: float) -> bool:
+        """Send on an idle connection; False where there is none."""
+        now = self._clock.monotonic()
+        while (exchange := self._take_idle(lane.host, now)) is not None:
+            if self._begin(exchange, call, wire, lane, now, deadline_at, 0):
+                return True
+        return False
+
+    def adopt(
+        self,
+        connection: socket.socket,
+        call: Call,
+        wire: bytes,
+        lane: Lane,
+        started_at: float,
+        deadline_at: float,
+    ) -> None:
+        """Send on a connection that was opened for it, and keep it for others."""
+        exchange = Exchange(
+            connection, lane.host, self._clock, self._limits, self._sockets.watch_for, self._over
+        )
+        self._open[exchange.fd] = exchange
+        self._sockets.watch(exchange.fd, exchange.on_ready)
+        if len(self._open) > self._limits.connections_total:
+            self._drop_longest_idle()
+        connect_ms = int((self._clock.monotonic() - started_at) * 1000)
+        if not self._begin(exchange, call, wire, lane, started_at, deadline_at, connect_ms):
+            reply = Reply(
+                self._clock.now_ms(),
+                connect_ms,
+                None,
+                "",
+                "not sent: the target closed the connection as soon as it was open",
+                was_sent=False,
+                connect_ms=connect_ms,
+            )
+            self._on_end(call, lane, reply, True)
+
+    def act(self) -> None:
+        """Cut off what is overdue, close what has idled for too long."""
+        now = self._clock.monotonic()
+        if now >= self._next_deadline_at:
+            self._cut_off_overdue(now)
+        if now >= self._look_for_stale_at:
+            self._look_for_stale_at = now + _LOOK_FOR_STALE_S
+            self._close_stale(now)
+
+    def close(self, error: str) -> None:
+        """End what is under way with this error, and close all connections."""
+        for exchange in list(self._open.values()):
+            if exchange.call is not None:
+                self._end(exchange, error)
+        for exchange in list(self._open.values()):
+            self._drop(exchange)
+
+    def _begin(
+        self,
+        exchange: Exchange,
+        call: Call,
+        wire: bytes,
+        lane: Lane,
+        started_at: float,
+        deadline_at: float,
+        connect_ms: int,
+    ) -> bool:
+        """Send, or hold back; False where the connection turned out dead, and nothing was sent."""
+        if not is_allowed(call):
+            self._keep(exchange)
+            self._on_end(call, lane, None, True)
+            return True
+        try:
+            exchange.begin(call, wire, lane, started_at, deadline_at, connect_ms)
+        except OSError:
+            self._drop(exchange)
+            return False
+        if deadline_at < self._next_deadline_at:
+            self._next_deadline_at = deadline_at
+        return True
+
+    def _take_idle(self, host: str, now: float) -> Exchange | None:
+        """Take the connection used last: the others may go stale then."""
+        idle = self._idle.get(host)
+        if not idle:
+            return None
+        exchange = idle.pop()
+        if now - exchange.idle_since <= self._limits.reuse_idle_s:
+            return exchange
+        idle.append(exchange)
+        self._close_stale(now)
+        return None
+
+    def _over(self, exchange: Exchange, error: str) -> None:
+        if exchange.call is None:  # the target closed an idle one
+            self._idle[exchange.host].remove(exchange)
+            self._drop(exchange)
+        else:
+            self._end(exchange, error)
+
+    def _end(self, exchange: Exchange, error: str) -> None:
+        """Tell how the call ended, and keep the connection where another may follow."""
+        call, lane, reply = exchange.call, exchange.lane, exchange.reply(error)
+        assert call is not None
+        if exchange.can_go_on and not error:
+            self._keep(exchange)
+        else:
+            self._drop(exchange)
+        self._on_end(call, lane, reply, True)
+
+    def _keep(self, exchange: Exchange) -> None:
+        exchange.call = None
+        exchange.idle_since = self._clock.monotonic()
+        idle = self._idle.get(exchange.host)
+        if idle is None:
+            idle = self._idle[exchange.host] = []
+        idle.append(exchange)
+
+    def _drop(self, exchange: Exchange) -> None:
+        del self._open[exchange.fd]
+        self._sockets.forget(exchange.fd)
+        exchange.close()
+
+    def _cut_off_overdue(self, now: float) -> None:
+        busy = [exchange for exchange in self._open.values() if exchange.call is not None]
+        self._next_deadline_at = min(
+            (exchange.deadline_at for exchange in busy if exchange.deadline_at > now), default=math.inf
+        )
+        for exchange in busy:
+            if exchange.deadline_at <= now:
+                self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms")
+
+    def _close_stale(self, now: float) -> None:
+        """Close what has idled for longer than connections are used again."""
+        oldest = now - self._limits.reuse_idle_s
+        for host, idle in list(self._idle.items()):
+            fresh = [exchange for exchange in idle if exchange.idle_since >= oldest]
+            for exchange in idle[: len(idle) - len(fresh)]:
+                self._drop(exchange)
+            if fresh:
+                self._idle[host] = fresh
+            else:
+                del self._idle[host]
+
+    def _drop_longest_idle(self) -> None:
+        idles = [idle for idle in self._idle.values() if idle]
+        if idles:
+            self._drop(min(idles, key=lambda idle: idle[0].idle_since).pop(0))
