@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import os
 import resource
 import socket
@@ -215,3 +216,20 @@ def test_descriptors_are_given_back(new_engine, plain_target, outcomes) -> None:
     assert engine.stop(1) == []
     plain_target.close()
     wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before)
+
+
+def test_without_descriptors_left_a_call_is_an_error_with_nothing_sent(
+    engine, plain_target, outcomes, monkeypatch
+) -> None:
+    def none_left(_fd: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "dup", none_left)
+        engine.submit([outcomes.call(plain_target.url)])
+        (reply,) = outcomes.wait(1)
+    assert "Too many open files" in reply.error
+    assert (reply.http_status, reply.was_sent) == (None, False)
+    engine.submit([outcomes.call(plain_target.url)])
+    assert outcomes.wait(2)[-1].succeeded
+    assert engine.counts.in_flight == 0

@@ -62,25 +62,26 @@ class Exchanges:
         deadline_at: float,
     ) -> None:
         """Send on a connection that was opened for it, and keep it for others."""
-        exchange = Exchange(
-            connection, lane.host, self._clock, self._limits, self._sockets.watch_for, self._over
-        )
-        self._open[exchange.fd] = exchange
-        self._sockets.watch(exchange.fd, exchange.on_ready)
-        if len(self._open) > self._limits.connections_total:
-            self._drop_longest_idle()
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
-        if not self._begin(exchange, call, wire, lane, started_at, deadline_at, connect_ms):
-            reply = Reply(
-                self._clock.now_ms(),
-                connect_ms,
-                None,
-                "",
-                "not sent: the target closed the connection as soon as it was open",
-                was_sent=False,
-                connect_ms=connect_ms,
-            )
-            self._on_end(call, lane, reply, True)
+        error = "the target closed the connection as soon as it was open"
+        try:
+            exchange = self._take_up(connection, lane.host)
+        except OSError as refused:
+            connection.close()
+            error = str(refused)
+        else:
+            if self._begin(exchange, call, wire, lane, started_at, deadline_at, connect_ms):
+                return
+        reply = Reply(
+            self._clock.now_ms(),
+            connect_ms,
+            None,
+            "",
+            f"not sent: {error}",
+            was_sent=False,
+            connect_ms=connect_ms,
+        )
+        self._on_end(call, lane, reply, True)
 
     def act(self) -> None:
         """Cut off what is overdue, close what has idled for too long."""
@@ -98,6 +99,14 @@ class Exchanges:
                 self._end(exchange, error)
         for exchange in list(self._open.values()):
             self._drop(exchange)
+
+    def _take_up(self, connection: socket.socket, host: str) -> Exchange:
+        exchange = Exchange(connection, host, self._clock, self._limits, self._sockets.watch_for, self._over)
+        self._sockets.watch(exchange.fd, exchange.on_ready)
+        self._open[exchange.fd] = exchange
+        if len(self._open) > self._limits.connections_total:
+            self._drop_longest_idle()
+        return exchange
 
     def _begin(
         self,

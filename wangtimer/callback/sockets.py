@@ -65,8 +65,8 @@ class Sockets:
 
     def watch(self, fd: int, on_ready: Callable[[int], None]) -> None:
         """Watch a socket that is not libcurl's for something to read; tell what it is ready for (select.EPOLL*)."""
-        self._watchers[fd] = on_ready
         self._epoll.register(fd, select.EPOLLIN)
+        self._watchers[fd] = on_ready
 
     def watch_for(self, fd: int, events: int) -> None:
         """Watch it for these events from now on."""

@@ -87,8 +87,13 @@ class Transfers:
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
         transfer = self._running[curl]
         if transfer.only_connects and code == pycurl.E_OK:
-            self._hand_over(transfer)
-            return
+            try:
+                connection = self._sockets.take_over(curl.getinfo(pycurl.ACTIVESOCKET))
+            except OSError as error:
+                code, message = pycurl.E_COULDNT_CONNECT, f"not sent: {error}"
+            else:
+                self._hand_over(connection, transfer)
+                return
         self._multi.remove_handle(curl)
         if transfer.met_dead_connection:
             transfer.reload()
@@ -96,8 +101,7 @@ class Transfers:
         else:
             self._end(transfer, code, message)
 
-    def _hand_over(self, transfer: Transfer) -> None:
-        connection = self._sockets.take_over(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+    def _hand_over(self, connection: socket.socket, transfer: Transfer) -> None:
         self._multi.remove_handle(transfer.curl)
         del self._running[transfer.curl]
         self._on_open(connection, transfer)
