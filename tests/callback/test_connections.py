@@ -6,9 +6,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 
+import pycurl
 import pytest
 
 from tests.callback.target import NO_CONTENT, Target, answer_with, hang_up, hold, reset, wait_until
+from wangtimer.callback import exchanges
+from wangtimer.callback.sockets import Sockets
 
 
 def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
@@ -47,7 +50,8 @@ def test_a_host_may_be_a_name(engine, target, outcomes) -> None:
     assert all(reply.succeeded for reply in outcomes.wait(20))
 
 
-def test_a_connection_idle_for_too_long_is_not_used_again(new_engine, target, outcomes) -> None:
+def test_a_connection_idle_for_too_long_is_not_used_again(new_engine, target, outcomes, monkeypatch) -> None:
+    monkeypatch.setattr(exchanges, "_LOOK_FOR_STALE_S", 60.0)  # nor before it is closed for that
     engine = new_engine(reuse_idle_s=1)
     engine.submit([outcomes.call(target.url), outcomes.call(target.url, time.time() * 1000 + 1200)])
     assert all(reply.succeeded for reply in outcomes.wait(2))
@@ -233,3 +237,18 @@ def test_without_descriptors_left_a_call_is_an_error_with_nothing_sent(
     engine.submit([outcomes.call(plain_target.url)])
     assert outcomes.wait(2)[-1].succeeded
     assert engine.counts.in_flight == 0
+
+
+def test_a_connection_taken_over_from_libcurl_is_not_reported_by_its_old_number() -> None:
+    ours, target = socket.socketpair()
+    wake_fd = os.eventfd(0)
+    sockets = Sockets(wake_fd)
+    sockets._want(pycurl.POLL_IN, ours.fileno(), None, None)
+    with target, sockets.take_over(ours.fileno()) as taken:
+        ours.close()
+        target.sendall(b"x")
+        assert taken.recv(1) == b"x"
+        target.sendall(b"y")
+        assert sockets._epoll.poll(0) == []
+    sockets.close()
+    os.close(wake_fd)
