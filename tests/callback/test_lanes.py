@@ -1,7 +1,8 @@
 import pytest
 
 from tests.callback.calls import Outcomes
-from wangtimer.callback.lanes import Lanes, Waiting, host_of
+from wangtimer.callback import Request
+from wangtimer.callback.lanes import Lanes, Waiting
 from wangtimer.core.backlog import CROWD, CROWD_SHARE, LATE_MS
 
 NOW_MS = 1_000_000.0
@@ -150,4 +151,4 @@ def test_idle_hosts_are_forgotten() -> None:
     ],
 )
 def test_a_lane_is_a_host_and_port(url: str, host: str) -> None:
-    assert host_of(url) == host
+    assert Request(url, "POST", (), b"").host == host

@@ -13,6 +13,7 @@ from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.core.clock import Clock
 
 _READ_BYTES = 65_536
+_READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 
 
@@ -20,7 +21,7 @@ class Exchange:
     """A connection, and the call under way on it: `call` is None while it idles.
 
     Whoever watches the socket says when it is `on_ready`. `on_over` learns that the call has ended, with its
-    error ("" when an answer came), and of an idle connection that it is dead.
+    error ("" when an answer came) and when, in monotonic seconds; and of an idle connection that it is dead.
     """
 
     __slots__ = (
@@ -50,7 +51,7 @@ class Exchange:
         clock: Clock,
         limits: Limits,
         watch: Callable[[int, int], None],
-        on_over: Callable[["Exchange", str], None],
+        on_over: Callable[["Exchange", str, float], None],
     ) -> None:
         self._connection = connection
         self._clock = clock
@@ -83,20 +84,20 @@ class Exchange:
         self.call = call
         if written < len(wire):
             self._unsent = memoryview(wire)[written:]
-            self._watch(self.fd, select.EPOLLIN | select.EPOLLOUT)
+            self._watch(self.fd, _READABLE | _WRITABLE)
 
     @property
     def can_go_on(self) -> bool:
         """Whether the connection may carry another call, now that the last one has ended."""
         return self._answer.keeps_open and not self._unsent and not self._is_cut_short
 
-    def reply(self, error: str) -> Reply:
+    def reply(self, error: str, ended_at: float) -> Reply:
         """Say what became of the call."""
         answer, started_at = self._answer, self.started_at
         first_byte_at = self._first_byte_at
         return Reply(
             self.sent_at_ms,
-            (self._clock.monotonic() - started_at) * 1000,
+            (ended_at - started_at) * 1000,
             answer.status,
             codecs.utf_8_decode(answer.excerpt, "replace", False)[0] if answer.excerpt else "",
             error,
@@ -109,9 +110,9 @@ class Exchange:
 
     def on_ready(self, events: int) -> None:
         """Go on: the socket has something to read, room to write, or was closed."""
-        if events & select.EPOLLOUT and self._unsent:
+        if self._unsent and events & _WRITABLE:
             self._write_on()
-        if events & ~select.EPOLLOUT:
+        if events != _WRITABLE:
             self._read_on()
 
     def close(self) -> None:
@@ -128,7 +129,7 @@ class Exchange:
             self._unsent = memoryview(b"")
             self._is_cut_short = True
         if not self._unsent:
-            self._watch(self.fd, select.EPOLLIN)
+            self._watch(self.fd, _READABLE)
 
     def _read_on(self) -> None:
         try:
@@ -137,18 +138,18 @@ class Exchange:
             return
         except OSError:
             data = b""
+        now = self._clock.monotonic()
         if self.call is None:
-            self._on_over(self, "")
+            self._on_over(self, "", now)
             return
         if self._first_byte_at is None and data:
-            self._first_byte_at = self._clock.monotonic()
+            self._first_byte_at = now
         try:
-            if data:
-                if self._answer.feed(data):
-                    self._on_over(self, "")
-            elif self._answer.feed_end():
-                self._on_over(self, "")
-            else:
-                self._on_over(self, SENT_ONCE if self._answer.status is None else _CLOSED_EARLY)
+            is_whole = self._answer.feed(data) if data else self._answer.feed_end()
         except NoHttp as error:
-            self._on_over(self, str(error))
+            self._on_over(self, str(error), now)
+            return
+        if is_whole:
+            self._on_over(self, "", now)
+        elif not data:
+            self._on_over(self, SENT_ONCE if self._answer.status is None else _CLOSED_EARLY, now)

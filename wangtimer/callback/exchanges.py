@@ -94,9 +94,10 @@ class Exchanges:
 
     def close(self, error: str) -> None:
         """End what is under way with this error, and close all connections."""
+        now = self._clock.monotonic()
         for exchange in list(self._open.values()):
             if exchange.call is not None:
-                self._end(exchange, error)
+                self._end(exchange, error, now)
         for exchange in list(self._open.values()):
             self._drop(exchange)
 
@@ -120,7 +121,7 @@ class Exchanges:
     ) -> bool:
         """Send, or hold back; False where the connection turned out dead, and nothing was sent."""
         if not is_allowed(call):
-            self._keep(exchange)
+            self._keep(exchange, self._clock.monotonic())
             self._on_end(call, lane, None, True)
             return True
         try:
@@ -144,26 +145,26 @@ class Exchanges:
         self._close_stale(now)
         return None
 
-    def _over(self, exchange: Exchange, error: str) -> None:
+    def _over(self, exchange: Exchange, error: str, now: float) -> None:
         if exchange.call is None:  # the target closed an idle one
             self._idle[exchange.host].remove(exchange)
             self._drop(exchange)
         else:
-            self._end(exchange, error)
+            self._end(exchange, error, now)
 
-    def _end(self, exchange: Exchange, error: str) -> None:
+    def _end(self, exchange: Exchange, error: str, now: float) -> None:
         """Tell how the call ended, and keep the connection where another may follow."""
-        call, lane, reply = exchange.call, exchange.lane, exchange.reply(error)
+        call, lane, reply = exchange.call, exchange.lane, exchange.reply(error, now)
         assert call is not None
         if exchange.can_go_on and not error:
-            self._keep(exchange)
+            self._keep(exchange, now)
         else:
             self._drop(exchange)
         self._on_end(call, lane, reply, True)
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _keep(self, exchange: Exchange, now: float) -> None:
         exchange.call = None
-        exchange.idle_since = self._clock.monotonic()
+        exchange.idle_since = now
         idle = self._idle.get(exchange.host)
         if idle is None:
             idle = self._idle[exchange.host] = []
@@ -181,7 +182,7 @@ class Exchanges:
         )
         for exchange in busy:
             if exchange.deadline_at <= now:
-                self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms")
+                self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
 
     def _close_stale(self, now: float) -> None:
         """Close what has idled for longer than connections are used again."""

@@ -2,9 +2,7 @@
 
 import math
 from collections import deque
-from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from wangtimer.callback.call import Call
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
@@ -13,10 +11,6 @@ from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
 # resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
 _PLACES_UNTIL_REACHED = 1
 _MOST_REACHED = 10_000  # hosts remembered; then learnt anew
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-# No "/" from here on is one of "http://" or "https://".
-_AFTER_SCHEME = len("https://")
 
 
 class Waiting(NamedTuple):
@@ -39,11 +33,6 @@ class Lane:
         self.backlog: deque[Waiting] = deque()
         self.is_in_round = False
         self._taken = 0
-
-    @property
-    def is_waited_for(self) -> bool:
-        """Whether any call waits."""
-        return bool(self.queue or self.backlog)
 
     def take_first(self, now_ms: float) -> Waiting:
         """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then.
@@ -83,7 +72,7 @@ class Lanes:
 
     def join(self, waiting: Waiting) -> None:
         """Put a call at the end of its host's lane."""
-        host = host_of(waiting.call.request.url)
+        host = waiting.call.request.host
         lane = self._lanes.get(host)
         if lane is None:
             places = self._places_per_host if host in self._reached else _PLACES_UNTIL_REACHED
@@ -142,31 +131,16 @@ class Lanes:
         return [waiting.call for waiting in self.give_up(math.inf)]
 
     def _let_in_round(self, lane: Lane) -> None:
-        if lane.is_waited_for and not lane.is_in_round and lane.running < lane.places:
+        if (lane.queue or lane.backlog) and not lane.is_in_round and lane.running < lane.places:
             lane.is_in_round = True
             self._round.append(lane)
 
     def _settle_emptied(self, lane: Lane) -> None:
-        if not lane.is_waited_for and lane.is_in_round:
+        if lane.is_in_round and not (lane.queue or lane.backlog):
             lane.is_in_round = False
             self._round.remove(lane)
         self._forget_if_idle(lane)
 
     def _forget_if_idle(self, lane: Lane) -> None:
-        if not lane.running and not lane.is_waited_for:
+        if not (lane.running or lane.queue or lane.backlog):
             del self._lanes[lane.host]
-
-
-def host_of(url: str) -> str:
-    """Name the host and port a URL leads to; the URL up to its path where they cannot be read."""
-    path_begins = url.find("/", _AFTER_SCHEME)
-    return _host_of(url if path_begins < 0 else url[:path_begins])
-
-
-@lru_cache(maxsize=4096)  # 6 µs to work out, and most calls go to few hosts
-def _host_of(origin: str) -> str:
-    try:
-        parts = urlsplit(origin)
-        return f"{parts.hostname}:{parts.port or _DEFAULT_PORTS.get(parts.scheme)}"
-    except ValueError:
-        return origin
