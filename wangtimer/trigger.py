@@ -71,6 +71,7 @@ class Watch:
     backlog_armed_at: float
     turns: int = 0
     turned_at: float = 0.0
+    is_answer_lost: bool = False
     armed_at: float = float("-inf")
 
 
@@ -116,12 +117,20 @@ class Trigger:
                 credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
                 turn = self.slices.turn(
-                    watch.slice, watch.token, credit, keep_leases, self._backlog_room(watch, credit)
+                    watch.slice,
+                    watch.token,
+                    credit,
+                    keep_leases,
+                    self._backlog_room(watch, credit),
+                    tell_all_armed=watch.is_answer_lost,
                 )
             except StoreAway:
+                # It may have armed some all the same, and nobody else would send them before their leases run out.
+                watch.is_answer_lost = True
                 self.clock.sleep(REDIS_PAUSE_S)
                 continue
             watch.turns += 1
+            watch.is_answer_lost = False
             if turn is not None:
                 watch.share.note(turn.armed + turn.running, turn.due if self._has_more_to_arm(turn) else 0)
             return turn

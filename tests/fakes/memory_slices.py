@@ -88,7 +88,13 @@ class MemorySlices:
         return self._server.call(work)
 
     def turn(
-        self, slice_: Slice, token: str, credit: int, keep_leases: bool, backlog: BacklogRoom
+        self,
+        slice_: Slice,
+        token: str,
+        credit: int,
+        keep_leases: bool,
+        backlog: BacklogRoom,
+        tell_all_armed: bool = False,
     ) -> Turn | None:
         def work() -> Turn | None:
             sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())
@@ -98,7 +104,12 @@ class MemorySlices:
             if not keep_leases:
                 self._take_back(slice_, sets.armed)
                 self._take_back(slice_, sets.running)
+            stood_armed = list(sets.armed) if tell_all_armed else []
             now_armed = self._arm(slice_, credit, backlog)
+            for member in stood_armed:
+                moment = member.fire_at if member.attempt == 1 else self._now()
+                now_armed = (*now_armed, DueMember(member, moment))
+                sets.suspect.add(member)
             first = min(sets.due.values(), default=None)
             counts = len(sets.due), len(sets.armed), len(sets.running)
             return Turn(holder is None, first, *counts, now_armed)

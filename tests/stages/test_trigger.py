@@ -433,6 +433,17 @@ def test_a_trigger_waits_for_redis_to_come_back(lone: World) -> None:
     }
 
 
+def test_what_a_turn_armed_whose_answer_was_lost_is_sent_by_the_next(lone: World) -> None:
+    """Else it would stand there until its lease runs out."""
+    rows = planned(lone, 0.5)
+    armed = finish_at_once(lone)
+    lone.redis.loses_answers = True
+    lone.time.at(lone.now + 100, lone.beat.process, lambda: setattr(lone.redis, "loses_answers", False))
+    watch(lone, rows[0].slice)
+    assert [due for _, due in armed] == [DueMember(rows[0].member, rows[0].fire_at)]
+    assert armed[0][0] < rows[0].fire_at
+
+
 def test_a_trigger_gives_up_a_redis_that_stays_away(lone: World) -> None:
     rows = planned(lone, 2)
     lone.redis.away = True

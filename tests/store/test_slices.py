@@ -38,8 +38,9 @@ class Desk:
         token: str = "mine",
         keep_leases: bool = False,
         backlog: BacklogRoom = ANY_OF_A_BACKLOG,
+        tell_all_armed: bool = False,
     ) -> Turn:
-        turn = self.slices.turn(self.slice, token, credit, keep_leases, backlog)
+        turn = self.slices.turn(self.slice, token, credit, keep_leases, backlog, tell_all_armed)
         assert turn is not None
         return turn
 
@@ -331,6 +332,23 @@ def test_a_running_member_nobody_renews_goes_back_suspect_and_ownerless(desk: De
     assert desk.renew(member) == set()
     assert desk.claim(member) == []
     assert desk.is_suspect(member)
+
+
+def test_a_turn_tells_all_that_stands_armed_when_it_is_asked_to(desk: Desk) -> None:
+    first, retry = due_at(desk.now, 1), due_at(desk.now, 2, attempt=2, fire_at=desk.now - 60_000)
+    later, last = due_at(desk.now + 1_200, 3), due_at(desk.now + 1_400, 4)
+    desk.arm(first, retry)
+    desk.add(later, last)
+    desk.wait(300)
+    assert desk.turn().now_armed == (later,)
+    desk.wait(200)
+    turn = desk.turn(tell_all_armed=True)
+    # A retry's own moment is not known any more: SQL knows it, and all of these are verified there.
+    assert set(turn.now_armed) == {first, retry._replace(due_at=desk.now + 500), later, last}
+    assert (turn.due, turn.armed, turn.running) == (0, 4, 0)
+    taken = {one.member: one.is_suspect for one in desk.claim(*turn.now_armed)}
+    assert taken == {first.member: True, retry.member: True, later.member: True, last.member: False}
+    assert desk.turn(tell_all_armed=True).now_armed == ()
 
 
 def test_leases_that_ran_out_stay_when_they_are_to_be_kept(desk: Desk) -> None:

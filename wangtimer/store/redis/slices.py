@@ -117,19 +117,28 @@ class SliceStore:
         return {slice_: token for (slice_, token), got in zip(tokens.items(), answers, strict=True) if got}
 
     def turn(
-        self, slice_: Slice, token: str, credit: int, keep_leases: bool, backlog: BacklogRoom
+        self,
+        slice_: Slice,
+        token: str,
+        credit: int,
+        keep_leases: bool,
+        backlog: BacklogRoom,
+        tell_all_armed: bool = False,
     ) -> Turn | None:
         """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
 
         At most `credit` members stand armed and unclaimed, of a backlog armed and running together, but as `backlog`
         says; what is yet to come goes before a backlog, and a crowd leaves places to what comes after it. None when
         another trigger owns the slice.
+
+        `tell_all_armed` is for after a turn whose answer was lost: `now_armed` has all that stands armed then, since
+        nobody may know what that turn armed. It is verified in SQL before it is sent.
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
         arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
         arguments += [int(keep_leases), expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE, CROWD_SHARE]
-        arguments += [backlog.full, backlog.anyway]
+        arguments += [backlog.full, backlog.anyway, int(tell_all_armed)]
         answer = self._connection.run("turn", keys, arguments)
         if answer is None:
             return None

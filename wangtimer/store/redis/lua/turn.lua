@@ -9,9 +9,11 @@
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
 --         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's,
---         of a backlog a multiple of how many is armed, how many of it are armed whatever runs
+--         of a backlog a multiple of how many is armed, how many of it are armed whatever runs,
+--         "1" to tell what stands armed already as well
 -- Returns nothing when another trigger owns the slice, else
--- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
+-- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}; told with
+-- them, what stood armed already has its first moment, or now where it is a retry, and is suspect: SQL knows its moment.
 local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
 local now, lead, credit = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local holder = redis.call('GET', lock)
@@ -90,6 +92,20 @@ if #taken > 0 then
     end
   end
   redis.call('EXPIREAT', armed, ARGV[8])
+end
+
+if ARGV[14] == '1' then
+  local is_told = {}
+  for i = 1, #taken, 2 do is_told[taken[i]] = true end
+  for _, member in ipairs(redis.call('ZRANGE', armed, 0, 4999)) do
+    if not is_told[member] then
+      local fire_at, attempt = string.match(member, '^%d+:(%d+):(%d+)$')
+      redis.call('SADD', suspect, member)
+      taken[#taken + 1] = member
+      taken[#taken + 1] = attempt == '1' and fire_at or ARGV[1]
+    end
+  end
+  redis.call('EXPIREAT', suspect, ARGV[8])
 end
 
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
