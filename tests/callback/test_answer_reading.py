@@ -118,6 +118,7 @@ def test_a_long_body_is_whole_when_enough_was_read(cuts) -> None:
         b"\x15\x03\x01\x00\x02\x02\x46",
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\x81",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 099 What\r\nContent-Length: 9999\r\n\r\n" + b"x" * 200,
     ],
 )
 @given(cuts=st.sets(st.integers(0, 200)))

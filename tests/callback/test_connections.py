@@ -58,6 +58,21 @@ def test_a_connection_idle_for_too_long_is_not_used_again(new_engine, target, ou
     assert len(target.connections) == 2
 
 
+def test_a_call_that_is_held_back_makes_no_idle_connection_younger(new_engine, outcomes) -> None:
+    engine = new_engine(reuse_idle_s=1)
+    target = Target()
+    engine.submit([outcomes.call(target.url)])
+    outcomes.wait(1)
+    for number in range(2):
+        time.sleep(0.6)
+        engine.submit([outcomes.call(target.url, may_send=lambda: False)])
+        outcomes.wait(2 + number)
+    engine.submit([outcomes.call(target.url)])
+    assert outcomes.wait(4)[-1].succeeded
+    assert len(target.connections) == 2
+    target.close()
+
+
 def test_a_host_is_sent_no_more_at_once_than_its_share(new_engine, new_target, outcomes) -> None:
     target = new_target(hold)
     engine = new_engine(connections_per_host=3)

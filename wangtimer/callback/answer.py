@@ -79,6 +79,8 @@ class Answer:
         if self.is_whole:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
         elif self._body_bytes > self._answer_bytes:
+            if self.status is None:
+                raise NoHttp(f"the answer has no status of {_FINAL} or above")
             self.is_whole = True
         elif not had_status:
             self._came += data

@@ -136,8 +136,10 @@ class Exchange:
             data = self._connection.recv(_READ_BYTES)
         except BlockingIOError:
             return
-        except OSError:
-            data = b""
+        except OSError:  # reset: nobody knows whether that was all
+            data, is_ended_well = b"", False
+        else:
+            is_ended_well = True
         now = self._clock.monotonic()
         if self.call is None:
             self._on_over(self, "", now)
@@ -145,7 +147,7 @@ class Exchange:
         if self._first_byte_at is None and data:
             self._first_byte_at = now
         try:
-            is_whole = self._answer.feed(data) if data else self._answer.feed_end()
+            is_whole = self._answer.feed(data) if data else is_ended_well and self._answer.feed_end()
         except NoHttp as error:
             self._on_over(self, str(error), now)
             return

@@ -103,6 +103,7 @@ class Exchanges:
 
     def _take_up(self, connection: socket.socket, host: str) -> Exchange:
         exchange = Exchange(connection, host, self._clock, self._limits, self._sockets.watch_for, self._over)
+        exchange.idle_since = self._clock.monotonic()
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
         if len(self._open) > self._limits.connections_total:
@@ -121,7 +122,7 @@ class Exchanges:
     ) -> bool:
         """Send, or hold back; False where the connection turned out dead, and nothing was sent."""
         if not is_allowed(call):
-            self._keep(exchange, self._clock.monotonic())
+            self._keep(exchange, exchange.idle_since)  # nothing went over it
             self._on_end(call, lane, None, True)
             return True
         try:
@@ -134,15 +135,13 @@ class Exchanges:
         return True
 
     def _take_idle(self, host: str, now: float) -> Exchange | None:
-        """Take the connection used last: the others may go stale then."""
+        """Take the connection used last, for the others are the next to go stale; close what is."""
         idle = self._idle.get(host)
-        if not idle:
-            return None
-        exchange = idle.pop()
-        if now - exchange.idle_since <= self._limits.reuse_idle_s:
-            return exchange
-        idle.append(exchange)
-        self._close_stale(now)
+        while idle:
+            exchange = idle.pop()
+            if now - exchange.idle_since <= self._limits.reuse_idle_s:
+                return exchange
+            self._drop(exchange)
         return None
 
     def _over(self, exchange: Exchange, error: str, now: float) -> None:
@@ -189,7 +188,7 @@ class Exchanges:
         oldest = now - self._limits.reuse_idle_s
         for host, idle in list(self._idle.items()):
             fresh = [exchange for exchange in idle if exchange.idle_since >= oldest]
-            for exchange in idle[: len(idle) - len(fresh)]:
+            for exchange in set(idle) - set(fresh):
                 self._drop(exchange)
             if fresh:
                 self._idle[host] = fresh
