@@ -267,3 +267,32 @@ def test_a_connection_taken_over_from_libcurl_is_not_reported_by_its_old_number(
         assert sockets._epoll.poll(0) == []
     sockets.close()
     os.close(wake_fd)
+
+
+def test_a_connection_that_is_gone_when_it_is_taken_over_is_an_error_with_nothing_sent(
+    engine, plain_target, outcomes, monkeypatch
+) -> None:
+    monkeypatch.setattr(engine._sockets, "take_over", lambda _fd: Sockets.take_over(engine._sockets, -1))
+    engine.submit([outcomes.call(plain_target.url)])
+    (reply,) = outcomes.wait(1)
+    assert "not sent" in reply.error
+    assert (reply.was_sent, engine.counts.in_flight) == (False, 0)
+
+
+def test_a_request_of_which_a_part_was_written_is_not_sent_again(new_engine, outcomes) -> None:
+    engine = new_engine(timeout_ms=500)
+    with hand_made_targets(1) as (listener,), answered(engine, outcomes, listener) as kept:
+
+        def out_of_memory(_fd: int, _events: int) -> None:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+        for exchange in engine._exchanges._open.values():
+            exchange._watch = out_of_memory
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        engine.submit([outcomes.call(url, body=b"x" * 20_000_000)])
+        assert kept.recv(5) == b"POST "
+        reply = outcomes.wait(2)[-1]
+        listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert (reply.was_sent, reply.succeeded) == (True, False)

@@ -83,8 +83,7 @@ class Exchange:
             written = 0
         self.call = call
         if written < len(wire):
-            self._unsent = memoryview(wire)[written:]
-            self._watch(self.fd, _READABLE | _WRITABLE)
+            self._begin_to_write_on(memoryview(wire)[written:])
 
     @property
     def can_go_on(self) -> bool:
@@ -119,6 +118,14 @@ class Exchange:
         """Close the connection."""
         self._connection.close()
         self._answer.release()
+
+    def _begin_to_write_on(self, unsent: memoryview) -> None:
+        try:
+            self._watch(self.fd, _READABLE | _WRITABLE)
+        except OSError:  # no error of `begin`: a part is with the target, and nothing may be sent again
+            self._is_cut_short = True
+        else:
+            self._unsent = unsent
 
     def _write_on(self) -> None:
         try:

@@ -85,7 +85,12 @@ class Sockets:
         self._wanted.discard(fd)
         with contextlib.suppress(FileNotFoundError):
             self._epoll.unregister(fd)
-        connection = socket.socket(fileno=os.dup(fd))
+        own = os.dup(fd)
+        try:
+            connection = socket.socket(fileno=own)
+        except OSError:
+            os.close(own)
+            raise
         connection.setblocking(False)
         return connection
 

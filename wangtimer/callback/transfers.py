@@ -89,7 +89,7 @@ class Transfers:
         if transfer.only_connects and code == pycurl.E_OK:
             try:
                 connection = self._sockets.take_over(curl.getinfo(pycurl.ACTIVESOCKET))
-            except OSError as error:
+            except (OSError, ValueError) as error:  # no descriptor left; -1: the connection is gone already
                 code, message = pycurl.E_COULDNT_CONNECT, f"not sent: {error}"
             else:
                 self._hand_over(connection, transfer)
