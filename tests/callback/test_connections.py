@@ -87,6 +87,23 @@ def test_a_host_is_sent_no_more_at_once_than_its_share(new_engine, new_target, o
     assert all(reply.succeeded for reply in outcomes.wait(10))
 
 
+def test_a_host_that_answers_on_a_kept_connection_has_all_its_places_again(
+    engine, new_target, outcomes
+) -> None:
+    """One refused connection had taken them away; no other is opened where an idle one serves."""
+    target = new_target()
+    engine.submit([outcomes.call(target.url)])
+    outcomes.wait(1)
+    target._listener.shutdown(socket.SHUT_RDWR)
+    target._listener.close()
+    engine.submit(outcomes.call(target.url) for _ in range(2))
+    assert sorted(reply.succeeded for reply in outcomes.wait(3)) == [False, True, True]
+    engine.submit([outcomes.call(target.url)])
+    outcomes.wait(4)
+    (lane_host,) = engine._lanes._reached
+    assert lane_host.endswith(str(target.port))
+
+
 def test_a_slow_host_delays_nobody_else(new_engine, new_target, outcomes) -> None:
     slow, quick = new_target(hold), new_target()
     engine = new_engine(connections_per_host=2, connections_total=4)

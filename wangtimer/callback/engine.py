@@ -167,7 +167,9 @@ class DeliveryEngine:
 
     def _start(self, lane: Lane, call: Call, deadline_at: float) -> None:
         wire = call.request.wire
-        if wire is None or not self._exchanges.start(call, wire, lane, deadline_at):
+        if wire is not None and self._exchanges.start(call, wire, lane, deadline_at):
+            self._lanes.open_wide(lane)
+        else:
             self._transfers.start(call, lane, deadline_at)
 
     def _adopt(self, connection: socket.socket, opened: Transfer) -> None:
