@@ -50,11 +50,15 @@ class Target:
         assert arrived, f"{len(self.requests)} of {number} requests arrived"
 
     def close(self) -> None:
+        self.stop_listening()
+        for connection in self.connections:
+            hang_up(connection)
+
+    def stop_listening(self) -> None:
+        """Refuse connections; those that are open stay."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for connection in self.connections:
-            hang_up(connection)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

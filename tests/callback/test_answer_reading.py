@@ -35,6 +35,11 @@ WHOLE = [
 ]
 # What a strict reader refuses after the status line: the status is the answer.
 ODD = [
+    (
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        200,
+    ),
+    (b"\r\nHTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok", 200),
     (b"HTTP/1.1 200 OK\r\nBad Header: 2\r\nContent-Length: 2\r\n\r\nok", 200),
     (b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 500),
     (b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok", 200),
@@ -75,13 +80,57 @@ def test_of_an_odd_answer_the_status_is_taken_and_the_connection_is_not_used_aga
     assert (answer.is_whole, answer.status, answer.keeps_open) == (True, status, False)
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", b"to the end"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n", b"to the end"),
+        (b"HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", b"to the end"),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\n",
+            b"it has a\nContent-Length: 3\r\n\r\nHTTP/1.1 200 OK\nContent-Length: 9\n\n",
+        ),
+    ],
+)
 @given(cuts=st.sets(st.integers(0, 200)))
-def test_an_answer_without_a_length_ends_with_the_connection(cuts) -> None:
+def test_an_answer_without_a_length_ends_with_the_connection(head, body, cuts) -> None:
     answer = new_answer()
-    fed(answer, b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\nto the end", cuts)
+    fed(answer, head + body, cuts)
     assert not answer.is_whole
     assert answer.feed_end()
-    assert (answer.status, answer.excerpt, answer.keeps_open) == (200, b"to the end", False)
+    assert (answer.status, answer.excerpt, answer.keeps_open) == (200, body[:10], False)
+
+
+def test_what_follows_a_whole_answer_takes_nothing_from_it() -> None:
+    answer = new_answer()
+    assert answer.feed(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+    )
+    assert (answer.status, answer.excerpt, answer.keeps_open) == (200, b"ok", False)
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        (b"0\r\n", b"X-Trailer: " + b"x" * 1_000 + b"\r\n"),
+        (b"1;x=", b"y" * 1_000),
+    ],
+    ids=["trailers", "an extension"],
+)
+def test_chunks_without_end_are_broken_off(begin: bytes, more: bytes) -> None:
+    answer = new_answer()
+    answer.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + begin)
+    assert any(answer.feed(more) for _ in range(1_000))
+    assert (answer.status, answer.keeps_open) == (200, False)
+
+
+def test_what_announces_an_answer_has_no_part_in_it() -> None:
+    answer = new_answer()
+    assert answer.feed(
+        b"HTTP/1.1 199 Wait\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    )
+    assert (answer.status, answer.excerpt) == (200, b"ok")
 
 
 @pytest.mark.parametrize(

@@ -217,24 +217,6 @@ def test_an_answer_may_end_with_its_connection(
     assert len(target.connections) == 2
 
 
-def test_an_answer_without_a_length_that_ends_in_a_reset_is_no_success(engine, new_target, outcomes) -> None:
-    def end(received) -> None:
-        received.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
-        time.sleep(0.1)
-        received.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        received.connection.close()
-        raise ConnectionError("so that the reading thread lets go of it")
-
-    reply = the_reply(engine, new_target(end), outcomes)
-    assert (reply.http_status, reply.output, reply.was_sent, reply.succeeded) == (
-        200,
-        "until the",
-        True,
-        False,
-    )
-    assert reply.error
-
-
 def test_what_says_it_closes_is_not_used_again_though_it_stays_open(engine, new_target, outcomes) -> None:
     target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
     for number in (1, 2):

@@ -4,7 +4,7 @@ import os
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pycurl
 import pytest
@@ -94,14 +94,17 @@ def test_a_host_that_answers_on_a_kept_connection_has_all_its_places_again(
     target = new_target()
     engine.submit([outcomes.call(target.url)])
     outcomes.wait(1)
-    target._listener.shutdown(socket.SHUT_RDWR)
-    target._listener.close()
+    target.stop_listening()
     engine.submit(outcomes.call(target.url) for _ in range(2))
     assert sorted(reply.succeeded for reply in outcomes.wait(3)) == [False, True, True]
-    engine.submit([outcomes.call(target.url)])
-    outcomes.wait(4)
-    (lane_host,) = engine._lanes._reached
-    assert lane_host.endswith(str(target.port))
+    with socket.create_server(("127.0.0.1", target.port)) as listener, contextlib.ExitStack() as opened:
+        engine.submit([outcomes.call(target.url)])
+        outcomes.wait(4)
+        target.answer = hold
+        engine.submit(outcomes.call(target.url) for _ in range(5))
+        listener.settimeout(5)
+        for _ in range(4):
+            opened.enter_context(listener.accept()[0])
 
 
 def test_a_slow_host_delays_nobody_else(new_engine, new_target, outcomes) -> None:
@@ -173,48 +176,16 @@ def plain_target() -> Iterator[Target]:
     target.close()
 
 
-def resets(target: Target, times: int) -> Callable[[], bool]:
-    """Have the target reset its connection after the last look at it and before the request is written."""
-    left = iter(range(times))
-
-    def may_send() -> bool:
-        if next(left, None) is not None:
-            wait_until(lambda: bool(target.connections))
-            reset(target.connections[-1])
-            time.sleep(0.1)  # the target's reading thread closes it last
-        return True
-
-    return may_send
-
-
-def test_a_connection_that_takes_nothing_of_a_request_is_replaced(engine, plain_target, outcomes) -> None:
-    engine.submit([outcomes.call(plain_target.url)])
-    outcomes.wait(1)
-    engine.submit([outcomes.call(plain_target.url, may_send=resets(plain_target, 1))])
-    assert outcomes.wait(2)[-1].succeeded
-    assert (len(plain_target.connections), len(plain_target.requests)) == (2, 2)
-
-
-def test_a_target_that_takes_nothing_on_a_new_connection_either_is_an_error_with_nothing_sent(
-    engine, plain_target, outcomes
-) -> None:
-    engine.submit([outcomes.call(plain_target.url, may_send=resets(plain_target, 2))])
-    (reply,) = outcomes.wait(1)
-    assert "closed the connection" in reply.error
-    assert (reply.http_status, reply.was_sent) == (None, False)
-    assert not plain_target.requests
-
-
 @contextlib.contextmanager
 def hand_made_targets(number: int) -> Iterator[list[socket.socket]]:
     with contextlib.ExitStack() as opened:
         yield [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
 
 
-def answered(engine, outcomes, listener: socket.socket) -> socket.socket:
+def answered(engine, outcomes, listener: socket.socket, **request: object) -> socket.socket:
     """Call a target made by hand, and return its end of the connection, open."""
     before = outcomes.ends
-    engine.submit([outcomes.call(f"http://127.0.0.1:{listener.getsockname()[1]}/")])
+    engine.submit([outcomes.call(f"http://127.0.0.1:{listener.getsockname()[1]}/", **request)])
     listener.settimeout(5)
     connection, _ = listener.accept()
     connection.settimeout(5)
@@ -222,6 +193,45 @@ def answered(engine, outcomes, listener: socket.socket) -> socket.socket:
     connection.sendall(NO_CONTENT)
     assert outcomes.wait(before + 1)[-1].succeeded
     return connection
+
+
+def aborted(connection: socket.socket) -> bool:
+    """Have the target reset its connection after the last look at it, before the request is written."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+    return True
+
+
+def test_a_connection_that_takes_nothing_of_a_request_is_replaced(engine, outcomes) -> None:
+    with hand_made_targets(1) as (listener,):
+        kept = answered(engine, outcomes, listener)
+        may_send = iter([lambda: aborted(kept), lambda: True])
+        again = answered(engine, outcomes, listener, may_send=lambda: next(may_send)())
+        assert next(may_send, None) is None, "asked again for the new connection"
+        again.close()
+
+
+def test_a_target_that_takes_nothing_on_a_new_connection_either_is_an_error_with_nothing_sent(
+    engine, outcomes
+) -> None:
+    with hand_made_targets(1) as (listener,):
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        engine.submit([outcomes.call(url, may_send=lambda: aborted(listener.accept()[0]))])
+        (reply,) = outcomes.wait(1)
+    assert "closed the connection" in reply.error
+    assert (reply.http_status, reply.was_sent) == (None, False)
+
+
+def test_what_is_held_up_beyond_its_time_is_not_written_any_more(new_engine, outcomes) -> None:
+    engine = new_engine(timeout_ms=300)
+    with hand_made_targets(1) as (listener,), answered(engine, outcomes, listener) as kept:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        engine.submit([outcomes.call(url, may_send=lambda: time.sleep(0.4) or True)])
+        reply = outcomes.wait(2)[-1]
+        assert "its time was over" in reply.error
+        assert (reply.http_status, reply.was_sent) == (None, False)
+        engine.stop(1)
+        assert kept.recv(1) == b"", "closed, and nothing written"
 
 
 def test_a_connection_idle_for_too_long_is_closed(new_engine, outcomes) -> None:

@@ -7,7 +7,10 @@ import httptools
 # libcurl's own bound is 300 KB.
 _MOST_HEAD_BYTES = 307_200
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
-_SAYS_WHERE_IT_ENDS = re.compile(rb"\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_SAYS_WHERE_IT_ENDS = re.compile(
+    rb"\n(?:content-length[ \t]*:|transfer-encoding[ \t]*:(?![ \t]*identity))", re.IGNORECASE
+)
 _FINAL = 200  # statuses below announce another answer
 
 
@@ -24,7 +27,7 @@ class Answer:
 
     What a target does not write as RFC 9112 has it is read where its meaning is clear, for nothing but the status
     and an excerpt is taken from it; where only the status line can be read, that is the answer. A body longer than
-    `answer_bytes` is whole when so much of it has been read.
+    `answer_bytes` is whole when so much of it has been read; so is one whose frame (chunks, trailers) has no end.
     """
 
     __slots__ = (
@@ -34,6 +37,7 @@ class Answer:
         "_excerpt_bytes",
         "_is_out_of_step",
         "_parser",
+        "_read_bytes",
         "excerpt",
         "is_whole",
         "keeps_open",
@@ -65,7 +69,8 @@ class Answer:
         self.keeps_open = False
         self.is_whole = False
         self._body_bytes = 0
-        self._came = b""
+        self._read_bytes = 0
+        self._came = bytearray()  # until the head has ended, for what the parser does not tell
 
     def feed(self, data: bytes) -> bool:
         """Read on; True when the answer is whole. Raises NoHttp where it can never be."""
@@ -73,24 +78,23 @@ class Answer:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            raise NoHttp("the target changed the protocol, which nobody asked it to") from None
+            self._is_out_of_step = True
+            if not self.is_whole:
+                raise NoHttp("the target changed the protocol, which nobody asked it to") from None
         except httptools.HttpParserError as error:
             self._make_do(data, error)
         if self.is_whole:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
-        elif self._body_bytes > self._answer_bytes:
-            if self.status is None:
-                raise NoHttp(f"the answer has no status of {_FINAL} or above")
-            self.is_whole = True
-        elif not had_status:
+            return True
+        if not had_status:
             self._came += data
-            if self.status is None and len(self._came) > _MOST_HEAD_BYTES:
-                raise NoHttp(f"the headers of the answer have more than {_MOST_HEAD_BYTES} bytes")
+        self._read_bytes += len(data)
+        self.is_whole = self._is_enough()
         return self.is_whole
 
     def feed_end(self) -> bool:
         """Take note that the target closed the connection; True if that was how it ends the answer."""
-        if self.status is not None and not _SAYS_WHERE_IT_ENDS.search(self._came):
+        if self.status is not None and not _SAYS_WHERE_IT_ENDS.search(_final_head(self._came)):
             self.is_whole = True
         return self.is_whole
 
@@ -117,7 +121,7 @@ class Answer:
             return
         self._body_bytes += len(piece)
         room = self._excerpt_bytes - len(self.excerpt)
-        if room > 0:
+        if room > 0 and self.status is not None:
             self.excerpt += piece[:room]
 
     def on_message_complete(self) -> None:
@@ -126,13 +130,29 @@ class Answer:
             self.is_whole = True
             self.keeps_open = self._parser.should_keep_alive()
 
+    def _is_enough(self) -> bool:
+        """Tell whether so much has been read that the rest is not waited for; NoHttp where no status was in it."""
+        most_bytes = _MOST_HEAD_BYTES + (2 * self._answer_bytes if self.status is not None else 0)
+        is_so = self._body_bytes > self._answer_bytes or self._read_bytes > most_bytes
+        if is_so and self.status is None:
+            raise NoHttp(
+                f"no status of {_FINAL} or above came before {self._read_bytes} bytes of headers and others"
+            )
+        return is_so
+
     def _make_do(self, data: bytes, error: httptools.HttpParserError) -> None:
         """Settle for the status line, where the parser finds fault with the rest of the head."""
         self._is_out_of_step = True
         if self.is_whole:
             return
-        line = _STATUS_LINE.match(self._came + data) if self.status is None else None
+        line = _STATUS_LINE.match(_final_head(self._came + data)) if self.status is None else None
         if line is None:
             raise NoHttp(f"the answer cannot be read as HTTP/1.1: {error}") from error
         self.status = int(line[1])
         self.is_whole = True
+
+
+def _final_head(came: bytearray) -> bytes:
+    """Return the first head with a final status, without what comes before and after; b"" if there is none."""
+    heads = (head.lstrip(b"\r\n") for head in _HEAD_END.split(bytes(came)))
+    return next((head for head in heads if _STATUS_LINE.match(head)), b"")

@@ -15,7 +15,7 @@ class Reply(NamedTuple):
     `output`       the beginning of the answer's body (Limits.excerpt_bytes), as UTF-8
     `error`        "" when an answer came, whatever its status
     `was_sent`     False: not a byte reached the target, so another send cannot be a duplicate
-    `connect_ms`   of the cost, by libcurl's own stop-watch: until the connection was open (name, TCP, TLS; 0 for one
+    `connect_ms`   of the cost: until the connection was open (name, TCP, TLS; 0 for one
                    kept open); None where none came about
     `first_byte_ms`  until the answer began; None where none did
     """

@@ -1,6 +1,7 @@
 """The sockets that are watched, libcurl's and ours, in an epoll: no limit of 1,024 as with CurlMulti.select."""
 
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -13,6 +14,8 @@ _TO_EPOLL = {
     pycurl.POLL_OUT: select.EPOLLOUT,
     pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
 }
+# At one look; Python's own bound is 1,023, and a dead connection beyond it would be written to.
+_MOST_EVENTS = 4_096
 _READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
 _WRITABLE = select.EPOLLOUT | select.EPOLLHUP | select.EPOLLERR
 
@@ -49,7 +52,7 @@ class Sockets:
         the ms before, so that a moment is not overslept.
         """
         is_woken = False
-        for fd, events in self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005)):
+        for fd, events in self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005), _MOST_EVENTS):
             watcher = self._watchers.get(fd)
             if watcher is not None:
                 watcher(events)
@@ -80,8 +83,11 @@ class Sockets:
     def take_over(self, fd: int) -> socket.socket:
         """Have a connection of libcurl's, which closes its own descriptor of it; it is not watched any more.
 
+        Raises OSError where it is gone, or no descriptor is left.
         The kernel watches connections, not descriptors: one left in would be reported by its old number.
         """
+        if fd < 0:
+            raise OSError(errno.ENOTCONN, "the connection is gone already")
         self._wanted.discard(fd)
         with contextlib.suppress(FileNotFoundError):
             self._epoll.unregister(fd)

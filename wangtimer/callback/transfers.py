@@ -18,8 +18,8 @@ class Transfers:
     """What libcurl does at one time. One thread uses it: it lets `act` when `rest_s` is over, and `sockets` drive.
 
     `on_connected` learns of each connection that opened, `on_end` how each call ended: with its reply, or None
-    where it was held back, and whether its target could be reached; or `on_open`, where a call only needed a
-    connection: that, and the transfer as it stands, of which it keeps nothing.
+    where it was held back, and whether its target could be reached. `on_open` learns instead, where a call only
+    needed a connection, of that and of the transfer, which is used again afterwards.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Transfers:
         if transfer.only_connects and code == pycurl.E_OK:
             try:
                 connection = self._sockets.take_over(curl.getinfo(pycurl.ACTIVESOCKET))
-            except (OSError, ValueError) as error:  # no descriptor left; -1: the connection is gone already
+            except OSError as error:
                 code, message = pycurl.E_COULDNT_CONNECT, f"not sent: {error}"
             else:
                 self._hand_over(connection, transfer)
