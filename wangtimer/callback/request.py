@@ -1,7 +1,6 @@
 """What goes over the wire to a target."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import version
 from typing import NamedTuple
@@ -38,12 +37,12 @@ _PLAIN_PATH = re.compile(r"(?:/(?!\.)|[!$&'()*+,\-.0-9:;=?@A-Z_a-z~]++|%(?!2E)[0
 
 
 class Request:
-    """One HTTP request, complete: nothing is added to it but Host, Accept, Content-Length and User-Agent.
+    r"""One HTTP request, complete: nothing is added to it but Host, Accept, Content-Length and User-Agent.
 
     `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8.
     Raises ValueError for a method not in METHODS, a header that would break out of its line, and headers
     that say where the body ends. The URL is read when it is sent: a bad one becomes a Reply with an error.
-    `stamps` are header lines behind these, taken as they are: `b"name: value"`.
+    `stamps` are header lines behind these, taken as they are: `b"name: value\r\n"` each.
 
     `host` names the host and port the URL leads to; the URL up to its path where they cannot be read.
     `wire` is all of it, byte for byte as libcurl would send it; None for what is left to libcurl: TLS, and
@@ -52,16 +51,14 @@ class Request:
 
     __slots__ = ("_headers", "_stamps", "body", "host", "method", "url", "wire")
 
-    def __init__(
-        self, url: str, method: str, headers: Headers, body: bytes, stamps: Iterable[bytes] = ()
-    ) -> None:
+    def __init__(self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"") -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
         self.url = url
         self.method = method
         self.body = body
         self._headers = _written(headers)
-        self._stamps = tuple(stamps)
+        self._stamps = stamps
         path_begins = url.find("/", _AFTER_SCHEME)
         origin = _origin(url if path_begins < 0 else url[:path_begins])
         self.host = origin.host
@@ -70,7 +67,7 @@ class Request:
     @property
     def lines(self) -> list[bytes]:
         """The headers as libcurl takes them."""
-        return [*self._headers.for_libcurl, *self._stamps]
+        return [*self._headers.for_libcurl, *self._stamps.splitlines()]
 
     @property
     def headers(self) -> Headers:
@@ -82,9 +79,8 @@ class Request:
         if host is None or plain is None or not _PLAIN_PATH.fullmatch(path):
             return None
         end = b"" if self.method == "GET" and not body else b"Content-Length: %d\r\n" % len(body)
-        stamps = b"".join([b"%b\r\n" % stamp for stamp in self._stamps])
         head = f"{self.method} {path} HTTP/1.1\r\nHost: {host}\r\n{_ALWAYS}".encode()
-        return b"%b%b%b%b\r\n%b" % (head, plain, stamps, end, body)
+        return b"%b%b%b%b\r\n%b" % (head, plain, self._stamps, end, body)
 
 
 class _Written(NamedTuple):

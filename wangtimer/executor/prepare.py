@@ -25,12 +25,8 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
         method,
         (*headers, ("X-WangTimer-App", app)),
         body.encode(),
-        (
-            b"webhook-id: %b" % member.firing_id.encode(),
-            b"X-WangTimer-Timer: %d" % timer_id,
-            b"X-WangTimer-Fire-At: %d" % fire_at,
-            b"X-WangTimer-Attempt: %d" % attempt,
-        ),
+        b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
+        % (member.firing_id.encode(), timer_id, fire_at, attempt),
     )
 
 
