@@ -79,20 +79,28 @@ class Executor:
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; returns when every member is settled, or `PATIENCE_S` after the last moment."""
+        begun = self._begin(chunk)
+        del chunk  # a thousand members, and the wait may be long
+        if begun is not None:
+            claim, patience_s = begun
+            claim.is_done.wait(patience_s)
+
+    def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
+        """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
         if not taken:
-            return
+            return None
         try:
             ready = self._judge(claim, chunk, taken)
             with self._one_at_a_time(len(chunk.members)):
                 self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
         except EngineStopped:
             self._give_back(claim, 0)
-            return
+            return None
         except Exception:
             self._give_back(claim, AGAIN_MS)
             raise
-        claim.is_done.wait(self._patience_s(ready))
+        return claim, self._patience_s(ready)
 
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
