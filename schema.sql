@@ -88,6 +88,7 @@ CREATE TABLE firing (
     -- fire_at, or the moment of the next attempt
     due_at BIGINT NOT NULL,
     attempt SMALLINT NOT NULL,
+    -- from here to http_status: 0 until the first outcome, which is then written in place; NULL where it has none
     first_sent_at BIGINT,
     lateness_ms BIGINT,
     -- of the last attempt; durations from when its call began

@@ -51,6 +51,10 @@ def test_inserted_firings_wait(sql: SqlWorld) -> None:
     assert sql.insert([]) == []
 
 
+def test_a_planned_firing_was_never_sent_and_measured_nothing(sql: SqlWorld) -> None:
+    assert settled(sql) == FiringRecord(ROW, None, None, None, None, "", "")
+
+
 def test_inserting_again_changes_nothing_and_tells_what_waits(sql: SqlWorld) -> None:
     sql.insert([ROW])
     assert sql.insert([ROW]) == [ROW]

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.firing import FiringStatus
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import FiringRecord, record_of
 from wangtimer.store.sql.tables import attempts, firings
 
@@ -73,11 +74,11 @@ def _attempt_of(row: Mapping[Any, Any]) -> AttemptRecord:
     return AttemptRecord(
         row["attempt"],
         FiringStatus(row["status"]),
-        row["sent_at"],
-        row["cost_ms"],
-        row["connect_ms"],
-        row["first_byte_ms"],
-        row["http_status"],
+        written(row, "sent_at"),
+        written(row, "cost_ms"),
+        written(row, "connect_ms"),
+        written(row, "first_byte_ms"),
+        written(row, "http_status"),
         row["output"],
         row["error"],
     )

@@ -1,9 +1,10 @@
 """How firings become rows: planned ones inserted, outcomes written over them."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_
+from sqlalchemy import ColumnElement, and_, case, literal_column, or_
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
@@ -15,8 +16,7 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
-_MOVED = ("kind", "status", "due_at", "attempt")
-_RESULT = (
+_MEASURED = (
     "first_sent_at",
     "lateness_ms",
     "sent_at",
@@ -24,16 +24,16 @@ _RESULT = (
     "first_byte_ms",
     "cost_ms",
     "http_status",
-    "output",
-    "error",
 )
+_MOVED = ("kind", "status", "due_at", "attempt")
+_NEW = (*_PLANNED, *_MEASURED)
 
 
 @cache
 def planning(dialect: Dialect) -> ManyRows:
     """Return the insert of planned firings; it leaves rows that stand as they are."""
     ignoring = insert_ignore(firings)
-    return ManyRows(ignoring.from_select(_PLANNED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(ignoring.from_select(_NEW, rows_to_come(), include_defaults=False), dialect)
 
 
 @cache
@@ -45,21 +45,32 @@ def replaying(dialect: Dialect) -> ManyRows:
     is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
     error = case((is_skipped, literal_column("''")), else_=firings.c.error)
     if dialect.name == "sqlite":
-        lite = sqlite_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+        lite = sqlite_insert(firings).from_select(_NEW, rows_to_come(), include_defaults=False)
         moved = {name: lite.excluded[name] for name in _MOVED}
         return ManyRows(
             lite.on_conflict_do_update(index_elements=_KEY, set_={"error": error} | moved), dialect
         )
-    mysql = mysql_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+    mysql = mysql_insert(firings).from_select(_NEW, rows_to_come(), include_defaults=False)
     # MySQL assigns from left to right, and the error depends on the status.
     moves = [("error", error), *((name, literal_column(f"VALUES({name})")) for name in _MOVED)]
     return ManyRows(mysql.on_duplicate_key_update(moves), dialect)
 
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
-    """Write a planned firing, in the order of the insert's columns."""
+    """Write a planned firing, in the order of the insert's columns.
+
+    What will be measured is 0, not NULL: so the row is as long as it will be, and its outcome is written in place,
+    where MariaDB would split every page that planning filled: 23 to 19 µs a firing of 60,000 at one moment.
+    """
     timer_id, fire_at, bucket, kind, _, due_at, attempt = firing
-    return "(%d,%d,%d,'%s','pending',%d,%d)" % (fire_at, timer_id, bucket, kind, due_at, attempt)
+    return "(%d,%d,%d,'%s','pending',%d,%d,0,0,0,0,0,0,0)" % (
+        fire_at,
+        timer_id,
+        bucket,
+        kind,
+        due_at,
+        attempt,
+    )
 
 
 @cache
@@ -69,7 +80,7 @@ def settling(dialect: Dialect) -> ManyRows:
     One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A row that is not there (SQL went
     back in time) is inserted with its outcome.
     """
-    columns = (*_PLANNED, *_RESULT)
+    columns = (*_NEW, "output", "error")
     if dialect.name == "sqlite":
         lite = sqlite_insert(firings).from_select(columns, rows_to_come(), include_defaults=False)
         new = {name: lite.excluded[name] for name in columns}
@@ -102,11 +113,18 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
     )
 
 
+def written(row: Mapping[Any, Any], name: str) -> Any:
+    """Return what an outcome wrote into the row; None before the first one, when the row is as planned."""
+    return None if row["sent_at"] == 0 else row[name]
+
+
 def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
+    was_sent = firings.c.first_sent_at > literal_column("0")
     return {
         "due_at": new["due_at"],
-        "first_sent_at": func.coalesce(firings.c.first_sent_at, new["first_sent_at"]),
-        "lateness_ms": func.coalesce(firings.c.lateness_ms, new["lateness_ms"]),
+        # Before first_sent_at, on which it depends: MySQL assigns from left to right.
+        "lateness_ms": case((was_sent, firings.c.lateness_ms), else_=new["lateness_ms"]),
+        "first_sent_at": case((was_sent, firings.c.first_sent_at), else_=new["first_sent_at"]),
         "sent_at": new["sent_at"],
         "connect_ms": new["connect_ms"],
         "first_byte_ms": new["first_byte_ms"],

@@ -14,7 +14,7 @@ from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling
+from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import attempts, firings
 
@@ -277,12 +277,13 @@ def record_of(row: Any) -> FiringRecord:
         row["due_at"],
         row["attempt"],
     )
+    first_sent_at = row["first_sent_at"] or None
     return FiringRecord(
         firing,
-        row["first_sent_at"],
-        row["lateness_ms"],
-        row["cost_ms"],
-        row["http_status"],
+        first_sent_at,
+        None if first_sent_at is None else row["lateness_ms"],
+        written(row, "cost_ms"),
+        written(row, "http_status"),
         row["output"],
         row["error"],
     )

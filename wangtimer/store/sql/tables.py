@@ -142,6 +142,7 @@ firings = Table(
     Column("status", _words(FiringStatus), nullable=False),
     Column("due_at", BigInteger, nullable=False),
     Column("attempt", SmallInteger, nullable=False),
+    # From here to http_status: 0 until the first outcome (`firing_rows.planned_row`), NULL where it has none.
     Column("first_sent_at", BigInteger, nullable=True),
     Column("lateness_ms", BigInteger, nullable=True),
     # Of the last attempt; durations from when its call began.
