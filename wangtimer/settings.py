@@ -159,7 +159,7 @@ class Settings(BaseSettings):
         ge=1_000,
         description="late firings one callback process holds at most, and as many again on time; the next "
         "chunk waits until some are settled. More would wait for a connection past their "
-        "time-out, and cost 2 KB each",
+        "time-out, and cost 1.2 KB each",
     )
     callback_timeout_ms: int = Field(
         default=10_000,
