@@ -277,11 +277,10 @@ def record_of(row: Any) -> FiringRecord:
         row["due_at"],
         row["attempt"],
     )
-    first_sent_at = row["first_sent_at"] or None
     return FiringRecord(
         firing,
-        first_sent_at,
-        None if first_sent_at is None else row["lateness_ms"],
+        written(row, "first_sent_at"),
+        written(row, "lateness_ms"),
         written(row, "cost_ms"),
         written(row, "http_status"),
         row["output"],
