@@ -12,6 +12,7 @@ from wangtimer.core.outcome import Outcome
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.attempts import AttemptRecord, AttemptStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_rows import MEASURED
 from wangtimer.store.sql.tables import attempts, firings
 
 AT = 1_800_000_000_000
@@ -274,21 +275,21 @@ def test_a_purged_firings_attempts_go_with_it_and_others_stay(sql: SqlWorld, dat
 def test_a_row_of_a_version_that_planned_nothing_but_nulls_is_settled_alike(
     sql: SqlWorld, database: Database
 ) -> None:
-    names = (
-        "first_sent_at",
-        "lateness_ms",
-        "sent_at",
-        "connect_ms",
-        "first_byte_ms",
-        "cost_ms",
-        "http_status",
-    )
-    database.write(lambda it: it.execute(update(firings).values(dict.fromkeys(names))))
+    database.write(lambda it: it.execute(update(firings).values(dict.fromkeys(MEASURED))))
     sql.firings.settle([RETRY_1])
     sql.firings.settle([attempted(2, SUCCEEDED)])
     (record,) = sql.firings.records(1, 9)
     assert (record.first_sent_at, record.lateness_ms, record.cost_ms) == (AT + 1_000, 1_000, 20)
     assert found(database) == [FIRST, recorded(2, SUCCEEDED)]
+
+
+def test_a_first_send_that_a_process_of_an_older_version_took_for_known_is_not_on_record(
+    sql: SqlWorld, database: Database
+) -> None:
+    sql.firings.settle([attempted(1, SUCCEEDED)])
+    database.write(lambda it: it.execute(update(firings).values(first_sent_at=0, lateness_ms=0)))
+    (record,) = sql.firings.records(1, 9)
+    assert (record.first_sent_at, record.lateness_ms, record.cost_ms) == (None, None, 10)
 
 
 def test_outcomes_are_written_in_place(mariadb: Database) -> None:

@@ -16,7 +16,8 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
-_MEASURED = (
+# What planning leaves at 0 and the first outcome writes: the first send's own, then the last attempt's.
+MEASURED = (
     "first_sent_at",
     "lateness_ms",
     "sent_at",
@@ -26,7 +27,8 @@ _MEASURED = (
     "http_status",
 )
 _MOVED = ("kind", "status", "due_at", "attempt")
-_NEW = (*_PLANNED, *_MEASURED)
+_NEW = (*_PLANNED, *MEASURED)
+_NEW_ROW = f"(%d,%d,%d,'%s','pending',%d,%d{',0' * len(MEASURED)})"
 
 
 @cache
@@ -63,14 +65,7 @@ def planned_row(firing: Firing, _texts: Texts) -> str:
     where MariaDB would split every page that planning filled: 23 to 19 µs a firing of 60,000 at one moment.
     """
     timer_id, fire_at, bucket, kind, _, due_at, attempt = firing
-    return "(%d,%d,%d,'%s','pending',%d,%d,0,0,0,0,0,0,0)" % (
-        fire_at,
-        timer_id,
-        bucket,
-        kind,
-        due_at,
-        attempt,
-    )
+    return _NEW_ROW % (fire_at, timer_id, bucket, kind, due_at, attempt)
 
 
 @cache
@@ -114,8 +109,12 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
 
 
 def written(row: Mapping[Any, Any], name: str) -> Any:
-    """Return what an outcome wrote into the row; None before the first one, when the row is as planned."""
-    return None if row["sent_at"] == 0 else row[name]
+    """Return what an outcome wrote into the row; None where there was none yet, and the row is as planned.
+
+    A process of an older version writes all but the first send's, where it takes the 0 for one.
+    """
+    sent = "first_sent_at" if name in ("first_sent_at", "lateness_ms") else "sent_at"
+    return None if row[sent] == 0 else row[name]
 
 
 def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
