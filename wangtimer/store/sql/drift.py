@@ -112,7 +112,9 @@ def _is_shorter(there: object, wanted: object) -> bool:
 def _column_text(sql: Connection, column: Column[object]) -> str:
     compiler = sql.dialect.ddl_compiler(sql.dialect, None)  # type: ignore[arg-type]
     assert isinstance(compiler, DDLCompiler)
-    words = compiler.get_column_specification(column)
+    # Rows of before a column that may be NULL have nothing in it, whatever new rows of a new database begin with.
+    added = Column(column.name, column.type, nullable=True) if column.nullable else column
+    words = compiler.get_column_specification(added)
     if not column.nullable and column.server_default is None:
         words += _default(sql, column)
     return f"ALTER TABLE {column.table.name} ADD COLUMN {words}"

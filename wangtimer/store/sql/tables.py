@@ -142,15 +142,15 @@ firings = Table(
     Column("status", _words(FiringStatus), nullable=False),
     Column("due_at", BigInteger, nullable=False),
     Column("attempt", SmallInteger, nullable=False),
-    # From here to http_status: 0 until the first outcome (`firing_rows.planned_row`), NULL where it has none.
-    Column("first_sent_at", BigInteger, nullable=True),
-    Column("lateness_ms", BigInteger, nullable=True),
+    # From here to http_status: 0 until the first outcome (`firing_rows.planning`), NULL where it has none.
+    Column("first_sent_at", BigInteger, nullable=True, server_default="0"),
+    Column("lateness_ms", BigInteger, nullable=True, server_default="0"),
     # Of the last attempt; durations from when its call began.
-    Column("sent_at", BigInteger, nullable=True),
-    Column("connect_ms", BigInteger, nullable=True),
-    Column("first_byte_ms", BigInteger, nullable=True),
-    Column("cost_ms", BigInteger, nullable=True),
-    Column("http_status", SmallInteger, nullable=True),
+    Column("sent_at", BigInteger, nullable=True, server_default="0"),
+    Column("connect_ms", BigInteger, nullable=True, server_default="0"),
+    Column("first_byte_ms", BigInteger, nullable=True, server_default="0"),
+    Column("cost_ms", BigInteger, nullable=True, server_default="0"),
+    Column("http_status", SmallInteger, nullable=True, server_default="0"),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
