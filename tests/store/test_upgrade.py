@@ -15,10 +15,16 @@ from tests.store.test_timers import NOW, new
 from tests.store.worlds import real_sql
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.drift import lacks
+from wangtimer.store.sql.firing_rows import MEASURED
 from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
+CLI_PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 OLD_SCHEMA = Path(__file__).with_name("schema-of-2026-11-20.sql")
+OLD_FIRING = (
+    "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt, first_sent_at, lateness_ms, cost_ms,"
+    " http_status) VALUES (60000, 1, 0, 'scheduled', 'succeeded', 60000, 1, 60003, 3, 12, 200)"
+)
 OLD_TIMER = (
     "INSERT INTO timer (app, name, status, cron, timezone, notify, version, edited_at, planned_until, next_fire_at,"
     " created_at, updated_at) VALUES ('shop', '{name}', 'disabled', '0 9 * * *', 'UTC',"
@@ -87,6 +93,14 @@ def test_the_program_runs_on_it_and_finds_the_timers_there_were(old: Database, d
     assert world.insert([row_at(NOW, made.id)])
 
 
+def test_a_firing_that_had_its_outcome_keeps_it(old: Database, database_url: str) -> None:
+    old.write(lambda sql: sql.exec_driver_sql(OLD_FIRING))
+    upgrade(database_url)
+    (record,) = real_sql(old).firings.records(1, 9)
+    assert (record.first_sent_at, record.lateness_ms) == (60_003, 3)
+    assert (record.cost_ms, record.http_status) == (12, 200)
+
+
 def test_a_process_of_the_older_version_can_still_insert(old: Database, database_url: str) -> None:
     upgrade(database_url)
     old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="later")))
@@ -125,6 +139,16 @@ def test_on_mariadb_it_becomes_what_schema_sql_makes_save_for_defaults_and_order
 
 def plain(lines: list[str]) -> list[str]:
     return sorted(re.sub(r" DEFAULT \S+$", "", line) for line in lines)
+
+
+def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(mariadb_url: str) -> None:
+    (told,) = re.findall(r"```sql\n(.*?);\n```", CLI_PAGE.read_text(), re.DOTALL)
+    with closing(Database(mariadb_url)) as old:
+        old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
+        upgrade(mariadb_url)
+        old.write(lambda sql: sql.execute(text(told)))
+        defaults = [line for line in table_in(old, "firing") if line.endswith("DEFAULT 0")]
+        assert sorted(line.split("`")[1] for line in defaults) == sorted(MEASURED)
 
 
 def test_a_new_database_gets_every_table(database_url: str) -> None:
