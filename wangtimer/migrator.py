@@ -20,8 +20,6 @@ log = structlog.get_logger()
 
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
-# Where there is no hurry; about what one every-second timer has at once.
-ROWS_AT_LEISURE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +82,13 @@ class Migrator:
     def _plan_page(self, page: list[Timer], until: int, left_out: set[int]) -> int:
         """Plan a page in transactions of its own for each part; return how many timers moved on.
 
-        Of a full page there may be more to come: while one thread waits for SQL or Redis, another expands schedules and
-        writes rows. What one look finds is planned at leisure, for callers and calls need the same cores.
+        While one thread waits for SQL or Redis, another expands schedules and writes rows.
         """
         rest = iter(page)
-        if len(page) < self.rule.page_timers:
-            return self._plan_at_leisure(rest, until, left_out)
 
         def work() -> int:
             held = 0
-            while plans := self._plans_of(rest, until, left_out, ROWS_A_TRANSACTION):
+            while plans := self._plans_of(rest, until, left_out):
                 held += self._plan_together(plans)
             return held
 
@@ -103,22 +98,8 @@ class Migrator:
         with ThreadPoolExecutor(threads, "plan") as pool:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
 
-    def _plan_at_leisure(self, timers: Iterator[Timer], until: int, left_out: set[int]) -> int:
-        """Plan in small parts and rest as long as each took, but for timers whose moments are nearly used up."""
-        held = 0
-        began = self.clock.monotonic()
-        while plans := self._plans_of(timers, until, left_out, ROWS_AT_LEISURE):
-            held += self._plan_together(plans)
-            is_soon = (plans[0].timer.next_fire_at or 0) < self.clock.now_ms() + self.rule.near_ms / 2
-            if not is_soon:
-                self.clock.sleep(self.clock.monotonic() - began)
-            began = self.clock.monotonic()
-        return held
-
-    def _plans_of(
-        self, timers: Iterator[Timer], until: int, left_out: set[int], most_rows: int
-    ) -> list[Plan]:
-        """Take timers, those due first, and plan them, up to about `most_rows` moments."""
+    def _plans_of(self, timers: Iterator[Timer], until: int, left_out: set[int]) -> list[Plan]:
+        """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""
         plans: list[Plan] = []
         rows = 0
         for timer in timers:
@@ -130,7 +111,7 @@ class Migrator:
                 left_out.add(timer.id)
                 continue
             rows += len(plans[-1].moments)
-            if rows >= most_rows:
+            if rows >= ROWS_A_TRANSACTION:
                 break
         return plans
 

@@ -7,7 +7,6 @@ import pytest
 from tests.stages.world import APP, Beat, World
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.every import Every
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import Timer
@@ -199,7 +198,7 @@ def test_a_commit_whose_answer_is_lost_plans_nothing_twice(make_world: Callable[
 def test_planning_is_done_in_pages_of_rows_too(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_AT_LEISURE", 200)
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 200)
     world = make_world()
     for _ in range(5):
         world.timer("* * * * *")
@@ -217,47 +216,10 @@ def test_threads_that_plan_a_page_together_leave_nothing_out_and_plan_nothing_tw
     timers = [idle.timer("* * * * *") for _ in range(6)]
     all_at_once = Barrier(3, timeout=10)
     idle.beat.taps["before timers.commit_plans"] = lambda: all_at_once.wait() and None
-    full_page = replace(idle.beat.migrator.rule, threads=3, page_timers=6)
-    assert replace(idle.beat.migrator, rule=full_page).plan_due() == 6
+    migrator = idle.beat.migrator
+    assert replace(migrator, rule=replace(migrator.rule, threads=3)).plan_due() == 6
     assert {len(moments(idle, timer.id)) for timer in timers} == {120}
     assert idle.members_in_slices == 720
-
-
-COMMIT_S = 0.5
-
-
-def seconds_of_planning(world: World, page_timers: int = 9) -> float:
-    """Return how long planning takes, resting included, where each commit takes `COMMIT_S`."""
-    world.beat.taps["before timers.commit_plans"] = lambda: world.time.sleep(COMMIT_S)
-    migrator = world.beat.migrator
-    began = world.time.monotonic()
-    replace(migrator, rule=replace(migrator.rule, page_timers=page_timers)).plan_due()
-    return world.time.monotonic() - began
-
-
-@pytest.fixture
-def in_parts(idle: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A deployment with four timers to plan, each in a transaction of its own."""
-    monkeypatch.setattr("wangtimer.migrator.ROWS_AT_LEISURE", 100)
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 100)
-    for _ in range(4):
-        idle.timer(Every(60_000, idle.now + 50_000))
-    return idle
-
-
-def test_what_one_look_finds_is_planned_in_parts_with_a_rest_as_long_after_each(in_parts: World) -> None:
-    assert seconds_of_planning(in_parts) == pytest.approx(2 * 4 * COMMIT_S)
-    assert in_parts.members_in_slices == 480
-
-
-def test_where_more_may_be_to_come_nobody_rests(in_parts: World) -> None:
-    assert seconds_of_planning(in_parts, page_timers=4) == pytest.approx(4 * COMMIT_S)
-    assert in_parts.members_in_slices == 480
-
-
-def test_nobody_rests_while_moments_are_nearly_used_up(in_parts: World) -> None:
-    in_parts.run_for(85)
-    assert seconds_of_planning(in_parts) == pytest.approx(4 * COMMIT_S)
 
 
 def spoil(world: World, timer: Timer, cron: Cron, lag_ms: int = 0) -> None:
