@@ -21,6 +21,8 @@ accept_content = ["json"]
 task_ignore_result = True
 task_store_errors_even_if_ignored = False
 result_backend = None
+# There is none to share, and each thread would look for its own among all installed packages: 20 ms of its first send.
+result_backend_thread_safe = True
 
 # Queues: a typo is an error, not a new queue nobody reads. Read without acknowledgement: a worker that dies costs its
 # chunks one armed lease (8 s) with it or without; what kombu keeps on Redis for it would come back after an hour, and

@@ -34,6 +34,10 @@ class Broker:
     _waiting: int = field(default=0, init=False)
     _looked_at: float = field(default=float("-inf"), init=False)
 
+    def warm_up(self) -> None:
+        """Have Celery look up now what the process's first send would wait for: 20 ms, to find no result backend."""
+        assert self.app.backend is not None
+
     def send_chunk(self, chunk: Chunk) -> None:
         """Send armed members to an executor; lost, they are armed again when their lease ends."""
         self._send(

@@ -109,6 +109,7 @@ def callback(tag: str, members: str) -> None:
 def _warm_up(sender: PatientConsumer, **_: Any) -> None:
     """Open what the first chunk would wait for, and have the worker watched; what is away now is opened later."""
     Watchdog(sender, wiring().stopping).start()
+    wiring().broker.warm_up()
     if "callback" in app.amqp.queues.consume_from:
         wiring().executor.warm_up()
 

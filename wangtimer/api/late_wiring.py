@@ -19,6 +19,7 @@ class LateWiring:
     def warm_up(self) -> None:
         """Build the parts and open connections before the first request waits for them; what is away is let be."""
         wiring = self()
+        wiring.broker.warm_up()
         for check in (wiring.check_sql, wiring.check_store, wiring.check_broker):
             with suppress(StoreAway):
                 check()
