@@ -40,8 +40,8 @@ CPU seconds per 1,000 firings, median of the runs, from arming to the last outco
 
 Each system in every setting tried, with the same target and the same kinds of moments: {peers_measure}.
 The best setting of each is in bold. CPU is that of all its processes, its Redis or RabbitMQ included (ours: MariaDB
-too); only WangTimer writes outcomes to SQL. A dash: it did not take the calls in before the first of them was due.
-Where a setting comes from stands in `benchmarks/peers/`.
+too); only WangTimer writes outcomes to SQL. A dash: it is not on the machine, or did not take the calls in before the
+first of them was due. Where a setting comes from stands in `benchmarks/peers/`.
 
 {peers}
 
