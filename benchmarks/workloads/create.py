@@ -25,6 +25,8 @@ IN_AN_HOUR = {"delayMs": 3_600_000}
 # The planner has 7,200 firings a second to do beside; of one in 20 it would be 36,000, which is `plan`.
 ONE_IN, EACH_SECOND = 100, {"cron": "* * * * * *"}
 APP = "bench"
+# Requests of so many timers each, after the pairs, one at a time.
+BATCHES, BATCH = 20, 1_000
 
 
 class Client:
@@ -36,11 +38,20 @@ class Client:
 
     def create_and_enable(self, name: str, url: str, schedule: Mapping[str, object]) -> int:
         """Make one timer and return its id; raises `RuntimeError` unless both requests succeed."""
-        notify = {"url": url, "method": "POST", "body": '{"order":7}'}
-        new = {"app": APP, "name": name, "notifyHTTPParam": notify, **schedule}
+        new = {"app": APP} | _terms(name, url, schedule)
         timer_id = self._ask("POST", "/api/timer/v1/def", new)["id"]
         self._ask("POST", "/api/timer/v1/enable", {"app": APP, "id": timer_id})
         return timer_id
+
+    def create_batch(self, names: Sequence[str], url: str, schedule: Mapping[str, object]) -> int:
+        """Make and enable so many timers in one request; return how many were refused, all if the request was."""
+        timers = [_terms(name, url, schedule) for name in names]
+        batch = {"app": APP, "timers": timers, "enable": True}
+        try:
+            return self._ask("POST", "/api/timer/v1/defs", batch)["failed"]
+        except RuntimeError as error:
+            print(f"batch of {len(names)}: {error!r}")
+            return len(names)
 
     def delete(self, timer_id: int) -> None:
         """Delete a timer."""
@@ -71,6 +82,15 @@ class Client:
         return held
 
 
+def _terms(name: str, url: str, schedule: Mapping[str, object]) -> dict[str, object]:
+    """Return a timer as the API takes it in a batch; with its app, alone."""
+    return {
+        "name": name,
+        "notifyHTTPParam": {"url": url, "method": "POST", "body": '{"order":7}'},
+        **schedule,
+    }
+
+
 class Pair(NamedTuple):
     """One create and enable: the timer (0 where it failed), when it is to fire, and ms since it should have begun."""
 
@@ -87,7 +107,7 @@ class Create:
     name: str = "create"
     measures: str = (
         "create + enable over HTTP, 200 pairs/s for 20 s on two API processes; one timer in 100 fires "
-        "every second"
+        "every second; then 20 requests that create and enable 1,000 each"
     )
 
     @property
@@ -104,14 +124,23 @@ class Create:
             Figure("disk_sync_p99_ms", "ms"),
             Figure("disk_sync_max_ms", "ms"),
             Figure("failed", "pairs", at_most=0, is_strict=True),
+            # Far above the pairs: four times their bound.
+            Figure("batch_timers_per_api_cpu_s", "/s", at_least=1_000),
+            Figure("batch_timers_per_s", "/s", more_is_better=True),
+            Figure("batch_failed", "timers", at_most=0, is_strict=True),
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
         """Run on one deployment."""
         pairs = bench.scaled(self.seconds, 3) * PAIRS_A_SECOND
-        return on_one_stand(bench.stand(http_workers=2), runs, lambda stand: self._run(stand, pairs))
+        timers = bench.scaled(BATCH, 100)
+        return on_one_stand(
+            bench.stand(http_workers=2),
+            runs,
+            lambda stand: self._pairs(stand, pairs) | self._batches(stand, timers),
+        )
 
-    def _run(self, stand: Stand, pairs: int) -> Measurement:
+    def _pairs(self, stand: Stand, pairs: int) -> dict[str, float]:
         client = Client(stand.deployment.api_url)
         prefix = uuid4().hex
         cpu = stand.read_cpu()
@@ -144,6 +173,24 @@ class Create:
             "each_second_p99_ms": percentile(busy_ms, 0.99),
             "failed": pairs - len(ms),
             **disk.figures(),
+        }
+
+    def _batches(self, stand: Stand, timers: int) -> dict[str, float]:
+        client = Client(stand.deployment.api_url)
+        cpu = stand.read_cpu()
+        began_at = time.monotonic()
+        failed = 0
+        for _ in range(BATCHES):
+            prefix = uuid4().hex
+            names = [f"{prefix}-{number}" for number in range(timers)]
+            failed += client.create_batch(names, stand.target.url, IN_AN_HOUR)
+        took_s = time.monotonic() - began_at
+        used = cpu.until(stand.read_cpu())
+        made = BATCHES * timers - failed
+        return {
+            "batch_timers_per_api_cpu_s": made / used["web"],
+            "batch_timers_per_s": made / took_s,
+            "batch_failed": failed,
         }
 
 
