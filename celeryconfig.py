@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from kombu import Exchange, Queue
 
-from wangtimer.settings import read_settings
+from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 
 _settings = read_settings()
 
@@ -41,7 +41,7 @@ task_routes = {
     "wangtimer.migrate": {"queue": "migrate"},
     "wangtimer.sweep": {"queue": "migrate"},
     "wangtimer.reconcile": {"queue": "migrate"},
-    "wangtimer.rehydrate": {"queue": "migrate"},
+    "wangtimer.feed": {"queue": "migrate"},
     "wangtimer.purge": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},
@@ -104,9 +104,15 @@ beat_schedule = {
         "relative": True,
         "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },
+    "feed": {
+        "task": "wangtimer.feed",
+        "schedule": timedelta(seconds=FEED_EVERY_S),
+        "relative": True,
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
+    },
     "reconcile": {
         "task": "wangtimer.reconcile",
-        "schedule": timedelta(seconds=60),
+        "schedule": timedelta(seconds=RECONCILE_EVERY_S),
         "relative": True,
         "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },

@@ -33,11 +33,15 @@ CREATE TABLE timer (
     -- every moment up to here has its row in `firing`; the first moment after it comes next
     planned_until BIGINT NOT NULL,
     next_fire_at BIGINT,
+    -- planned again once this is less than a step ahead: next_fire_at, or for a dense timer, planned by count, later
+    plan_by BIGINT DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only what comes due within a step
+    INDEX timer_plan_by (status, plan_by),
+    -- what is not planned up to the present
     INDEX timer_to_plan (status, next_fire_at),
     -- a calendar that is uploaded anew edits the timers that name it
     INDEX timer_calendar (app, calendar),

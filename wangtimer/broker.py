@@ -48,10 +48,6 @@ class Broker:
         """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
         self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER)
 
-    def send_rehydrate(self) -> None:
-        """Have the horizon loaded into Redis; lost, the scheduler asks again."""
-        self._send("wangtimer.rehydrate", (), MIGRATE)
-
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
         now = time.monotonic()

@@ -1,6 +1,6 @@
 """The migrator: turns the next stretch of every schedule into firings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
+from wangtimer.core.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
 from wangtimer.core.slicing import BucketRule
 from wangtimer.core.timer import Timer
 from wangtimer.store.hot import HotStore
@@ -21,23 +21,26 @@ log = structlog.get_logger()
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
 
+# Plans one timer.
+Expand = Callable[[Timer], Plan]
+
 
 @dataclass(frozen=True, slots=True)
 class PlanRule:
-    """Plan timers with less than one step left up to two steps ahead, `page_timers` read at once, and for each
-    at most `most_moments` at a time; those that lag up to `near_ms` ahead first. `threads` plan a page together.
+    """How timers are planned: so far `ahead`, `page_timers` read at once; those that lag up to `near_ms` ahead first.
+
+    `threads` plan a page together.
     """
 
-    step_ms: int
+    ahead: Ahead
     page_timers: int
-    most_moments: int
     near_ms: int
     threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Migrator:
-    """Reads only timers that come due within a step; two of them at once waste work, and harm nothing."""
+    """Reads only timers that are not planned far enough; two of them at once waste work, and harm nothing."""
 
     timers: TimerStore
     hot: HotStore
@@ -48,7 +51,7 @@ class Migrator:
     buckets: BucketRule
 
     def plan_due(self) -> int:
-        """Plan until no timer is left with less than a step; return how many plans were made.
+        """Plan until no timer is left that is not planned far enough; return how many plans were made.
 
         However long planning was away, it goes on from each timer's own mark: first those whose next moment is yet to
         come, then those that lag, each up to the near future, so that the present does not wait for the past; then the
@@ -58,28 +61,35 @@ class Migrator:
         left_out: set[int] = set()
         before: list[Timer] = []
         while True:
-            page, until = self._next_page(left_out)
+            page, expand = self._next_page(left_out)
             if not page or page == before:
                 return planned
             # Of a page that another migrator has taken meanwhile nothing moves on, and the next one is another.
-            planned += self._plan_page(page, until, left_out)
+            planned += self._plan_page(page, expand, left_out)
             before = page
 
-    def _next_page(self, left_out: set[int]) -> tuple[list[Timer], int]:
-        """Return the timers to plan next, and the moment up to which."""
+    def _next_page(self, left_out: set[int]) -> tuple[list[Timer], Expand]:
+        """Return the timers to plan next, and what plans one of them."""
         now, rule = int(self.clock.now_ms()), self.rule
-        page = self._to_plan(now + rule.step_ms, left_out)
-        if not page or (page[0].next_fire_at or 0) > now:
-            return page, now + 2 * rule.step_ms
-        if near := self._to_plan(now + rule.near_ms, left_out, after=now):
-            return near, now + 2 * rule.step_ms
-        return [timer for timer in page if (timer.next_fire_at or 0) <= now], now + rule.near_ms
+        size = rule.page_timers + len(left_out)
 
-    def _to_plan(self, before: int, left_out: set[int], after: int = 0) -> list[Timer]:
-        page = self.timers.to_plan(before, self.rule.page_timers + len(left_out), after)
-        return [timer for timer in page if timer.id not in left_out]
+        def far(timer: Timer) -> Plan:
+            return plan_ahead(timer, now, rule.ahead)
 
-    def _plan_page(self, page: list[Timer], until: int, left_out: set[int]) -> int:
+        def up_to_near(timer: Timer) -> Plan:
+            return plan(timer, now + rule.near_ms, rule.ahead.most_moments)
+
+        def but_left_out(page: list[Timer]) -> list[Timer]:
+            return [timer for timer in page if timer.id not in left_out]
+
+        lagging = but_left_out(self.timers.unplanned(now, size))
+        if not lagging:
+            return but_left_out(self.timers.to_plan(now + rule.ahead.step_ms, size)), far
+        if near := but_left_out(self.timers.unplanned(now + rule.near_ms, size, after=now)):
+            return near, far
+        return lagging, up_to_near
+
+    def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
         """Plan a page in transactions of its own for each part; return how many timers moved on.
 
         While one thread waits for SQL or Redis, another expands schedules and writes rows.
@@ -88,7 +98,7 @@ class Migrator:
 
         def work() -> int:
             held = 0
-            while plans := self._plans_of(rest, until, left_out):
+            while plans := self._plans_of(rest, expand, left_out):
                 held += self._plan_together(plans)
             return held
 
@@ -98,13 +108,13 @@ class Migrator:
         with ThreadPoolExecutor(threads, "plan") as pool:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
 
-    def _plans_of(self, timers: Iterator[Timer], until: int, left_out: set[int]) -> list[Plan]:
+    def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""
         plans: list[Plan] = []
         rows = 0
         for timer in timers:
             try:
-                plans.append(plan(timer, until, self.rule.most_moments))
+                plans.append(expand(timer))
             except Exception as error:
                 # Its zone or expression may be one that this process's tzdata or croniter does not know.
                 log.error("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
@@ -120,8 +130,10 @@ class Migrator:
         firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
-            self.definitions.put([a_plan.timer.definition for a_plan in held])
-            self.hot.add(pending)
+            near = self.hot.near(pending)
+            due = {firing.timer_id for firing in near}
+            self.definitions.put([a_plan.timer.definition for a_plan in held if a_plan.timer.id in due])
+            self.hot.add_all(near)
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
         return len(held)

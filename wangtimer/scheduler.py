@@ -1,7 +1,7 @@
 """The scheduler: each second, one trigger task for every slice that needs one and that nobody holds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import uuid4
 
 from wangtimer.core.clock import Clock
@@ -16,7 +16,6 @@ LOOK_AHEAD_MS = 2_000
 PAST_MS = 60_000
 PAST_AT_ONCE = 4
 SLICES_A_TICK = 1_000
-REHYDRATE_AGAIN_S = 5.0
 
 
 @dataclass(slots=True)
@@ -28,16 +27,13 @@ class Scheduler:
     clock: Clock
     arm_credit: int
     send_trigger: Callable[[TriggerOrder], None]
-    send_rehydrate: Callable[[], None]
-    _rehydrate_sent_at: float = field(default=float("-inf"), init=False)
 
     def tick(self) -> int:
         """Lock the slices that need a trigger and send their tasks; return how many. Raises `StoreAway`."""
         now = int(self.clock.now_ms())
-        needs = self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
-        if not needs.is_loaded:
-            self._rehydrate()
-        return self._send_triggers(needs.slices)
+        return self._send_triggers(
+            self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
+        )
 
     def _send_triggers(self, slices: tuple[Slice, ...]) -> int:
         if not slices:
@@ -47,9 +43,3 @@ class Scheduler:
             of_its_minute = sum(other.minute == slice_.minute for other in slices)
             self.send_trigger(TriggerOrder(slice_, token, max(1, self.arm_credit // of_its_minute)))
         return len(locked)
-
-    def _rehydrate(self) -> None:
-        now = self.clock.monotonic()
-        if now - self._rehydrate_sent_at >= REHYDRATE_AGAIN_S:
-            self._rehydrate_sent_at = now
-            self.send_rehydrate()

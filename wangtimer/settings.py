@@ -12,6 +12,10 @@ from wangtimer.core.errors import BadSetting
 
 ENV_PREFIX = "WANGTIMER_"
 
+# How often the feeder looks whether Redis holds what comes due within the window, and the next minute is compared.
+FEED_EVERY_S = 2
+RECONCILE_EVERY_S = 10
+
 
 def _known_database(url: str) -> str:
     try:
@@ -82,10 +86,17 @@ class Settings(BaseSettings):
         description="threads that plan at once: one expands schedules while another waits for SQL and Redis",
     )
     plan_most_moments: int = Field(
-        default=3_600,
+        default=600,
         ge=60,
         le=100_000,
         description="moments planned at once for one timer, so that an every-second timer cannot fill a page",
+    )
+    plan_dense_moments: int = Field(
+        default=1_500,
+        ge=60,
+        le=100_000,
+        description="moments a dense timer is planned ahead, where two steps would be more; planned again when half "
+        "is left. Never less than twice window_s: 10,000 every-second timers would otherwise be 72 million rows",
     )
     near_s: int = Field(
         default=60,
@@ -101,6 +112,20 @@ class Settings(BaseSettings):
         "where chunks are still full enough to be cheap",
     )
     most_buckets: int = Field(default=16, ge=1, le=256, description="buckets a minute is cut into at most")
+
+    # What Redis holds
+    window_s: int = Field(
+        default=300,
+        ge=120,
+        le=86_400,
+        description="s; Redis holds at least what comes due within this, whatever it takes: so long callbacks go on "
+        "while SQL is away",
+    )
+    window_mb: int = Field(
+        default=200,
+        ge=1,
+        description="MB of firings that Redis holds beyond window_s, up to two steps ahead; 150 bytes each",
+    )
 
     # Arming
     lead_ms: int = Field(
@@ -221,6 +246,11 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def window_ms(self) -> int:
+        """How far ahead Redis holds every firing, at least: never further than is planned."""
+        return min(self.window_s * 1_000, self.horizon_ms)
 
     @property
     def horizon_ms(self) -> int:

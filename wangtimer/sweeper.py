@@ -1,17 +1,13 @@
 """The sweeper: whatever Redis or a crash forgot is added again from SQL; parked outcomes are written."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from uuid import uuid4
 
 import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store.hot import HotStore
-from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.refresher import Refresher
@@ -28,26 +24,18 @@ FLUSH_PAGE = 500
 MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
 PAGES_A_SWEEP = 10
-# For this long after Redis was away a sweep adds the present and the coming minute too: what was planned meanwhile
-# is not in Redis, and reconcile comes once a minute.
-AFTER_RECONNECT_S = 15.0
 
 
 @dataclass(slots=True)
 class Sweeper:
-    """Repairs add, whatever is there: adding what stands in its slice already does nothing.
-
-    Only `reconcile` asks first, because each minute it comes to every firing; what it is wrong about is swept.
-    """
+    """Repairs add, whatever is there: adding what stands in its slice already does nothing."""
 
     timers: TimerStore
     firings: FiringStore
     hot: HotStore
-    agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
     clock: Clock
-    horizon_ms: int
     _refresher: Refresher = field(init=False)
     _swept_to: Firing | None = field(default=None, init=False)
 
@@ -65,13 +53,11 @@ class Sweeper:
         except Exception as error:
             log.warning("outcomes_stay_parked", error=repr(error))
         now = int(self.clock.now_ms())
-        if self.hot.seconds_since_reconnect < AFTER_RECONNECT_S:
-            self._add_until(now, _end_of_coming_minute(now))
         self._refresher.refresh(now)
         added = 0
         for _ in range(PAGES_A_SWEEP):
             page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to)
-            self.hot.add(page, is_repair=True)
+            self.hot.add_all(page, is_repair=True)
             added += len(page)
             self._swept_to = page[-1] if len(page) == PAGE else None
             if self._swept_to is None:
@@ -95,37 +81,6 @@ class Sweeper:
             if len(refused_now) == len(texts):
                 break
         return flushed
-
-    def reconcile(self) -> int:
-        """Add the coming minute's pending firings to those of its slices that hold others; return how many they have.
-
-        All its slices go onto the agenda. Raises `StoreAway`.
-        """
-        end = _end_of_coming_minute(int(self.clock.now_ms()))
-        others = self.hot.raise_same(self.firings.tallies(end // MINUTE_MS - 1))
-        if not others:
-            return 0
-        added = 0
-        for page in self._pages(end - MINUTE_MS, end - 1):
-            added += self._add([firing for firing in page if firing.slice in others])
-        log.info("reconciled", firings=added)
-        return added
-
-    def rehydrate(self) -> int:
-        """Load the horizon after Redis lost it, nearest first; return how many firings were added.
-
-        Another load that begins, or another loss, leaves it undeclared, and it is done again. Raises `StoreAway`.
-        """
-        token = uuid4().hex
-        if not self.agenda.begin_load(token):
-            return 0
-        added = 0
-        for page in self._pages(0, int(self.clock.now_ms()) + self.horizon_ms):
-            self.definitions.put(self.timers.definitions({firing.timer_id for firing in page}).values())
-            added += self._add(page)
-        self.agenda.end_load(token)
-        log.warning("rehydrated", firings=added)
-        return added
 
     def _parked_but(self, refused: dict[str, str]) -> dict[str, str]:
         page = self.outbox.page(FLUSH_PAGE + len(refused))
@@ -159,20 +114,3 @@ class Sweeper:
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
         self.outbox.forget(texts)
-
-    def _pages(self, first: int, last: int) -> Iterator[list[Firing]]:
-        after: Firing | None = None
-        while page := self.firings.pending_between(first, last, PAGE, after):
-            yield page
-            after = page[-1]
-
-    def _add_until(self, start: int, end: int) -> int:
-        return sum(self._add(page) for page in self._pages(start, end - 1))
-
-    def _add(self, page: list[Firing]) -> int:
-        self.hot.add(page, is_repair=True)
-        return len(page)
-
-
-def _end_of_coming_minute(now: int) -> int:
-    return (now // MINUTE_MS + 2) * MINUTE_MS

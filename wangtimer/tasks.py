@@ -12,7 +12,7 @@ from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
 from wangtimer.core.slicing import Slice
-from wangtimer.settings import read_settings
+from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
 
@@ -66,13 +66,22 @@ def sweep() -> None:
             wiring().sweeper.sweep()
 
 
+# As above; one process feeds at a time, and one that is cut off feeds its minute again.
+@shared_task(name="wangtimer.feed", throws=(StoreAway,))
+def feed() -> None:
+    """Bring what comes due within the window into Redis."""
+    with wiring().pace("feed", FEED_EVERY_S / 2).turn() as is_due:
+        if is_due:
+            wiring().feeder.feed()
+
+
 # As above.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
-    """Add every firing of the coming minute."""
-    with wiring().pace("reconcile", SAME_MINUTE_S).turn() as is_due:
+    """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
+    with wiring().pace("reconcile", RECONCILE_EVERY_S / 2).turn() as is_due:
         if is_due:
-            wiring().sweeper.reconcile()
+            wiring().feeder.compare()
 
 
 # What is gone is gone.
@@ -82,13 +91,6 @@ def purge() -> None:
     with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
         if is_due:
             wiring().purger.purge()
-
-
-# Adding what stands does nothing; only the last of several loads declares the horizon loaded.
-@shared_task(name="wangtimer.rehydrate", throws=(StoreAway,))
-def rehydrate() -> None:
-    """Load the horizon into a Redis that lost it."""
-    wiring().sweeper.rehydrate()
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

@@ -167,7 +167,7 @@ class Trigger:
         """Add the slice's pending firings from SQL; True if there were any."""
         try:
             pending = self.firings.pending_of(slice_)
-            self.hot.add(pending, is_repair=True)
+            self.hot.add_all(pending, is_repair=True)
         except StoreAway:
             return False
         if pending:

@@ -18,6 +18,7 @@ from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
 from wangtimer.core.credit import Credits
 from wangtimer.core.pace import Pace
+from wangtimer.core.planning import Ahead
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
 from wangtimer.executor import Executor, FireRule
@@ -27,6 +28,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
+from wangtimer.feeder import Feeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
@@ -42,6 +44,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
@@ -137,14 +140,24 @@ class Wiring:
         return Agenda(self.redis, self.keys)
 
     @once
+    def window(self) -> Window:
+        """How far ahead Redis holds firings."""
+        s = self.settings
+        return Window(self.redis, self.keys, WindowRule(s.window_ms, s.horizon_ms, s.window_mb * 1_000_000))
+
+    @once
     def hot(self) -> HotStore:
         """The one way into Redis."""
-        return HotStore(self.slices, self.agenda, self.clock)
+        return HotStore(self.slices, self.agenda, self.window, self.clock)
 
     @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, 3 * self.settings.step_s)
+        return DefinitionStore(self.redis, self.keys, self._definitions_live_s)
+
+    @property
+    def _definitions_live_s(self) -> int:
+        return 3 * self.settings.step_s
 
     @once
     def outbox(self) -> Outbox:
@@ -240,9 +253,8 @@ class Wiring:
     def migrator(self) -> Migrator:
         """Plans."""
         s = self.settings
-        rule = PlanRule(
-            s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000, s.plan_threads
-        )
+        ahead = Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms)
+        rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.plan_threads)
         return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
 
     @once
@@ -254,7 +266,6 @@ class Wiring:
             self.clock,
             self.settings.arm_credit,
             self.broker.send_trigger,
-            self.broker.send_rehydrate,
         )
 
     @once
@@ -324,11 +335,22 @@ class Wiring:
             self.timers,
             self.firings,
             self.hot,
-            self.agenda,
             self.definitions,
             self.outbox,
             self.clock,
-            self.settings.horizon_ms,
+        )
+
+    @once
+    def feeder(self) -> Feeder:
+        """Fills the window."""
+        return Feeder(
+            self.timers,
+            self.firings,
+            self.hot,
+            self.definitions,
+            self.window,
+            self.clock,
+            self._definitions_live_s,
         )
 
     @once

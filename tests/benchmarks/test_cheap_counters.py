@@ -53,9 +53,6 @@ class RecordingBroker(Broker):
         trigger = self._wiring.trigger
         self._run("trigger", lambda: trigger.watch(order.slice, order.token, order.credit))
 
-    def send_rehydrate(self) -> None:
-        self._run("rehydrate", self._wiring.sweeper.rehydrate)
-
     def waiting_chunks(self) -> int:
         return 0
 
@@ -154,7 +151,7 @@ def test_a_thousand_firings_due_together_cost_few_calls_statements_and_messages(
 
 def _warm_up(process: OneProcess, target: NginxTarget) -> None:
     """Open connections, load scripts, and let the process know Redis for long."""
-    process.sweeper.rehydrate()
+    process.feeder.feed()
     _plan(process, target, WARM_FIRINGS)
     _fire(process)
     process.aged_s = LONG_CONNECTED_S

@@ -16,6 +16,7 @@ from tests.fakes.memory_outbox import MemoryOutbox
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.memory_slices import MemorySlices
 from tests.fakes.memory_timers import MemoryTimers
+from tests.fakes.memory_window import MemoryWindow
 
 __all__ = [
     "HandClock",
@@ -30,4 +31,5 @@ __all__ = [
     "MemoryServer",
     "MemorySlices",
     "MemoryTimers",
+    "MemoryWindow",
 ]

@@ -1,24 +1,23 @@
-"""The agenda in memory, with its closing marks and the epoch."""
+"""The agenda in memory, with its closing marks."""
 
 from collections.abc import Sequence
 
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.slicing import Slice
-from wangtimer.store.redis.agenda import Needs
 
 
 class MemoryAgenda:
-    """Tables: `agenda` slice -> moment, `closing` slice -> token, `epoch` with the keys "epoch" and "loading"."""
+    """Tables: `agenda` slice -> moment, `closing` slice -> token."""
 
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
-    def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> Needs:
-        def work() -> Needs:
+    def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
+        def work() -> tuple[Slice, ...]:
             entries = sorted((score, slice_.tag) for slice_, score in self._entries.items())
             earlier = [tag for score, tag in entries if score < past][:past_limit]
             current = [tag for score, tag in entries if past <= score <= moment][:limit]
-            return Needs(tuple(map(Slice.parse, earlier + current)), "epoch" in self._epoch)
+            return tuple(map(Slice.parse, earlier + current))
 
         return self._server.call(work)
 
@@ -49,25 +48,6 @@ class MemoryAgenda:
 
         self._server.call(work)
 
-    def begin_load(self, token: str) -> bool:
-        def work() -> bool:
-            if "epoch" in self._epoch:
-                return False
-            self._epoch["loading"] = token
-            return True
-
-        return self._server.call(work)
-
-    def end_load(self, token: str) -> bool:
-        def work() -> bool:
-            if self._epoch.get("loading") != token:
-                return False
-            del self._epoch["loading"]
-            self._epoch["epoch"] = token
-            return True
-
-        return self._server.call(work)
-
     def _bring_forward(self, slice_: Slice, moment: int) -> None:
         self._entries[slice_] = min(moment, self._entries.get(slice_, moment))
 
@@ -78,7 +58,3 @@ class MemoryAgenda:
     @property
     def _closing(self) -> dict[Slice, str]:
         return self._server.table("closing")
-
-    @property
-    def _epoch(self) -> dict[str, str]:
-        return self._server.table("epoch")

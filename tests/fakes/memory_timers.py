@@ -14,7 +14,7 @@ from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision, ref
 
 
 class MemoryTimers:
-    """Table `timers`: id -> timer; deleted ones stay, and have freed their name."""
+    """Tables `timers`: id -> timer, `put_off`: id -> ms; deleted ones stay, and have freed their name."""
 
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
@@ -125,7 +125,18 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def to_plan(self, before: int, limit: int, after: int = 0) -> list[Timer]:
+    def to_plan(self, before: int, limit: int) -> list[Timer]:
+        def work() -> list[Timer]:
+            due = [
+                (timer.next_fire_at + self._put_off.get(timer.id, 0), timer.id, timer)
+                for timer in self._timers.values()
+                if timer.definition.is_enabled and timer.next_fire_at is not None
+            ]
+            return [timer for plan_by, _, timer in sorted(due)[:limit] if plan_by <= before]
+
+        return self._server.call(work)
+
+    def unplanned(self, before: int, limit: int, after: int = 0) -> list[Timer]:
         def work() -> list[Timer]:
             due = [
                 (timer.next_fire_at, timer.id, timer)
@@ -157,6 +168,7 @@ class MemoryTimers:
             ids = {a_plan.timer.id for a_plan in held}
             for a_plan in held:
                 self._store(_moved(self._timers[a_plan.timer.id], a_plan))
+                self._put_off[a_plan.timer.id] = a_plan.put_off_ms
             return held, insert_missing(self._firings, [one for one in firings if one.timer_id in ids])
 
         return self._server.call(work)
@@ -195,11 +207,17 @@ class MemoryTimers:
 
     def _store(self, timer: Timer) -> Timer:
         self._timers[timer.id] = timer
+        self._put_off.pop(timer.id, None)
         return timer
 
     @property
     def _timers(self) -> dict[int, Timer]:
         return self._server.table("timers")
+
+    @property
+    def _put_off(self) -> dict[int, int]:
+        """How much later than by their next moment timers are planned again, ms."""
+        return self._server.table("put_off")
 
     @property
     def _firings(self) -> dict:

@@ -14,9 +14,6 @@ def idle(make_world: Callable[..., World]) -> World:
     """A deployment whose beat ticks only when the test says so, and whose triggers get no message."""
     world = make_world()
     world.trigger_road = lambda _order: []
-    token = "loaded"
-    world.agenda.begin_load(token)
-    world.agenda.end_load(token)
     return world
 
 
@@ -120,22 +117,6 @@ def test_catching_up_after_an_hour_keeps_the_present_on_time(world: World) -> No
     assert len(world.target.of(timer.id)) >= 59
     assert len(world.target.of(late.id)) == 61
     assert max(past_orders.values()) == 4
-
-
-def test_a_loaded_horizon_is_not_loaded_again(idle: World) -> None:
-    asked: list[int] = []
-    idle.beat.scheduler.send_rehydrate = lambda: asked.append(idle.now)
-    tick(idle)
-    assert asked == []
-
-
-def test_a_lost_epoch_has_the_horizon_loaded_and_asks_again_only_after_five_seconds(idle: World) -> None:
-    asked: list[int] = []
-    idle.beat.scheduler.send_rehydrate = lambda: asked.append(idle.now)
-    idle.redis.lose()
-    for _ in range(12):
-        tick(idle)
-    assert [moment - asked[0] for moment in asked] == [0, 5_000, 10_000]
 
 
 def test_a_tick_without_redis_fails_and_the_next_one_makes_up_for_it(idle: World) -> None:

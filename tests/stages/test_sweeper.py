@@ -64,7 +64,7 @@ def test_what_somebody_runs_is_left_alone_by_every_repair(idle: World) -> None:
     idle.slices.turn(row.slice, "trigger", 10, False, BacklogRoom())
     idle.slices.claim(row.slice, "living", [row.member])
     sweeper_of(idle).sweep()
-    sweeper_of(idle).rehydrate()
+    idle.beat.feeder.feed()
     assert due(idle) == set()
     assert idle.slices.renew({(row.slice, "living"): [row.member]}) == {(row.slice, "living"): {row.member}}
 
@@ -230,89 +230,7 @@ def test_a_flush_that_fails_in_an_unforeseen_way_does_not_end_the_sweep(idle: Wo
     assert due(idle) == {1}
 
 
-def test_each_minute_the_coming_one_is_added_whole_and_no_other(idle: World) -> None:
-    stored(idle, 30, 59.999, 60, 90, 119.999, 120)
-    assert sweeper_of(idle).reconcile() == 3
-    assert due(idle) == {3, 4, 5}
-
-
-def test_of_the_coming_minute_only_slices_that_hold_others_are_added(idle: World) -> None:
-    rows = [row_at(idle.now + 90_000 + number, number, bucket=number % 3) for number in range(1, 10)]
-    idle.firings.insert(rows)
-    idle.beat.hot.add([row for row in rows if row.timer_id != 7])
-    added: list[int] = []
-    idle.beat.taps["after slices.add"] = lambda: added.append(1)
-    assert sweeper_of(idle).reconcile() == 3
-    assert (due(idle), len(added)) == (set(range(1, 10)), 1)
-    assert sweeper_of(idle).reconcile() == 0
-    assert len(added) == 1
-
-
-def test_flaw_1_what_is_all_there_is_put_back_on_the_agenda_before_its_minute(idle: World) -> None:
-    (coming,) = stored(idle, 90)
-    idle.beat.hot.add([coming])
-    idle.redis.lose("agenda")
-    assert sweeper_of(idle).reconcile() == 0
-    assert set(idle.redis.table("agenda")) == {coming.slice}
-
-
-def test_a_lost_redis_is_loaded_nearest_first_up_to_the_horizon(idle: World) -> None:
-    stored(idle, 7_300, 3_000, -600, 60)
-    added: list[set[int]] = []
-    idle.beat.taps["after slices.add"] = lambda: added.append(due(idle))
-    assert sweeper_of(idle).rehydrate() == 3
-    assert due(idle) == {2, 3, 4}
-    assert list(idle.redis.table("slices")) == sorted(idle.redis.table("slices"))
-
-
-def test_a_lost_redis_gets_its_definitions_back_too(idle: World) -> None:
-    timer = idle.timer("* * * * *")
-    idle.beat.migrator.plan_due()
-    idle.redis.lose()
-    sweeper_of(idle).rehydrate()
-    assert set(idle.definitions.get([timer.id])) == {timer.id}
-    assert idle.members_in_slices == 120
-    assert len(idle.redis.table("agenda")) == 120
-
-
-def test_a_loaded_redis_is_not_loaded_again(idle: World) -> None:
-    stored(idle, 60)
-    sweeper_of(idle).rehydrate()
-    assert sweeper_of(idle).rehydrate() == 0
-
-
-def test_flaw_14_a_load_that_died_or_met_a_second_loss_is_not_declared(idle: World) -> None:
-    stored(idle, 60)
-    idle.beat.taps["after slices.add"] = idle.redis.lose
-    sweeper_of(idle).rehydrate()
-    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
-    idle.beat.die_at("after slices.add")
-    with pytest.raises(Killed):
-        sweeper_of(idle).rehydrate()
-    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
-    idle.beat.taps.clear()
-    sweeper_of(idle).rehydrate()
-    assert idle.agenda.needs_until(0, 1, 0, 1).is_loaded
-
-
-def test_of_two_loads_at_once_only_the_later_declares_the_horizon_loaded(idle: World) -> None:
-    stored(idle, 60)
-    other: list[bool] = []
-    idle.beat.taps["after slices.add"] = lambda: other.append(idle.agenda.begin_load("later"))
-    sweeper_of(idle).rehydrate()
-    assert not idle.agenda.needs_until(0, 1, 0, 1).is_loaded
-    assert idle.agenda.end_load("later")
-
-
-def test_after_redis_was_away_a_sweep_adds_the_present_and_the_coming_minute_too(idle: World) -> None:
-    idle.redis.away = True
-    stored(idle, 1, 30, 119, 121)
-    idle.redis.away = False
-    sweeper_of(idle).sweep()
-    assert due(idle) == {1, 2, 3}
-
-
-def test_a_sweep_long_after_adds_only_what_is_overdue(idle: World) -> None:
+def test_a_sweep_adds_only_what_is_overdue(idle: World) -> None:
     stored(idle, 1, 30)
     sweeper_of(idle).sweep()
     assert due(idle) == set()

@@ -18,6 +18,7 @@ from tests.fakes import (
     MemoryServer,
     MemorySlices,
     MemoryTimers,
+    MemoryWindow,
 )
 from tests.stages.fake_engine import FakeEngine
 from tests.stages.scripted_target import ScriptedTarget
@@ -27,6 +28,7 @@ from wangtimer.core.credit import Credits
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, FiringStatus
+from wangtimer.core.planning import Ahead
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.slicing import BucketRule, TriggerOrder
@@ -37,13 +39,15 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
+from wangtimer.feeder import Feeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
-from wangtimer.settings import Settings
+from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import Leases
+from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
@@ -71,7 +75,8 @@ class Node:
         self.timers = self._tap("timers", world.timers)
         self.firings = self._tap("firings", world.firings)
         self.demands = self._tap("demands", world.demands)
-        self.hot = HotStore(self.slices, self.agenda, world.time)
+        self.window = self._tap("window", MemoryWindow(world.redis, world.window_rule))
+        self.hot = HotStore(self.slices, self.agenda, self.window, world.time)
 
     def die_at(self, point: str) -> None:
         """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""
@@ -93,22 +98,27 @@ class Beat(Node):
             self.definitions,
             self.load,
             world.time,
-            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000),
+            PlanRule(
+                Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
+                s.plan_page_timers,
+                s.near_s * 1_000,
+            ),
             world.buckets,
         )
-        self.scheduler = Scheduler(
-            self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger, world.send_rehydrate
-        )
+        self.scheduler = Scheduler(self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger)
         self.sweeper = Sweeper(
             self.timers,
             self.firings,
             self.hot,
-            self.agenda,
             self.definitions,
             self.outbox,
             world.time,
-            s.horizon_ms,
         )
+        self.feeder = Feeder(
+            self.timers, self.firings, self.hot, self.definitions, self.window, world.time, 3 * s.step_s
+        )
+
+        self._is_feeding = False
 
     def start(self, world: "World") -> None:
         s, time = world.settings, world.time
@@ -116,14 +126,24 @@ class Beat(Node):
         work_by_interval = {
             s.plan_every_s: self.migrator.plan_due,
             s.sweep_every_s: self.sweeper.sweep,
-            60: self.sweeper.reconcile,
+            RECONCILE_EVERY_S: self.feeder.compare,
         }
+        time.every(self.process, FEED_EVERY_S, lambda: time.spawn(self.process, self._feed))
         for seconds, work in work_by_interval.items():
             time.every(self.process, seconds, lambda work=work: time.spawn(self.process, work))
 
     def _tick(self) -> None:
         with suppress(StoreAway):
             self.scheduler.tick()
+
+    def _feed(self) -> None:
+        """Feed, unless it is under way."""
+        if not self._is_feeding:
+            self._is_feeding = True
+            try:
+                self.feeder.feed()
+            finally:
+                self._is_feeding = False
 
 
 class TriggerNode(Node):
@@ -223,6 +243,7 @@ class World:
         leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
         self.slices = MemorySlices(self.redis, self.time, leases)
         self.agenda = MemoryAgenda(self.redis)
+        self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_mb * 1_000_000)
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)
@@ -307,6 +328,11 @@ class World:
         return sum(self.time.tasks_of(node.process) for node in self.trigger_nodes if node.process.is_alive)
 
     @property
+    def window_marks(self) -> dict[str, Any]:
+        """What Redis says of the window: fed, announced, feeding, feeder, compared."""
+        return self.redis.table("window")
+
+    @property
     def members_in_slices(self) -> int:
         """How many members stand in any slice."""
         slices = self.redis.table("slices").values()
@@ -325,9 +351,6 @@ class World:
         self.orders.append(order)
         for one in self.trigger_road(order):
             self.time.at(self.now + MESSAGE_MS, self._broker, lambda one=one: self._deliver_order(one))
-
-    def send_rehydrate(self) -> None:
-        self.time.spawn(self.beat.process, self.beat.sweeper.rehydrate, MESSAGE_MS)
 
     def _take_chunk(self, chunk: Chunk) -> None:
         self.waiting_chunks.append(chunk)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices
+from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices, MemoryWindow
 from tests.store.members import due_at, row_at
-from tests.store.worlds import LEASES, HotWorld
+from tests.store.worlds import LEASES, WINDOW, HotWorld
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
-from wangtimer.store.hot import TRIES, HotStore
+from wangtimer.store.hot import NEAR_MS, TRIES, HotStore
 from wangtimer.store.redis.slices import BacklogRoom
 
 LEAD = LEASES.lead_ms
@@ -17,11 +17,11 @@ LEAD = LEASES.lead_ms
 
 @pytest.fixture
 def way_in(hot: HotWorld) -> HotStore:
-    return HotStore(hot.slices, hot.agenda, hot.clock)
+    return HotStore(hot.slices, hot.agenda, hot.window, hot.clock)
 
 
 def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
-    return hot.agenda.needs_until(moment, limit=100, past=0, past_limit=0).slices
+    return hot.agenda.needs_until(moment, limit=100, past=0, past_limit=0)
 
 
 def test_an_added_firing_stands_in_its_slice_and_on_the_agenda(hot: HotWorld, way_in: HotStore) -> None:
@@ -37,10 +37,10 @@ def test_an_added_firing_stands_in_its_slice_and_on_the_agenda(hot: HotWorld, wa
 
 def test_a_retry_stands_in_the_slice_of_its_next_moment(hot: HotWorld, way_in: HotStore) -> None:
     moment = int(hot.clock.now_ms()) + 5_000
-    retry = row_at(moment, bucket=2)._replace(due_at=moment + 2 * MINUTE_MS, attempt=3)
+    retry = row_at(moment, bucket=2)._replace(due_at=moment + MINUTE_MS, attempt=3)
     way_in.add([retry])
-    place = Slice.at(moment + 2 * MINUTE_MS, 2)
-    assert needs_by(hot, moment + 2 * MINUTE_MS) == (place,)
+    place = Slice.at(moment + MINUTE_MS, 2)
+    assert needs_by(hot, moment + MINUTE_MS) == (place,)
     assert hot.slices.next_need(place) == retry.due_at - LEAD
 
 
@@ -55,6 +55,30 @@ def test_slices_that_hold_what_is_tallied_are_put_onto_the_agenda_and_the_others
     assert needs_by(hot, moment) == (same,)
     assert needs_by(hot, moment - LEAD - 1) == ()
     assert way_in.raise_same({}) == set()
+
+
+def test_what_is_due_soon_is_added_whatever_is_announced(hot: HotWorld, way_in: HotStore) -> None:
+    soon = int(hot.clock.now_ms()) + NEAR_MS
+    assert way_in.near([row_at(soon, 1), row_at(soon + 1, 2)]) == [row_at(soon, 1)]
+
+
+def test_what_is_announced_is_added_and_the_rest_left_to_the_feeder(hot: HotWorld, way_in: HotStore) -> None:
+    now = int(hot.clock.now_ms())
+    for _ in range(10):
+        hot.window.done(hot.window.next(now, from_present=False).minute, 0)
+    ends_at = (now // MINUTE_MS + 10) * MINUTE_MS
+    way_in.add([row_at(ends_at - 1, 1), row_at(ends_at, 2)])
+    assert hot.slices.next_need(Slice.at(ends_at - 1, 0)) == ends_at - 1 - LEAD
+    assert hot.slices.next_need(Slice.at(ends_at, 0)) is None
+    way_in.add_all([row_at(ends_at, 2)])
+    assert hot.slices.next_need(Slice.at(ends_at, 0)) == ends_at - LEAD
+
+
+def test_a_lost_mark_announces_nothing(hot: HotWorld, way_in: HotStore) -> None:
+    now = int(hot.clock.now_ms())
+    hot.window.next(now, from_present=False)
+    hot.lose_all()
+    assert way_in.near([row_at(now + NEAR_MS + 1, 1)]) == []
 
 
 def test_adding_no_firings_does_nothing(hot: HotWorld, way_in: HotStore) -> None:
@@ -152,11 +176,11 @@ class Ill:
         self.clock.pauses_to_heal = pauses_to_heal
         self.slices = MemorySlices(self.server, self.clock, LEASES)
         self.agenda = MemoryAgenda(self.server)
-        self.hot = HotStore(self.slices, self.agenda, self.clock)
+        self.hot = HotStore(self.slices, self.agenda, MemoryWindow(self.server, WINDOW), self.clock)
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 
     def is_added(self, firing: Firing) -> bool:
-        on_agenda = self.agenda.needs_until(firing.due_at, 9, 0, 0).slices == (firing.slice,)
+        on_agenda = self.agenda.needs_until(firing.due_at, 9, 0, 0) == (firing.slice,)
         return on_agenda and self.slices.next_need(firing.slice) == firing.due_at - LEAD
 
 
@@ -186,4 +210,4 @@ def test_no_slice_is_put_on_the_agenda_before_its_members_stand_in_it() -> None:
     ill.slices.add = lambda *_: (_ for _ in ()).throw(StoreAway("Redis", "the slice's shard is away"))
     with pytest.raises(StoreAway):
         ill.hot.add([ill.firing])
-    assert ill.agenda.needs_until(ill.firing.due_at, 9, 0, 0).slices == ()
+    assert ill.agenda.needs_until(ill.firing.due_at, 9, 0, 0) == ()

@@ -314,7 +314,7 @@ def test_a_dead_server_is_away_at_once_until_it_is_back(own_server: RedisServer)
 
 
 def write(connection: RedisConnection) -> object:
-    return connection.run("begin_load", ["{x}epoch", "{x}loading"], ["token"])
+    return connection.run("agenda_add", ["{x}agenda", "{x}closing"], ["1:0", 1])
 
 
 def test_a_server_that_is_full_is_away(connection: RedisConnection, raw: Redis) -> None:
@@ -422,8 +422,9 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.agenda.add([(HERE, 1), (THERE, 2)])
         hot.agenda.begin_closing(HERE, "t", 5)
         hot.agenda.finish_closing(HERE, "t", None)
-        hot.agenda.begin_load("t")
-        hot.agenda.end_load("t")
+        hot.window.next(0, from_present=False)
+        hot.window.keep(0)
+        hot.window.done(0, 1)
         hot.definitions.put([definition(1), definition(2)])
         hot.outbox.park([outcome_of(member.member)])
         hot.outbox.forget(hot.outbox.page(1))
@@ -444,8 +445,9 @@ def test_the_slices_of_a_minute_are_spread_over_the_cluster() -> None:
 
 def test_deployments_with_different_prefixes_share_no_key() -> None:
     def names(keys: Keys) -> set[str]:
-        plain = {keys.agenda, keys.closing, keys.epoch, keys.loading, keys.outbox, keys.load(1)}
+        marks = {keys.fed, keys.announced, keys.feeding, keys.feeder, keys.compared, keys.load}
+        plain = {keys.agenda, keys.closing, keys.outbox, *marks}
         return plain | {keys.definition(1), *keys.of_slice(HERE, "due", "lock")}
 
     assert names(Keys("a")).isdisjoint(names(Keys("b")))
-    assert len(names(Keys("a"))) == 9
+    assert len(names(Keys("a"))) == 12

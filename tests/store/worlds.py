@@ -19,6 +19,7 @@ from tests.fakes import (
     MemoryServer,
     MemorySlices,
     MemoryTimers,
+    MemoryWindow,
 )
 from wangtimer.core.firing import Firing
 from wangtimer.core.slicing import MINUTE_MS, Slice
@@ -29,6 +30,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, Window, WindowRule
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -37,6 +39,8 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
 
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
+# Five minutes at least, an hour at most, 1,000 firings.
+WINDOW = WindowRule(5 * MINUTE_MS, 60 * MINUTE_MS, 1_000 * BYTES_A_FIRING)
 PREFIX = "wt"
 DEFINITIONS_LIVE_S = 7_200
 DEADLINE_S = 10.0
@@ -55,10 +59,14 @@ class HotWorld:
     definitions: DefinitionStore
     outbox: Outbox
     load: MinuteLoad
+    window: Window
+    # Another process' window, on the same server.
+    window_elsewhere: Window
     # Another process' definitions, on the same server.
     definitions_elsewhere: DefinitionStore
     lose_all: Callable[[], None]
     let_lock_run_out: Callable[[Slice], None]
+    let_feeder_run_out: Callable[[], None]
     # The shortest time to live of a slice's keys, its lock left out, s by the clock.
     lives_s: Callable[[Slice], float]
     # Lets so many seconds pass for the definitions; and the time to live of a timer's.
@@ -115,9 +123,12 @@ def memory_hot() -> HotWorld:
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
         MemoryLoad(server),
+        MemoryWindow(server, WINDOW),
+        MemoryWindow(server, WINDOW),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         server.lose,
         lambda _slice: clock.sleep(LEASES.lock_ms / 1_000),
+        lambda: clock.sleep(FEEDER_LEASE_MS / 1_000 + 1),
         lives_s,
         clock.sleep,
         lambda timer_id: server.table("definitions")[timer_id][1] - clock.monotonic(),
@@ -134,6 +145,10 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         assert 0 < raw.pttl(lock) <= LEASES.lock_ms
         raw.pexpire(lock, 1)
         until(lambda: not raw.exists(lock))
+
+    def let_feeder_run_out() -> None:
+        assert 0 < raw.pttl(keys.feeder) <= FEEDER_LEASE_MS
+        raw.delete(keys.feeder)
 
     def lives_s(slice_: Slice) -> float:
         names = raw.keys(f"{PREFIX}:{{{slice_.tag}}}:*")
@@ -152,9 +167,12 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),
         MinuteLoad(connection, keys),
+        Window(connection, keys, WINDOW),
+        Window(connection, keys, WINDOW),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         raw.flushall,
         let_lock_run_out,
+        let_feeder_run_out,
         lives_s,
         age_definitions,
         lambda timer_id: raw.ttl(keys.definition(timer_id)),

@@ -1,6 +1,6 @@
 """Which moments of a timer become firings next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from wangtimer.core.firing import Firing
@@ -12,13 +12,33 @@ from wangtimer.core.timer import Timer
 class Plan:
     """The next moments of one timer, and the planning marks the timer has once they are rows.
 
-    It holds only while the timer is as it was read: same version, same `planned_until`, enabled.
+    It holds only while the timer is as it was read: same version, same `planned_until`, enabled. `put_off_ms` is how
+    much later than other timers it is planned again.
     """
 
     timer: Timer
     moments: tuple[int, ...]
     planned_until: int
     next_fire_at: int | None
+    put_off_ms: int = 0
+
+    @property
+    def plan_by(self) -> int | None:
+        """The moment that has to be a step ahead for the timer to be planned far enough."""
+        return None if self.next_fire_at is None else self.next_fire_at + self.put_off_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How far ahead timers are planned: two steps, and a dense timer `dense_moments`, but `least_ms` at least.
+
+    `most_moments` of one timer are planned at once.
+    """
+
+    step_ms: int
+    most_moments: int
+    dense_moments: int
+    least_ms: int
 
 
 def plan(timer: Timer, until: int, most: int) -> Plan:
@@ -32,6 +52,31 @@ def plan(timer: Timer, until: int, most: int) -> Plan:
     planned_until = last if len(moments) == most else max(until, timer.planned_until)
     following = schedule.first_after(planned_until)
     return Plan(timer, tuple(moments), last if following is None else planned_until, following)
+
+
+def plan_ahead(timer: Timer, now: int, ahead: Ahead) -> Plan:
+    """Expand up to two steps ahead; a dense timer by count.
+
+    Two hours of an every-second timer would be 7,200 rows to plan before its neighbours' next minute. It is planned
+    again when half of what it is planned ahead is left.
+    """
+    far = plan(timer, now + 2 * ahead.step_ms, ahead.most_moments)
+    if len(far.moments) < max(2, ahead.most_moments):
+        return far
+    interval_ms = (far.moments[-1] - far.moments[0]) / (len(far.moments) - 1)
+    reach_ms = max(int(interval_ms * ahead.dense_moments), ahead.least_ms)
+    if reach_ms >= 2 * ahead.step_ms:
+        return far
+    return replace(_until(far, now + reach_ms), put_off_ms=ahead.step_ms - reach_ms // 2)
+
+
+def _until(far: Plan, until: int) -> Plan:
+    """Return the part of a plan up to `until`; what is planned already stays so."""
+    if far.planned_until <= until:
+        return far
+    near = tuple(moment for moment in far.moments if moment <= until)
+    following = far.moments[len(near)] if len(near) < len(far.moments) else far.next_fire_at
+    return Plan(far.timer, near, max(until, far.timer.planned_until), following)
 
 
 def count_by_minute(plans: list[Plan]) -> dict[int, int]:

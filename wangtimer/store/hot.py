@@ -12,9 +12,12 @@ from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
+from wangtimer.store.redis.window import Window
 
 Result = TypeVar("Result")
 
+# What is due within this is added whatever is announced: for what lies further off, SQL and Redis are compared in time.
+NEAR_MS = 120_000
 TRIES = 3
 PAUSE_S = 0.2
 
@@ -26,17 +29,36 @@ class HotStore:
     Adding what stands there already does nothing, so a repair need not ask what is missing.
     """
 
-    def __init__(self, slices: SliceStore, agenda: Agenda, clock: Clock) -> None:
+    def __init__(
+        self, slices: SliceStore, agenda: Agenda, window: Window, clock: Clock, near_ms: int = NEAR_MS
+    ) -> None:
         self._slices = slices
         self._agenda = agenda
+        self._window = window
         self._clock = clock
-
-    @property
-    def seconds_since_reconnect(self) -> float:
-        """Seconds since this process last (re)connected to Redis: what was to be added meanwhile may be missing."""
-        return self._slices.seconds_since_reconnect
+        self._near_ms = near_ms
 
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
+        """Add those of committed firings that Redis is to hold by now; the feeder adds the others in time.
+
+        Raises `StoreAway` after three tries.
+        """
+        self.add_all(self.near(firings), is_repair)
+
+    def near(self, firings: Sequence[Firing]) -> Sequence[Firing]:
+        """Return those that Redis is to hold by now; to be asked after their commit. Raises `StoreAway`.
+
+        Whatever is announced, what is due soon: the mark may be lost, or behind.
+        """
+        near_until = int(self._clock.now_ms()) + self._near_ms
+        if all(firing.due_at <= near_until for firing in firings):
+            return firings
+        announced = self._retry(self._window.announced)
+        ends_at = 0 if announced is None else (announced + 1) * MINUTE_MS
+        until = max(near_until, ends_at - 1)
+        return [firing for firing in firings if firing.due_at <= until]
+
+    def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
         """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
         by_slice = _by_slice(firings)
         if not by_slice:

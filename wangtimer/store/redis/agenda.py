@@ -1,20 +1,11 @@
-"""The agenda: which slices need a trigger, and when; and whether Redis holds the horizon at all."""
+"""The agenda: which slices need a trigger, and when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from wangtimer.core.slicing import Slice
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What the agenda says now: slices by the moment they need a trigger, and whether the horizon is loaded."""
-
-    slices: tuple[Slice, ...]
-    is_loaded: bool
 
 
 class Agenda:
@@ -24,7 +15,7 @@ class Agenda:
         self._connection = connection
         self._keys = keys
 
-    def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> Needs:
+    def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
         """Return up to `limit` slices that need a trigger from `past` until `moment` (ms UTC).
 
         Before them come the `past_limit` longest waiting of those that needed one even earlier.
@@ -33,10 +24,9 @@ class Agenda:
         def look(pipe: Any) -> None:
             pipe.zrange(self._keys.agenda, "-inf", f"({past}", byscore=True, offset=0, num=past_limit)
             pipe.zrange(self._keys.agenda, past, moment, byscore=True, offset=0, num=limit)
-            pipe.exists(self._keys.epoch)
 
-        past_tags, tags, epoch = self._connection.run_all([], look)
-        return Needs(tuple(Slice.parse(tag) for tag in [*past_tags, *tags]), bool(epoch))
+        past_tags, tags = self._connection.run_all([], look)
+        return tuple(Slice.parse(tag) for tag in [*past_tags, *tags])
 
     def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
         """Note when slices need a trigger (ms UTC), where that is sooner than what is noted."""
@@ -55,11 +45,3 @@ class Agenda:
         keys = [self._keys.agenda, self._keys.closing]
         need = "" if next_need is None else next_need
         self._connection.run("agenda_close", keys, [slice_.tag, token, need])
-
-    def begin_load(self, token: str) -> bool:
-        """Begin to load the horizon; False when it is loaded."""
-        return bool(self._connection.run("begin_load", [self._keys.epoch, self._keys.loading], [token]))
-
-    def end_load(self, token: str) -> bool:
-        """Declare the horizon loaded; False when Redis was lost again, or another load began, meanwhile."""
-        return bool(self._connection.run("end_load", [self._keys.epoch, self._keys.loading], [token]))

@@ -17,18 +17,18 @@ class Keys:
         agenda = f"{prefix}:{{agenda}}"
         self.agenda = f"{agenda}:slices"
         self.closing = f"{agenda}:closing"
-        self.epoch = f"{agenda}:epoch"
-        self.loading = f"{agenda}:loading"
+        self.fed = f"{agenda}:fed"
+        self.announced = f"{agenda}:announced"
+        self.feeding = f"{agenda}:feeding"
+        self.feeder = f"{agenda}:feeder"
+        self.compared = f"{agenda}:compared"
+        self.load = f"{agenda}:load"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
 
     def of_slice(self, slice_: Slice, *names: str) -> list[str]:
         """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock."""
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
-
-    def load(self, minute: int) -> str:
-        """Return the counter of firings planned into a minute."""
-        return f"{self._prefix}:load:{minute}"
 
     def definition(self, timer_id: int) -> str:
         """Return the key of a timer's definition."""

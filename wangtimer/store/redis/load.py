@@ -1,14 +1,16 @@
-"""How many firings are planned into each minute: what decides their buckets."""
+"""How many firings are planned into each minute: what decides their buckets, and how many minutes Redis holds."""
 
 from typing import Any
 
-from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.keys import DAY_S, Keys
+from wangtimer.store.redis.keys import Keys
 
 
 class MinuteLoad:
-    """A counter a minute; a hint only: each row holds its bucket, so a lost counter moves nothing."""
+    """A counter a minute, in one hash; the feeder drops those of minutes that have passed.
+
+    A hint only: each row holds its bucket, so a lost counter moves nothing.
+    """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
@@ -19,12 +21,9 @@ class MinuteLoad:
 
         def count(pipe: Any) -> None:
             for minute, number in counts.items():
-                key = self._keys.load(minute)
-                pipe.incrby(key, number)
-                pipe.expireat(key, minute * MINUTE_MS // 1_000 + DAY_S)
+                pipe.hincrby(self._keys.load, str(minute), number)
 
         answers = self._connection.run_all([], count)
         return {
-            minute: total - number
-            for (minute, number), total in zip(counts.items(), answers[::2], strict=True)
+            minute: total - number for (minute, number), total in zip(counts.items(), answers, strict=True)
         }

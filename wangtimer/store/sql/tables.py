@@ -80,10 +80,14 @@ timers = Table(
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
     Column("next_fire_at", BigInteger, nullable=True),
+    # Planned again once this is less than a step ahead: next_fire_at, or for a dense timer, planned by count, later.
+    Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.
+    Index("timer_plan_by", "status", "plan_by"),
+    # What is not planned up to the present.
     Index("timer_to_plan", "status", "next_fire_at"),
     # A calendar that is uploaded anew edits the timers that name it.
     Index("timer_calendar", "app", "calendar"),

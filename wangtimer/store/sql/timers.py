@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, UnknownTimer
@@ -241,11 +241,21 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_DELETE)
 
-    def to_plan(self, before: int, limit: int, after: int = 0) -> list[Timer]:
+    def to_plan(self, before: int, limit: int) -> list[Timer]:
+        """Return enabled timers that are to be planned by a moment up to `before`, those planned least far first."""
+        return self._enabled_between(timers.c.plan_by, None, before, limit)
+
+    def unplanned(self, before: int, limit: int, after: int = 0) -> list[Timer]:
         """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first."""
-        lies_between = and_(timers.c.next_fire_at > after, timers.c.next_fire_at <= before)
-        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_between)
-        query = select(timers).where(wanted).order_by(timers.c.next_fire_at, timers.c.id).limit(limit)
+        return self._enabled_between(timers.c.next_fire_at, after, before, limit)
+
+    def _enabled_between(
+        self, mark: ColumnElement[Any], after: int | None, before: int, limit: int
+    ) -> list[Timer]:
+        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, mark <= before)
+        if after is not None:
+            wanted = and_(wanted, mark > after)
+        query = select(timers).where(wanted).order_by(mark, timers.c.id).limit(limit)
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
@@ -363,6 +373,7 @@ def change(
         "tombstone": tombstone,
         "planned_until": timer.planned_until,
         "next_fire_at": timer.next_fire_at,
+        "plan_by": timer.next_fire_at,
         "updated_at": now,
     }
     if was is not None and was.terms != timer.terms:

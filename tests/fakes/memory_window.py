@@ -1,0 +1,109 @@
+"""The window's marks in memory: the rules of feed_next, feed_keep and feed_done, as in their Lua."""
+
+from itertools import count
+
+from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.redis.window import FEEDER_LEASE_MS, Found, Next, WindowRule
+
+_tokens = count(1)
+
+
+class MemoryWindow:
+    """Table `window`: "fed", "announced", "feeding", "feeder" (its token, until when), "compared"; and table `load`."""
+
+    def __init__(self, server: MemoryServer, rule: WindowRule) -> None:
+        self._server = server
+        self._rule = rule
+        self._token = next(_tokens)
+
+    @property
+    def reconnects(self) -> int:
+        return self._server.reconnects
+
+    def announced(self) -> int | None:
+        return self._server.call(lambda: self._marks.get("announced"))
+
+    def fed(self) -> int | None:
+        return self._server.call(lambda: self._marks.get("fed"))
+
+    def next(self, now: int, from_present: bool) -> Next:
+        def work() -> Next:
+            marks, load = self._marks, self._server.table("load")
+            token, until = marks.get("feeder", (None, 0.0))
+            if token != self._token and until > self._server.now_ms():
+                return Next(Found.OTHER, -1, -1)
+            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
+            present = now // MINUTE_MS
+            for minute in [minute for minute in load if minute < present]:
+                del load[minute]
+            last = self._last(now, load)
+            was_lost = "fed" not in marks
+            fed, announced = marks.get("fed", present - 1), marks.get("announced", present - 1)
+            if from_present:
+                fed = min(fed, present - 1)
+                marks.pop("feeding", None)
+            if announced > last:
+                announced, fed = last, min(fed, last)
+                marks.pop("feeding", None)
+            minute = max(fed + 1, present)
+            found = Found.FEED if minute <= last else Found.FULL
+            if found is Found.FEED:
+                announced = max(announced, minute)
+                marks["feeding"] = minute, self._token
+            marks["fed"], marks["announced"] = fed, announced
+            return Next(found, minute, last, was_lost)
+
+        return self._server.call(work)
+
+    def keep(self, minute: int) -> bool:
+        def work() -> bool:
+            marks = self._marks
+            if marks.get("feeding") != (minute, self._token) or not self._is_feeder():
+                return False
+            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
+            return True
+
+        return self._server.call(work)
+
+    def done(self, minute: int, firings: int) -> bool:
+        def work() -> bool:
+            marks, load = self._marks, self._server.table("load")
+            if marks.get("feeding") != (minute, self._token):
+                return False
+            del marks["feeding"]
+            marks["fed"] = max(marks.get("fed", -1), minute)
+            load[minute] = max(load.get(minute, 0), firings)
+            return True
+
+        return self._server.call(work)
+
+    def give_way(self) -> None:
+        def work() -> None:
+            if self._is_feeder():
+                del self._marks["feeder"]
+
+        self._server.call(work)
+
+    def compared(self) -> int:
+        return self._server.call(lambda: int(self._marks.get("compared", 0)))
+
+    def note_compared(self, minute: int) -> None:
+        self._server.call(lambda: self._marks.update(compared=minute))
+
+    def _last(self, now: int, load: dict[int, int]) -> int:
+        last, held = (now + self._rule.least_ms) // MINUTE_MS, 0
+        for minute in range(now // MINUTE_MS, (now + self._rule.most_ms) // MINUTE_MS + 1):
+            held += load.get(minute, 0)
+            if minute > last and held > self._rule.firings:
+                break
+            last = max(last, minute)
+        return last
+
+    def _is_feeder(self) -> bool:
+        token, until = self._marks.get("feeder", (None, 0.0))
+        return bool(token == self._token and until > self._server.now_ms())
+
+    @property
+    def _marks(self) -> dict:
+        return self._server.table("window")

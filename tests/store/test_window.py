@@ -1,0 +1,156 @@
+"""The window's marks: which minute is fed next, by whom, and what adders are told."""
+
+from tests.store.worlds import WINDOW, HotWorld
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.redis.window import Found, Next, Window
+
+LEAST = WINDOW.least_ms // MINUTE_MS
+MOST = WINDOW.most_ms // MINUTE_MS
+
+
+def now(hot: HotWorld) -> int:
+    return int(hot.clock.now_ms())
+
+
+def present(hot: HotWorld) -> int:
+    return now(hot) // MINUTE_MS
+
+
+def look(hot: HotWorld, window: Window | None = None, from_present: bool = False) -> Next:
+    return (window or hot.window).next(now(hot), from_present)
+
+
+def feed(hot: HotWorld, firings: int) -> int:
+    """Feed until the window is full, each minute with so many firings; return the last minute."""
+    last = -1
+    while (coming := look(hot)).found is Found.FEED:
+        assert hot.window.done(coming.minute, firings)
+        last = coming.minute
+    return last
+
+
+def test_a_redis_that_knows_nothing_is_fed_from_the_present_minute_on(hot: HotWorld) -> None:
+    assert (hot.window.announced(), hot.window.fed()) == (None, None)
+    coming = look(hot)
+    assert coming == Next(Found.FEED, present(hot), present(hot) + MOST, was_lost=True)
+    assert (hot.window.announced(), hot.window.fed()) == (present(hot), present(hot) - 1)
+
+
+def test_a_minute_counts_as_fed_once_it_is_called_so(hot: HotWorld) -> None:
+    assert look(hot).minute == look(hot).minute == present(hot)
+    assert hot.window.done(present(hot), 7)
+    assert hot.window.fed() == present(hot)
+    assert look(hot).minute == present(hot) + 1
+    assert hot.window.announced() == present(hot) + 1
+    assert not look(hot).was_lost
+
+
+def test_all_is_fed_where_it_fits(hot: HotWorld) -> None:
+    assert feed(hot, 1) == present(hot) + MOST
+    assert look(hot).found is Found.FULL
+
+
+def test_what_comes_soon_is_fed_though_it_does_not_fit_and_no_more(hot: HotWorld) -> None:
+    assert feed(hot, 10_000) == present(hot) + LEAST
+
+
+def test_as_many_minutes_are_fed_as_fit_and_the_one_that_did_not_fit_is_no_longer_announced(
+    hot: HotWorld,
+) -> None:
+    assert feed(hot, 100) == present(hot) + 10
+    assert hot.window.announced() == hot.window.fed() == present(hot) + 9
+    assert look(hot).found is Found.FULL
+
+
+def test_where_more_is_planned_than_fits_adders_are_told_to_add_less(hot: HotWorld) -> None:
+    feed(hot, 1)
+    hot.load.reserve({present(hot) + 20: 2_000})
+    assert look(hot) == Next(Found.FULL, present(hot) + 20, present(hot) + 19)
+    assert (hot.window.announced(), hot.window.fed()) == (present(hot) + 19, present(hot) + 19)
+
+
+def test_what_was_told_to_be_added_less_is_fed_once_its_time_has_come(hot: HotWorld) -> None:
+    feed(hot, 1)
+    hot.load.reserve({present(hot) + 20: 2_000})
+    look(hot)
+    hot.clock.sleep(16 * 60)
+    assert look(hot).minute == present(hot) + 4
+
+
+def test_a_minute_that_no_longer_fits_while_it_is_fed_does_not_count(hot: HotWorld) -> None:
+    for _ in range(20):
+        hot.window.done(look(hot).minute, 1)
+    minute = look(hot).minute
+    hot.load.reserve({minute - 5: 2_000})
+    look(hot)
+    assert not hot.window.keep(minute)
+    assert not hot.window.done(minute, 1)
+
+
+def test_a_late_feeder_goes_on_at_the_present_minute(hot: HotWorld) -> None:
+    feed(hot, 10_000)
+    hot.clock.sleep(30 * 60)
+    assert look(hot).minute == present(hot)
+
+
+def test_asked_to_it_begins_at_the_present_minute_again(hot: HotWorld) -> None:
+    feed(hot, 1)
+    coming = look(hot, from_present=True)
+    assert (coming.found, coming.minute) == (Found.FEED, present(hot))
+    assert hot.window.announced() == present(hot) + MOST
+
+
+def test_the_counts_of_minutes_that_have_passed_are_dropped(hot: HotWorld) -> None:
+    minute = present(hot)
+    hot.load.reserve({minute: 5, minute + 1: 6})
+    hot.clock.sleep(60)
+    look(hot)
+    assert hot.load.reserve({minute: 1, minute + 1: 1}) == {minute: 0, minute + 1: 6}
+
+
+def test_what_is_found_while_feeding_is_counted_where_it_is_more(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    hot.load.reserve({minute: 5})
+    hot.window.done(minute, 7)
+    assert hot.load.reserve({minute: 1}) == {minute: 7}
+    look(hot)
+    hot.window.done(minute + 1, 3)
+    look(hot, from_present=True)
+    hot.window.done(minute, 2)
+    assert hot.load.reserve({minute: 1, minute + 1: 1}) == {minute: 8, minute + 1: 3}
+
+
+def test_there_is_one_feeder_until_it_gives_way_or_its_lease_runs_out(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+    assert hot.window.keep(minute)
+    hot.window_elsewhere.give_way()
+    assert hot.window.keep(minute)
+    hot.window.give_way()
+    assert look(hot, hot.window_elsewhere).found is Found.FEED
+    assert look(hot).found is Found.OTHER
+    hot.let_feeder_run_out()
+    assert look(hot).found is Found.FEED
+
+
+def test_who_was_overtaken_neither_keeps_a_minute_nor_calls_it_fed(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    hot.let_feeder_run_out()
+    assert not hot.window.keep(minute)
+    assert look(hot, hot.window_elsewhere).minute == minute
+    assert not hot.window.done(minute, 1)
+    assert hot.window.fed() == minute - 1
+
+
+def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    hot.lose_all()
+    assert not hot.window.keep(minute)
+    assert not hot.window.done(minute, 1)
+    assert hot.window.fed() is None
+
+
+def test_which_minute_was_compared_is_remembered(hot: HotWorld) -> None:
+    assert hot.window.compared() == 0
+    hot.window.note_compared(29_920_000)
+    assert hot.window_elsewhere.compared() == 29_920_000

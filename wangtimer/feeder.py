@@ -1,0 +1,170 @@
+"""The feeder: brings what comes due within the window from SQL into Redis, one minute after the other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.firing import Firing
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.window import Found, Next, Window
+from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+PAGE = 2_000
+# SQL and Redis are compared for a minute from so long before it on, again and again until that succeeds.
+COMPARE_AHEAD_MS = 45_000
+# Timers whose definitions this process wrote lately, at most: some 100 bytes each.
+MOST_TOLD = 200_000
+# Feeding that lasts tells how far it has come.
+TELL_EACH_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """How many firings a minute has pending, how many were added, and whether that was all that was missing."""
+
+    pending: int
+    added: int
+    is_whole: bool = True
+
+
+@dataclass(slots=True)
+class Feeding:
+    """How far a feeder has come, for the log; moments in seconds of the stop-watch."""
+
+    began_at: float
+    minutes: int = 0
+    firings: int = 0
+    _told_at: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        """Tell nothing before it has lasted a while."""
+        self._told_at = self.began_at
+
+    def note(self, added: int, fed: Next, now: float) -> None:
+        """Count a minute; tell how far feeding has come where it lasts."""
+        self.minutes += 1
+        self.firings += added
+        if now - self._told_at >= TELL_EACH_S:
+            self._told_at = now
+            log.info("feeding", minutes=self.minutes, firings=self.firings, minute=fed.minute, last=fed.last)
+
+    def note_end(self, now: float) -> None:
+        """Tell what was fed, unless it was the one minute that comes each minute."""
+        if self.minutes > 1:
+            took_s = round(now - self.began_at, 1)
+            log.warning("window_fed", minutes=self.minutes, firings=self.firings, seconds=took_s)
+
+
+@dataclass(slots=True)
+class Feeder:
+    """One process feeds at a time. A minute that was fed half-way is fed again: what stands in its slice stays.
+
+    SQL and Redis are held against each other by tallies, so that what Redis holds is not read and sent again.
+    """
+
+    timers: TimerStore
+    firings: FiringStore
+    hot: HotStore
+    definitions: DefinitionStore
+    window: Window
+    clock: Clock
+    definitions_live_s: int
+    _reconnects: int | None = field(default=None, init=False)
+    _told: dict[int, float] = field(default_factory=dict, init=False)
+
+    def feed(self) -> int:
+        """Feed minute after minute until the window is full; return how many firings were added.
+
+        After a reconnect it begins at the present minute again: Redis may have lost some of what it held, and its
+        marks with it or not. Raises `StoreAway`.
+        """
+        feeding = Feeding(self.clock.monotonic())
+        while (coming := self._next()).found is Found.FEED:
+            feeding.note(self._feed(coming.minute), coming, self.clock.monotonic())
+        if coming.found is Found.FULL:
+            self.window.give_way()
+            feeding.note_end(self.clock.monotonic())
+        return feeding.firings
+
+    def compare(self) -> int:
+        """Compare the coming minute's firings in SQL and Redis shortly before it, and add what is missing.
+
+        Finds what no feeder and no adder brought: one that died after its commit, a commit that took effect late, a
+        write that Redis lost. Returns how many firings were added. Raises `StoreAway`.
+        """
+        minute = (int(self.clock.now_ms()) + COMPARE_AHEAD_MS) // MINUTE_MS
+        if self.window.compared() >= minute:
+            return 0
+        brought = self._bring(minute, lambda: True)
+        if brought.added:
+            log.info("missing_firings_added", minute=minute, firings=brought.added)
+        self.window.note_compared(minute)
+        return brought.added
+
+    def _next(self) -> Next:
+        if self._reconnects is None:
+            self.window.announced()  # connects
+        seen, self._reconnects = self._reconnects, self.window.reconnects
+        is_anew = seen != self._reconnects
+        try:
+            coming = self.window.next(int(self.clock.now_ms()), from_present=is_anew)
+        except Exception:
+            self._reconnects = None
+            raise
+        if coming.was_lost:
+            log.warning("redis_holds_no_firings", from_minute=coming.minute, to_minute=coming.last)
+        if coming.was_lost or is_anew:
+            self._told.clear()
+        return coming
+
+    def _feed(self, minute: int) -> int:
+        """Feed one minute; where it was taken over, or Redis was lost, the next look says how to go on."""
+        brought = self._bring(minute, lambda: self.window.keep(minute))
+        if brought.is_whole:
+            self.window.done(minute, brought.pending)
+        return brought.added
+
+    def _bring(self, minute: int, keep: Callable[[], bool]) -> Brought:
+        """Add a minute's pending firings to those of its slices that hold others, while `keep` says so.
+
+        All its slices go onto the agenda.
+        """
+        tallies = self.firings.tallies(minute)
+        pending = sum(tally.number for tally in tallies.values())
+        others = self.hot.raise_same(tallies)
+        added = 0
+        if others:
+            for page in self._pages(minute):
+                if not keep():
+                    return Brought(pending, added, is_whole=False)
+                missing = [firing for firing in page if firing.slice in others]
+                self._tell({firing.timer_id for firing in missing})
+                self.hot.add_all(missing, is_repair=True)
+                added += len(missing)
+        return Brought(pending, added)
+
+    def _tell(self, timer_ids: set[int]) -> None:
+        """Write the definitions of these timers that this process did not write lately."""
+        now = self.clock.monotonic()
+        fresh_since = now - self.definitions_live_s / 3
+        news = {one for one in timer_ids if self._told.get(one, float("-inf")) < fresh_since}
+        if not news:
+            return
+        self.definitions.put(self.timers.definitions(news).values())
+        if len(self._told) + len(news) > MOST_TOLD:
+            self._told.clear()
+        self._told |= dict.fromkeys(news, now)
+
+    def _pages(self, minute: int) -> Iterator[list[Firing]]:
+        after: Firing | None = None
+        first, last = minute * MINUTE_MS, (minute + 1) * MINUTE_MS - 1
+        while page := self.firings.pending_between(first, last, PAGE, after):
+            yield page
+            after = page[-1]

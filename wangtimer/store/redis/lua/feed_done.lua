@@ -1,0 +1,13 @@
+-- Call a minute fed, unless Redis was lost or another feeder began meanwhile.
+-- KEYS[1] fed      string, the last minute of which Redis holds what SQL holds
+-- KEYS[2] feeding  string "minute:token", the minute being fed, and by whom
+-- KEYS[3] load     hash minute -> firings planned into it
+-- ARGV    "minute:token", minute, firings it has
+-- Returns 1 if it counts.
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('SET', KEYS[1], math.max(tonumber(redis.call('GET', KEYS[1]) or -1), tonumber(ARGV[2])))
+if tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or 0) < tonumber(ARGV[3]) then
+  redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
+end
+return 1

@@ -1,0 +1,110 @@
+"""The window: how far ahead Redis holds firings, and how it is filled, one minute after the other."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import uuid4
+
+from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.redis.connection import Argument, RedisConnection
+from wangtimer.store.redis.keys import Keys
+
+# A feeder that died is followed by another after this; a living one keeps its lease page by page.
+FEEDER_LEASE_MS = 15_000
+# What a firing that waits takes of Redis, its share of the slice's other keys included.
+BYTES_A_FIRING = 150
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRule:
+    """Redis holds what comes due within `least_ms`, and beyond that as much as `budget_bytes` hold, up to `most_ms`."""
+
+    least_ms: int
+    most_ms: int
+    budget_bytes: int
+
+    @property
+    def firings(self) -> int:
+        """How many firings fit into the budget."""
+        return self.budget_bytes // BYTES_A_FIRING
+
+
+class Found(StrEnum):
+    """What a feeder finds: a minute to feed, nothing to do, or another feeder at work."""
+
+    FEED = "feed"
+    FULL = "full"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What is to be fed next; `last` is the last minute that fits. `was_lost`: Redis knew of no minute."""
+
+    found: Found
+    minute: int
+    last: int
+    was_lost: bool = False
+
+
+class Window:
+    """The marks of what Redis holds. They stand in Redis, so that a loss takes them with the firings.
+
+    A minute is announced before it is read from SQL, and who adds a firing looks at the mark after its commit: so one
+    of the two adds it.
+    """
+
+    def __init__(self, connection: RedisConnection, keys: Keys, rule: WindowRule) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._rule = rule
+        self._token = uuid4().hex
+
+    @property
+    def reconnects(self) -> int:
+        """How often this process has (re)connected to a Redis that had been away."""
+        return self._connection.reconnects.number
+
+    def announced(self) -> int | None:
+        """Return the last minute whose firings are to be added; None where Redis has lost the mark."""
+        mark = self._connection.command(lambda client: client.get(self._keys.announced))
+        return None if mark is None else int(mark)
+
+    def fed(self) -> int | None:
+        """Return the last minute of which Redis holds all that SQL holds; None where Redis has lost the mark."""
+        mark = self._connection.command(lambda client: client.get(self._keys.fed))
+        return None if mark is None else int(mark)
+
+    def next(self, now: int, from_present: bool) -> Next:
+        """Become the one feeder, if there is none, and announce the next minute; `now` in ms UTC.
+
+        `from_present`: begin at the present minute again, since Redis may have lost some of what it held.
+        """
+        keys, rule = self._keys, self._rule
+        arguments: list[Argument] = [self._token, FEEDER_LEASE_MS]
+        arguments += [at // MINUTE_MS for at in (now, now + rule.least_ms, now + rule.most_ms)]
+        arguments += [rule.firings, int(from_present)]
+        marks = [keys.fed, keys.announced, keys.feeding, keys.feeder, keys.load]
+        what, minute, last, lost = self._connection.run("feed_next", marks, arguments)
+        return Next(Found(what), int(minute), int(last), bool(lost))
+
+    def keep(self, minute: int) -> bool:
+        """Keep a minute that is being fed; False once another feeder has begun, or Redis was lost."""
+        arguments: list[Argument] = [self._token, f"{minute}:{self._token}", FEEDER_LEASE_MS]
+        return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
+
+    def done(self, minute: int, firings: int) -> bool:
+        """Call a minute fed that has so many firings; False as for `keep`."""
+        keys = [self._keys.fed, self._keys.feeding, self._keys.load]
+        return bool(self._connection.run("feed_done", keys, [f"{minute}:{self._token}", minute, firings]))
+
+    def give_way(self) -> None:
+        """Let another process feed next."""
+        self._connection.run("unlock", [self._keys.feeder], [self._token])
+
+    def compared(self) -> int:
+        """Return the last minute whose firings in SQL and Redis were compared shortly before it; 0 if unknown."""
+        return int(self._connection.command(lambda client: client.get(self._keys.compared)) or 0)
+
+    def note_compared(self, minute: int) -> None:
+        """Note that SQL and Redis were compared for this minute."""
+        self._connection.command(lambda client: client.set(self._keys.compared, minute))
