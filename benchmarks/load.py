@@ -58,7 +58,7 @@ def insert_shots(engine: Engine, shots: Sequence[Shot]) -> None:
     now = int(time.time() * 1_000)
     rows = [
         timer_row(shot.app, str(shot.due.id), shot.called_url, now)
-        | {"at_ms": shot.due.at_ms, "next_fire_at": shot.due.at_ms}
+        | {"at_ms": shot.due.at_ms, "next_fire_at": shot.due.at_ms, "plan_by": shot.due.at_ms}
         for shot in shots
     ]
     insert_rows(engine, rows)

@@ -119,7 +119,7 @@ class Stand:
     def await_plans(self) -> None:
         """Return once the deployment's migrator has planned what is due within a step."""
         ends_at = time.monotonic() + PLANNED_WITHIN_S
-        while self._is_left_to_plan():
+        while self.is_left_to_plan():
             if time.monotonic() > ends_at:
                 raise TimeoutError(f"the migrator left timers unplanned for {PLANNED_WITHIN_S:.0f} s")
             self.tend_for(LOOK_S)
@@ -197,9 +197,10 @@ class Stand:
                 self.fire([Shot(due, self.target.url) for due in dues_at(moments)])
                 return
 
-    def _is_left_to_plan(self) -> bool:
+    def is_left_to_plan(self) -> bool:
+        """Tell whether a timer is not planned as far ahead as it is to be."""
         horizon = int((time.time() + self._step_s) * 1_000)
-        unplanned = text("SELECT 1 FROM timer WHERE status = 'enabled' AND next_fire_at <= :horizon LIMIT 1")
+        unplanned = text("SELECT 1 FROM timer WHERE status = 'enabled' AND plan_by <= :horizon LIMIT 1")
         with self.engine.connect() as sql:
             return sql.execute(unplanned, {"horizon": horizon}).first() is not None
 

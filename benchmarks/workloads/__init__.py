@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from benchmarks.workload import Workload
 from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.create import CREATE
+from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000
 from benchmarks.workloads.growth import GROWTH
 from benchmarks.workloads.idle import IDLE
 from benchmarks.workloads.mixed import MIXED
@@ -23,6 +24,9 @@ _ALL: tuple[Workload, ...] = (
     MIXED,
     SLOW_TARGETS,
     PLAN,
+    DENSE,
+    DENSE_5000,
+    DENSE_10000,
     CREATE,
     GROWTH,
     IDLE,

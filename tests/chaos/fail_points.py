@@ -77,7 +77,7 @@ REACHED = (
         shape=Shape.PULSES,
     ),
     Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
-    Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP)}),
+    Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP, Step.PUBLISH_FEED)}),
     Reached(
         "web",
         {
@@ -109,7 +109,7 @@ REACHED = (
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(
         "loading again",
-        {"migrate": (Step.BEGIN_LOAD, Step.END_LOAD), "scheduler": (Step.PUBLISH_REHYDRATE,)},
+        {"migrate": (Step.FEED_NEXT, Step.FEED_KEEP, Step.FEED_DONE)},
         faults.loss_of_the_store,
         nth=1,
         each_s=25,

@@ -103,17 +103,20 @@ TYPICAL = {
     "timers.disable": 1,
     "timers.enable": 1,
     "timers.to_plan": 25,
+    "timers.unplanned": 25,
+    "window.announced": 4,
+    "window.done": 4,
+    "window.keep": 3,
+    "window.next": 40,
+    "window.note_compared": 3,
 }
 # Steps of repairs: they come only once something else went wrong.
 RARE = {
-    "agenda.begin_load": 1,
-    "agenda.end_load": 1,
     "firings.pending_of": 2,
     "firings.rows": 3,
     "outbox.forget": 1,
     "outbox.holds": 3,
     "outbox.park": 2,
-    "send.rehydrate": 1,
     "slices.put_back": 2,
     "timers.definitions": 2,
 }

@@ -16,6 +16,7 @@ from tests.fakes import (
     MemoryOutbox,
     MemorySlices,
     MemoryTimers,
+    MemoryWindow,
 )
 from tests.fakes.hand_clock import START_MS
 from tests.simulation.evidence import Evidence
@@ -29,8 +30,9 @@ from wangtimer.core.credit import Credits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.firing import Chunk
 from wangtimer.core.pace import Pace
+from wangtimer.core.planning import Ahead
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.slicing import BucketRule, TriggerOrder
+from wangtimer.core.slicing import MINUTE_MS, BucketRule, TriggerOrder
 from wangtimer.core.timer import Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.claim import Claims
@@ -38,20 +40,24 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
+from wangtimer.feeder import Feeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
-from wangtimer.settings import Settings
+from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import Leases
+from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
 from wangtimer.trigger import ArmRule, Trigger
 
 APP = "shop"
 # A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
-SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10)
+# Redis holds half a minute ahead, so that most firings come there by the feeder; adders add what is nearer than this.
+SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10, window_s=30, window_mb=0)
+NEAR_MS = 10_000
 TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
 # Celery beat's own pace, and what `wangtimer.tasks` lets through.
 SAME_TICK_S = 0.3
@@ -82,7 +88,9 @@ class Stores:
         self.firings: Any = SteppedStore(process, "firings", MemoryFirings(sql), "sql")
         self.demands: Any = SteppedStore(process, "demands", MemoryDemands(sql), "sql")
         self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
-        self.hot = HotStore(self.slices, self.agenda, process.clock)
+        rule = WindowRule(s.window_ms, s.horizon_ms, s.window_mb * 1_000_000)
+        self.window: Any = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
+        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, NEAR_MS)
 
 
 class Fleet:
@@ -99,7 +107,8 @@ class Fleet:
         self.on_demand: OnDemand | None = None
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
-        sim.redis.server.table("epoch")["epoch"] = "the start"
+        present = int(sim.now_ms) // MINUTE_MS
+        sim.redis.server.table("window").update(fed=present, announced=present)
         if any(fault.kind is Kind.REDIS_ROLLBACK for fault in sim.faults):
             self._take_snapshots()
         for number in range(2):
@@ -226,7 +235,6 @@ class Fleet:
             process.clock,
             self.scenario.credit,
             self._send_trigger,
-            self._send_rehydrate,
         )
         self._repeat(process, "schedule", 1.0, SAME_TICK_S, scheduler.tick, most=4)
 
@@ -238,23 +246,34 @@ class Fleet:
             stores.definitions,
             stores.load,
             process.clock,
-            PlanRule(s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000),
+            PlanRule(
+                Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
+                s.plan_page_timers,
+                s.near_s * 1_000,
+            ),
             self.buckets,
         )
         sweeper = Sweeper(
             stores.timers,
             stores.firings,
             stores.hot,
-            stores.agenda,
             stores.definitions,
             stores.outbox,
             process.clock,
-            s.horizon_ms,
+        )
+        feeder = Feeder(
+            stores.timers,
+            stores.firings,
+            stores.hot,
+            stores.definitions,
+            stores.window,
+            process.clock,
+            3 * s.step_s,
         )
         self._repeat(process, "migrate", s.plan_every_s, s.plan_every_s / 2, migrator.plan_due)
         self._repeat(process, "sweep", s.sweep_every_s, s.sweep_every_s / 2, sweeper.sweep)
-        self._repeat(process, "reconcile", 60, 30, sweeper.reconcile)
-        self.sim.consume("rehydrate", process, 1, lambda _: sweeper.rehydrate())
+        self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
+        self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
 
     def _boot_trigger(self, process: Process) -> None:
         stores, s = Stores(self, process), SETTINGS
@@ -349,6 +368,3 @@ class Fleet:
 
     def _send_trigger(self, order: TriggerOrder) -> None:
         self.sim.send("trigger", order)
-
-    def _send_rehydrate(self) -> None:
-        self.sim.send("rehydrate", None)

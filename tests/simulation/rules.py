@@ -15,6 +15,7 @@ from tests.fakes import memory_firings, memory_slices, memory_timers
 from tests.fakes.memory_agenda import MemoryAgenda
 from tests.fakes.memory_definitions import MemoryDefinitions
 from tests.fakes.memory_slices import MemorySlices
+from tests.fakes.memory_window import MemoryWindow
 from tests.simulation import fleet
 from tests.simulation import without_executor_rules as in_executor
 from tests.simulation import without_repair_rules as in_repairs
@@ -29,7 +30,7 @@ from tests.simulation.scenario import (
     draw_switched_off,
     draw_switched_off_and_on,
 )
-from wangtimer import registrar, sweeper, trigger
+from wangtimer import feeder, registrar, sweeper, trigger
 from wangtimer.core.firing import FiringStatus
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
 from wangtimer.executor.claim import Claim
@@ -529,35 +530,45 @@ _REPAIRS = (
         _strikes([*CRASHES, Kind.ERROR], "definitions.put", "timers.disable", "timers.delete"),
     ),
     Rule(
-        "after a reconnect the coming minute is added",
-        attribute(sweeper, "AFTER_RECONNECT_S", -1.0),
+        "after a reconnect the window is fed again",
+        attribute(MemoryWindow, "next", in_stores.next_as_the_marks_say),
         _strikes(REDIS_AWAY, "timers.enable", "slices.add", "timers.commit_plans"),
-        together_with=("overdue firings are added",),
+        together_with=("reconcile", "overdue firings are added"),
     ),
     Rule(
         "reconcile",
-        attribute(sweeper.Sweeper, "reconcile", lambda self: 0),
+        attribute(feeder.Feeder, "compare", lambda self: 0),
         _strikes([*LOSSES, *CRASHES, Kind.ERROR], "timers.commit_plans", "slices.add", "agenda.add"),
         together_with=("the sweep",),
     ),
     Rule(
-        "rehydrate",
-        attribute(sweeper.Sweeper, "rehydrate", lambda self: 0),
+        "the window is fed",
+        attribute(feeder.Feeder, "feed", lambda self: 0),
         _strikes(LOSSES, "slices.turn"),
         together_with=NO_SWEEP,
     ),
     Rule(
-        "the epoch is set last",
-        attribute(MemoryAgenda, "begin_load", in_stores.epoch_first),
-        _strikes([Kind.REDIS_LOSS], "slices.turn", "agenda.needs_until"),
-        then=(_strikes(CRASHES, "agenda.begin_load", "timers.definitions"),),
+        "a minute is fed once all of it is added",
+        attribute(MemoryWindow, "next", in_stores.fed_first),
+        _strikes(CRASHES, "window.next", "firings.tallies", "timers.definitions"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),
     Rule(
-        "a load overtaken by a loss is not declared",
-        attribute(MemoryAgenda, "end_load", in_stores.end_any_load),
-        _strikes([Kind.REDIS_LOSS], "slices.turn", "agenda.needs_until"),
-        then=(_strikes([Kind.REDIS_LOSS], "agenda.end_load"),),
+        "a minute whose Redis was lost is fed again",
+        attribute(MemoryWindow, "done", in_stores.done_though_lost),
+        _strikes([Kind.REDIS_LOSS], "window.done", "slices.add"),
+        together_with=NO_SWEEP_OR_RELOAD,
+    ),
+    Rule(
+        "adders look at the mark after their commit",
+        attribute(HotStore, "near", in_stores.near_by_an_earlier_mark),
+        _strikes([*FREEZES, Kind.LATE], "timers.commit_plans"),
+        together_with=NO_SWEEP_OR_RELOAD,
+    ),
+    Rule(
+        "what is due soon is added whatever is announced",
+        attribute(fleet, "NEAR_MS", 0),
+        _strikes([Kind.REDIS_LOSS], "agenda.needs_until", "window.next"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),
     Rule("ticks outlive a wall clock that is an hour off", attribute(fleet, "EXPIRES_S", 3), is_calm=True),

@@ -10,7 +10,7 @@ from wangtimer.core.slicing import Slice
 Tables = dict[str, dict[Any, Any]]
 
 # One shard holds the agenda and half of the slices, the other all else.
-ON_FIRST_SHARD = frozenset({"agenda", "closing", "epoch"})
+ON_FIRST_SHARD = frozenset({"agenda", "closing", "window", "load"})
 KEPT_SNAPSHOTS = 30
 
 

@@ -20,7 +20,6 @@ STAND_INS = (
     ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
     ("wangtimer.scheduler.uuid4", "token"),
-    ("wangtimer.sweeper.uuid4", "token"),
 )
 LONG_S = 3_600.0
 

@@ -61,6 +61,7 @@ class Process:
         self.clock = ProcessClock(sim)
         self.wall_clock_off_ms = sim.draw_wall_clock()
         self.redis_generation = 0
+        self.redis_connects = 0
         self.connected_at_ms = float("-inf")
         self.drain: Callable[[], None] | None = None
         self.is_stopping = False
@@ -73,6 +74,7 @@ class Process:
         """Open a new connection if Redis closed the old one."""
         if self.redis_generation != self.sim.redis.generation:
             self.redis_generation = self.sim.redis.generation
+            self.redis_connects += 1
             self.connected_at_ms = self.sim.now_ms
 
     def break_redis(self) -> None:

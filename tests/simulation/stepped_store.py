@@ -28,6 +28,11 @@ class SteppedStore:
         """Seconds since this process last opened a connection to Redis."""
         return (self._process.sim.now_ms - self._process.connected_at_ms) / 1_000
 
+    @property
+    def reconnects(self) -> int:
+        """How often this process has opened a connection to Redis."""
+        return self._process.redis_connects
+
     def __getattr__(self, attribute: str) -> Any:
         method = getattr(self._store, attribute)
         label = f"{self._name}.{attribute}"

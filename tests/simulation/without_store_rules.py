@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.fakes import memory_slices
+from tests.fakes import MemoryWindow, memory_slices
 from tests.fakes.memory_slices import MemorySlices, Sets
 from wangtimer.core.firing import DueMember, Firing, Member
+from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store import hot
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import BacklogRoom
+from wangtimer.store.redis.window import Found
 
 # slices
 
@@ -168,10 +170,10 @@ def put_out_of_sight(self: Any, slice_: Any, token: str, put_off_until: int) -> 
     self._server.call(work)
 
 
-def end_any_load(self: Any, token: str) -> bool:
+def done_though_lost(self: Any, minute: int, firings: int) -> bool:
     def work() -> bool:
-        self._epoch.pop("loading", None)
-        self._epoch["epoch"] = token
+        marks = self._marks
+        marks["fed"] = max(marks.get("fed", -1), minute)
         return True
 
     return self._server.call(work)
@@ -192,11 +194,23 @@ def add_only_what_is_missing(self: Any, firings: Sequence[Firing], is_repair: bo
 _add = HotStore.add
 
 
-def epoch_first(self: Any, token: str) -> bool:
-    def work() -> bool:
-        if "epoch" in self._epoch:
-            return False
-        self._epoch["epoch"] = token
-        return True
+def fed_first(self: Any, now: int, from_present: bool) -> Any:
+    """Call a minute fed before it is."""
+    coming = _next_minute(self, now, from_present)
+    if coming.found is Found.FEED:
+        self._marks["fed"] = coming.minute
+    return coming
 
-    return self._server.call(work)
+
+_next_minute = MemoryWindow.next
+
+
+def next_as_the_marks_say(self: Any, now: int, from_present: bool) -> Any:
+    return _next_minute(self, now, from_present=False)
+
+
+def near_by_an_earlier_mark(self: Any, firings: Sequence[Firing]) -> Sequence[Firing]:
+    """Go by the mark as it was when something was last added: from before the commit."""
+    mark, self._seen = getattr(self, "_seen", self._window.announced()), self._window.announced()
+    until = max(self._clock.now_ms() + self._near_ms, ((mark or 0) + 1) * MINUTE_MS - 1)
+    return [one for one in firings if one.due_at <= until]

@@ -6,6 +6,7 @@ from flask import Response
 from flask_openapi.openapi import OpenAPI
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
+from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.wiring import Wiring
 
 # A firing is silent once it is overdue by more than any lease, sweep and retry pause together.
@@ -40,6 +41,14 @@ def exposition(wiring: Wiring) -> bytes:
         "wangtimer_parked_outcomes",
         "Outcomes that wait in Redis for SQL",
         wiring.outbox.count(),
+    )
+    fed = wiring.window.fed()
+    held_s = 0.0 if fed is None else max(0.0, ((fed + 1) * MINUTE_MS - now) / 1_000)
+    _gauge(
+        registry,
+        "wangtimer_window_seconds",
+        "How far ahead Redis holds every firing: under WANGTIMER_WINDOW_S while it is filled again after a loss",
+        held_s,
     )
     _gauge(
         registry,

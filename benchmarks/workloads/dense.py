@@ -1,0 +1,174 @@
+"""Every-second timers at the settings that ship: what Redis holds, how late they are, and how a flush is mended."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import redis
+
+from benchmarks.lateness import percentile
+from benchmarks.load import insert_crons
+from benchmarks.stand import A_PROCESS_A_CORE, EARLIEST_LOOK_MS, LINGER_S, Stand
+from benchmarks.target import Arrival
+from benchmarks.workload import Bench, Figure, Measurement
+from wangtimer.core.slicing import MINUTE_MS
+
+LOOK_S = 0.5
+# Their first moment is so far ahead, as where somebody enables them a minute before.
+FIRST_IN_MS = 60_000
+# A flush is mended when the next minute's firings are back; how long that may take at the most.
+MENDED_WITHIN_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """`timers` timers of one second for `seconds`; then, where asked for, one FLUSHDB."""
+
+    name: str
+    measures: str
+    timers: int
+    seconds: int
+    bounds: tuple[Figure, ...]
+    flushes: bool = False
+
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """Lateness, memory and planning with this workload's bounds; and what was lost."""
+        own = {figure.name: figure for figure in self.bounds}
+        names = {
+            "late_p50_ms": "ms",
+            "late_p99_ms": "ms",
+            "late_max_ms": "ms",
+            "planned_s": "s",
+            "redis_mb": "MB",
+            "our_cpu_percent": "% of a core",
+        }
+        if self.flushes:
+            names |= {"minute_back_s": "s", "window_back_s": "s", "late_after_flush_ms": "ms"}
+        figures = [own.get(name, Figure(name, unit)) for name, unit in names.items()]
+        return (*figures, Figure("lost", "firings", at_most=0, is_strict=True), Figure("duplicates", "calls"))
+
+    def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
+        """Run on a fresh deployment each time: what one run leaves planned would be the next one's load."""
+        for _ in range(runs):
+            with bench.stand(A_PROCESS_A_CORE) as stand:
+                yield self._run(stand, bench.scaled(self.timers, 100), bench.scaled(self.seconds, 20))
+
+    def _run(self, stand: Stand, timers: int, seconds: int) -> Measurement:
+        watched = Watched(stand)
+        first = int(time.time() + FIRST_IN_MS / 1_000) * 1_000
+        insert_crons(stand.engine, "* * * * * *", timers, stand.target.url, first)
+        began_at = time.monotonic()
+        watched.until(lambda: not stand.is_left_to_plan(), 600)
+        planned_s = time.monotonic() - began_at
+        start = max(first, int(time.time() * 1_000) + EARLIEST_LOOK_MS) // 1_000 * 1_000 + 1_000
+        watched.until(lambda: time.time() * 1_000 >= start, FIRST_IN_MS)
+        cpu, end = stand.read_cpu(), start + seconds * 1_000
+        watched.until(lambda: time.time() * 1_000 >= end, seconds + 1)
+        used = cpu.until(stand.read_cpu())
+        mended = _flush(stand, watched) if self.flushes else {}
+        counted_to = int(time.time()) * 1_000 if self.flushes else end
+        stand.tend_for(LINGER_S + 5)
+        arrivals = stand.target.arrivals()
+        calm = [one for one in arrivals if start <= one.due_ms < end]
+        late = sorted(one.late_ms for one in calm)
+        ours_s = sum(s for kind, s in used.items() if not kind.startswith(("redis", "mariadb", "nginx")))
+        since_flush = [one.late_ms for one in arrivals if end <= one.due_ms < counted_to]
+        return (
+            {
+                "late_p50_ms": percentile(late, 0.5),
+                "late_p99_ms": percentile(late, 0.99),
+                "late_max_ms": late[-1],
+                "planned_s": planned_s,
+                "redis_mb": watched.most_mb,
+                "our_cpu_percent": ours_s / seconds * 100,
+            }
+            | ({"late_after_flush_ms": max(since_flush)} if since_flush else {})
+            | mended
+            | _completeness(arrivals, start, counted_to, timers)
+        )
+
+
+class Watched:
+    """Lets a stand run, and keeps the most memory that its Redis servers took together, MB."""
+
+    def __init__(self, stand: Stand) -> None:
+        self._stand = stand
+        self._urls = [stand.deployment.store.url(), stand.deployment.broker.url()]
+        self.most_mb = 0.0
+
+    def until(self, is_over: Callable[[], bool], most_s: float) -> float:
+        """Look at the memory until it is over; return how long that took, s. Raises `TimeoutError`."""
+        began_at = time.monotonic()
+        while not is_over():
+            if time.monotonic() - began_at > most_s:
+                raise TimeoutError(f"not over within {most_s:.0f} s")
+            self.most_mb = max(self.most_mb, sum(map(_used_mb, self._urls)))
+            self._stand.tend_for(LOOK_S)
+        return time.monotonic() - began_at
+
+
+def _used_mb(url: str) -> float:
+    with closing(redis.Redis.from_url(url)) as client:
+        return float(client.info("memory")["used_memory"]) / 1e6
+
+
+def _flush(stand: Stand, watched: Watched) -> Measurement:
+    """Flush the store; return how long it took until it held the next 60 s again, and the whole window."""
+    url = stand.deployment.store.url()
+    with closing(redis.Redis.from_url(url, decode_responses=True)) as client:
+        window_end = int(client.get("wt:{agenda}:fed") or 0)
+        flushed_at = time.time() * 1_000
+        client.flushdb()
+
+        def is_minute_back() -> bool:
+            return _fed(client) >= (flushed_at + 60_000) // MINUTE_MS
+
+        def is_window_back() -> bool:
+            return _fed(client) >= window_end
+
+        minute_s = watched.until(is_minute_back, MENDED_WITHIN_S)
+        return {"minute_back_s": minute_s, "window_back_s": minute_s + watched.until(is_window_back, 600)}
+
+
+def _fed(client: "redis.Redis") -> int:
+    return int(client.get("wt:{agenda}:fed") or 0)
+
+
+def _completeness(arrivals: Sequence[Arrival], start: int, end: int, timers: int) -> Measurement:
+    """Count what was due from `start` to `end` (ms UTC) and never came, and what came more than once."""
+    seen = Counter((one.due_ms, one.id) for one in arrivals if start <= one.due_ms < end)
+    wanted = timers * ((end - start) // 1_000)
+    return {"lost": wanted - len(seen), "duplicates": seen.total() - len(seen)}
+
+
+DENSE = Dense(
+    "dense",
+    "1,000 timers of one second for 60 s at the shipped settings, then one FLUSHDB",
+    timers=1_000,
+    seconds=60,
+    bounds=(
+        Figure("late_p99_ms", "ms", at_most=90),
+        Figure("planned_s", "s", at_most=30),
+        Figure("redis_mb", "MB", at_most=250),
+        Figure("minute_back_s", "s", at_most=10),
+        Figure("window_back_s", "s", at_most=400),
+    ),
+    flushes=True,
+)
+DENSE_5000 = Dense(
+    "dense5000",
+    "5,000 timers of one second for 10 minutes at the shipped settings",
+    timers=5_000,
+    seconds=600,
+    bounds=(Figure("late_p99_ms", "ms", at_most=200), Figure("redis_mb", "MB", at_most=300)),
+)
+DENSE_10000 = Dense(
+    "dense10000",
+    "10,000 timers of one second for 2 minutes at the shipped settings",
+    timers=10_000,
+    seconds=120,
+    bounds=(Figure("late_max_ms", "ms", at_most=1_000), Figure("redis_mb", "MB", at_most=500)),
+)
