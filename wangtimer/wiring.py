@@ -8,7 +8,7 @@ from functools import cached_property
 from random import Random
 from socket import gethostname
 from threading import Event, RLock
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from celery import Celery
 
@@ -77,9 +77,17 @@ Part = TypeVar("Part")
 class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
     """A part built at its first use, by one of the threads that want it first."""
 
-    def __get__(self, wiring: Any, owner: type[Any] | None = None) -> Any:
-        with wiring.building:
-            return super().__get__(wiring, owner)
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Part: ...
+
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Self | Part:
+        if not isinstance(instance, Wiring):
+            return self
+        with instance.building:
+            return super().__get__(instance, owner)
 
 
 class Wiring:
