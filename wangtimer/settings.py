@@ -127,6 +127,13 @@ class Settings(BaseSettings):
         description="MB of firings that Redis holds beyond window_s, up to two steps ahead; 150 bytes each",
     )
 
+    outbox_mb: int = Field(
+        default=256,
+        ge=1,
+        description="MB of outcomes that wait in Redis while SQL is away. From half of it on arming slows down, at it "
+        "nothing more is armed: firings are late then, and none is lost",
+    )
+
     # Arming
     lead_ms: int = Field(
         default=1_000,

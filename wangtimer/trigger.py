@@ -88,6 +88,7 @@ class Trigger:
     credits: Credits
     send_chunk: Callable[[Chunk], None]
     waiting_chunks: Callable[[], int]
+    outbox_share: Callable[[], float]
     seconds_since_reconnect: Callable[[], float]
     is_stopping: Callable[[], bool] = field(default=lambda: False)
 
@@ -115,6 +116,7 @@ class Trigger:
         for _ in range(REDIS_TRIES):
             try:
                 credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
+                credit = int(credit * self.outbox_share())
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
                 turn = self.slices.turn(
                     watch.slice,

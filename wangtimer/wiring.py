@@ -36,6 +36,7 @@ from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
+from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
@@ -289,6 +290,7 @@ class Wiring:
             Credits(self.settings.arm_credit),
             self.broker.send_chunk,
             self.broker.waiting_chunks,
+            OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic).share,
             lambda: self.redis.reconnects.seconds_since,
             self.stopping.is_set,
         )

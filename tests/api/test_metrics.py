@@ -20,6 +20,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_parked_outcomes": 0,
+        "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
     }
@@ -40,6 +41,7 @@ def test_firings_a_minute_past_without_an_outcome_are_counted_and_the_oldest_age
 def test_parked_outcomes_are_counted(world: World) -> None:
     world.wiring.outbox.park([Outcome(Member(1, 2, 1), 0, FiringStatus.SUCCEEDED, 2)])
     assert figures(world)["wangtimer_parked_outcomes"] == 1
+    assert 0 < figures(world)["wangtimer_parked_share"] < 0.001
 
 
 def test_how_far_ahead_redis_holds_firings_is_told(world: World) -> None:

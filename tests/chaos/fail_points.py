@@ -77,7 +77,9 @@ REACHED = (
         shape=Shape.PULSES,
     ),
     Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
-    Reached("beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP, Step.PUBLISH_FEED)}),
+    Reached(
+        "beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP, Step.PUBLISH_FEED)}
+    ),
     Reached(
         "web",
         {

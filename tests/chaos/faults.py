@@ -15,6 +15,8 @@ TRIGGER_GAP_S = 8.0
 BEAT_GAP_S = 40.0
 # Armed and unclaimed this long after its moment: its message lies with the victim.
 STUCK_MS = 1_500
+# Room for the outcomes of about 20 s at 2,000 firings a second.
+SMALL_OUTBOX_MB = 20
 # What 5 minutes left behind is planned and called within this, on two cores; from then on firings are on time again.
 CATCHING_UP_S = 60.0
 
@@ -197,6 +199,19 @@ def freeze_sql_20s(trial: Trial) -> Strike:
     parked = trial.store.hlen("wt:outbox")
     trial.deployment.sql.process.thaw()
     return Strike(parked, note=f"{parked} outcomes waited in Redis")
+
+
+def freeze_sql_10min_with_little_room(trial: Trial) -> Strike:
+    """SQL is away for so long that not all outcomes fit into Redis."""
+    trial.deployment.sql.process.freeze()
+    ends_at, most = time.monotonic() + 600, 0
+    while time.monotonic() < ends_at:
+        trial.tend_for(1)
+        most = max(most, int(trial.store.memory_usage("wt:outbox", samples=50) or 0))
+    parked = trial.store.hlen("wt:outbox")
+    trial.deployment.sql.process.thaw()
+    assert most < 2 * SMALL_OUTBOX_MB * 1_000_000, f"the outbox took {most / 1e6:.0f} MB"
+    return Strike(parked, note=f"{parked} outcomes waited in Redis, {most / 1e6:.0f} MB at most")
 
 
 # the network

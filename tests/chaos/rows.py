@@ -56,6 +56,15 @@ ROWS = (
     Row("kill MariaDB 10 s", faults.kill_sql_10s, 15, None, _PUNCTUAL_MS),
     Row("kill store 3 s", faults.kill_store_3s, 8, 3 + 12, may_repeat=True),
     Row("freeze MariaDB 20 s", faults.freeze_sql_20s, 25, None, _PUNCTUAL_MS),
+    # At the shipped 256 MB it would take 2,000/s of long answers to fill the outbox within ten minutes.
+    Row(
+        "freeze MariaDB 10 min, 20 MB for outcomes",
+        faults.freeze_sql_10min_with_little_room,
+        620,
+        None,
+        rate=2_000,
+        settings={"outbox_mb": faults.SMALL_OUTBOX_MB},
+    ),
     Row("freeze store 10 s", faults.freeze_store_10s, 15, 10 + 3, may_repeat=True),
     # The slices of the running minute are locked: they lose nothing, not even time.
     Row("kill beat 30 s", faults.kill_beat_30s, 95, 30 + 2, _PUNCTUAL_MS),

@@ -26,6 +26,9 @@ class MemoryOutbox:
     def count(self) -> int:
         return self._server.call(lambda: len(self._parked))
 
+    def bytes(self) -> int:
+        return self._server.call(lambda: sum(len(one) + len(text) for one, text in self._parked.items()))
+
     def page(self, limit: int) -> dict[str, str]:
         return self._server.call(lambda: dict(islice(self._parked.items(), limit)))
 

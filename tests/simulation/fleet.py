@@ -287,6 +287,7 @@ class Fleet:
             Credits(self.scenario.credit),
             self._send_chunk,
             lambda: self.sim.waiting("chunk"),
+            lambda: 1.0,
             lambda: stores.slices.seconds_since_reconnect,
             lambda: process.is_stopping,
         )

@@ -480,3 +480,25 @@ def test_flaw_19_a_target_that_never_answers_ends_as_failed(make_world: Callable
     timer = world.once_in(20)
     world.run_for(60)
     assert (world.record(timer).firing.status, world.record(timer).error) == (FAILED, "timed out")
+
+
+def test_while_sql_is_away_no_more_is_fired_than_redis_can_hold_outcomes_of(
+    make_world: Callable[..., World],
+) -> None:
+    most_mb = 0.05
+    world = make_world(outbox_mb=most_mb, arm_credit=20).start()
+    timers = [world.timer("* * * * * *") for _ in range(5)]
+    world.run_for(10)
+    world.sql.away = True
+    world.run_for(80)
+    assert 0.9 < world.outbox.bytes() / (most_mb * 1_000_000) < 1.2
+    fired = len(world.target.arrivals)
+    world.run_for(10)
+    assert len(world.target.arrivals) == fired
+    world.sql.away = False
+    world.run_for(60)
+    assert world.outbox.bytes() == 0
+    for timer in timers:
+        moments = sorted(set(world.target.moments(timer.id)))
+        assert moments == list(range(moments[0], moments[-1] + 1, 1_000))
+        assert moments[-1] > world.now - 5_000

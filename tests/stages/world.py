@@ -46,6 +46,7 @@ from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
+from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
@@ -162,6 +163,7 @@ class TriggerNode(Node):
             Credits(s.arm_credit),
             world.send_chunk,
             lambda: len(world.waiting_chunks),
+            OutboxRoom(self.outbox, s.outbox_mb * 1_000_000, world.time.monotonic).share,
             lambda: world.redis.seconds_since_reconnect,
         )
 

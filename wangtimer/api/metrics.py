@@ -42,6 +42,12 @@ def exposition(wiring: Wiring) -> bytes:
         "Outcomes that wait in Redis for SQL",
         wiring.outbox.count(),
     )
+    _gauge(
+        registry,
+        "wangtimer_parked_share",
+        "What they take of WANGTIMER_OUTBOX_MB: from 0.5 on arming slows down, at 1 nothing is armed",
+        wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
+    )
     fed = wiring.window.fed()
     held_s = 0.0 if fed is None else max(0.0, ((fed + 1) * MINUTE_MS - now) / 1_000)
     _gauge(

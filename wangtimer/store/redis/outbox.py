@@ -10,6 +10,9 @@ from wangtimer.core.outcome import Outcome
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
+# Outcomes whose size stands for that of all.
+SAMPLES = 50
+
 
 class Outbox:
     """Parked outcomes by member; whoever verifies a member looks here first, then in SQL."""
@@ -37,6 +40,11 @@ class Outbox:
     def count(self) -> int:
         """Return how many outcomes wait."""
         return int(self._connection.command(lambda client: client.hlen(self._key)))
+
+    def bytes(self) -> int:
+        """Return about how much memory the outcomes take."""
+        usage = self._connection.command(lambda client: client.memory_usage(self._key, samples=SAMPLES))
+        return int(usage or 0)
 
     def page(self, limit: int) -> dict[str, str]:
         """Return about `limit` parked outcomes, all where there are fewer, as their raw texts by member.
