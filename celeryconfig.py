@@ -73,7 +73,8 @@ broker_transport_options = {
 
 worker_cancel_long_running_tasks_on_connection_loss = False
 worker_hijack_root_logger = False
-worker_send_task_events = False
+# Flower counts tasks by their events. A message carries up to 1,000 firings, so they are few.
+worker_send_task_events = True
 task_send_sent_event = False
 enable_utc = True
 timezone = "UTC"

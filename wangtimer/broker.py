@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
+from wangtimer.core.moment_text import show_moment
 from wangtimer.core.slicing import TriggerOrder
 
 log = structlog.get_logger()
@@ -40,13 +41,12 @@ class Broker:
 
     def send_chunk(self, chunk: Chunk) -> None:
         """Send armed members to an executor; lost, they are armed again when their lease ends."""
-        self._send(
-            "wangtimer.callback", chunk.to_wire(), CALLBACK, f"({chunk.slice.tag}, {len(chunk.members)})"
-        )
+        self._send("wangtimer.callback", chunk.to_wire(), CALLBACK, described(chunk))
 
     def send_trigger(self, order: TriggerOrder) -> None:
         """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
-        self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER)
+        shown = f"slice {order.slice.tag}, credit {order.credit}"
+        self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER, shown)
 
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
@@ -88,3 +88,10 @@ class Broker:
             fail_points.after(task)
         except (OperationalError, OSError) as error:
             log.warning("not_sent", task=task, error=str(error))
+
+
+def described(chunk: Chunk) -> str:
+    """Return what people are shown of a chunk: its slice, how many firings, and the first of their moments."""
+    first = min((due.due_at for due in chunk.members), default=None)
+    moment = "" if first is None else f", first at {show_moment(first)}"
+    return f"slice {chunk.slice.tag}, {len(chunk.members)} firings{moment}"

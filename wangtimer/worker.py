@@ -22,7 +22,7 @@ EXIT_CODE = os.EX_TEMPFAIL
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]
-    """Retries for ever with a bounded pause; notes each second that its event loop turns.
+    """Retries for ever with a bounded pause; notes each second that its event loop turns, and publishes task events.
 
     Its queues are read without acknowledgement, and kombu's Redis transport would ask Redis to forget each message all
     the same: half of what a message costs.
@@ -50,11 +50,19 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
         """Have the loop note that it turns."""
         super().register_with_event_loop(hub)
         self._note_alive()
-        hub.call_repeatedly(BEAT_S, self._note_alive)
+        hub.call_repeatedly(BEAT_S, self._beat)
+
+    def on_send_event_buffered(self) -> None:
+        """Leave it to the loop to publish task events, once a second: each publish costs a broker command."""
 
     def call_soon_ack(self, p: Any, *_arguments: Any, **_named: Any) -> Any:
         """Leave the acknowledgement out."""
         return p
+
+    def _beat(self) -> None:
+        self._note_alive()
+        if self.event_dispatcher is not None:
+            self.event_dispatcher.flush()
 
     def _note_alive(self) -> None:
         self.alive_at = time.monotonic()
