@@ -11,7 +11,7 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
-from sqlalchemy import Engine, bindparam, create_engine, insert, select
+from sqlalchemy import Engine, bindparam, create_engine, insert, select, text
 from sqlalchemy.pool import NullPool
 
 from tests.e2e.deployment import Deployment
@@ -22,6 +22,7 @@ Key = tuple[int, int]
 
 APP = "chaos"
 MADE_BY_API = 20
+HOUR_MS = 3_600_000
 # Share of the rate that comes from timers of this text; the rest are one-shots.
 CRON_SHARES = (
     ("* * * * * *", "UTC", 0.4),
@@ -115,6 +116,26 @@ def make(
             promised |= set(zip(ids, ats, strict=True))
     _await_planning(deployment, engine, window)
     return promised
+
+
+def add_pending(deployment: Deployment, number: int) -> None:
+    """Add so many pending firings, spread over the hour that begins in a quarter of one: none comes due in a row."""
+    if not number:
+        return
+    engine = create_engine(deployment.database_url, poolclass=NullPool)
+    first = int(time.time() * 1_000) + 15 * 60_000
+    far = first + 24 * HOUR_MS
+    row = _row(Cohort("", "UTC", 1, deployment.target.url), "pending-1")
+    (timer_id,) = _insert(
+        engine, "pending", [row | {"at_ms": far, "planned_until": far - 1, "next_fire_at": far}]
+    )
+    rows = text(
+        "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt) SELECT :first + seq * :each,"
+        " :timer_id, seq % 16, 'scheduled', 'pending', :first + seq * :each, 1 FROM (SELECT seq FROM"
+        f" seq_1_to_{number:d}) AS numbers"
+    )
+    with engine.begin() as sql:
+        sql.execute(rows, {"first": first, "each": HOUR_MS // number, "timer_id": timer_id})
 
 
 def moments_of(cron: str, timezone: str, window: Window) -> list[int]:

@@ -29,6 +29,8 @@ class Row:
     doubles_messages: bool = False
     # By how many seconds whose wall clock is off.
     shifted: Mapping[str, int] = field(default_factory=dict)
+    # Firings that wait beside the load, due long after the row has ended.
+    pending: int = 0
     # Firings a second, and how many of them go to targets that misbehave, in ways of their own.
     rate: int = 500
     badly_met: int = 0
@@ -52,7 +54,7 @@ _STEPWISE_RATE = 100
 ROWS = (
     Row("kill executor", faults.kill_executor, 10, 12, may_repeat=True),
     Row("kill trigger", faults.kill_trigger, 10, 12),
-    Row("flush store", faults.flush_store, 5, 12, may_repeat=True),
+    Row("flush store", faults.flush_store, 5, 12, may_repeat=True, pending=1_000_000),
     Row("kill MariaDB 10 s", faults.kill_sql_10s, 15, None, _PUNCTUAL_MS),
     Row("kill store 3 s", faults.kill_store_3s, 8, 3 + 12, may_repeat=True),
     Row("freeze MariaDB 20 s", faults.freeze_sql_20s, 25, None, _PUNCTUAL_MS),

@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 from tests.chaos.bad_targets import BadTargets
 from tests.chaos.checker import Lateness, Verdict, judge
 from tests.chaos.hiccups import Hiccups
-from tests.chaos.load import Cohort, Key, Window, cohorts, make
+from tests.chaos.load import Cohort, Key, Window, add_pending, cohorts, make
 from tests.chaos.policies import PolicyTimers
 from tests.chaos.rows import Row
 from tests.chaos.trial import ChaosDeployment, Strike, Trial
@@ -70,8 +70,8 @@ def measure(
 ) -> Measured:
     """Run a row in a deployment of its own; the load goes on for `after_s` after the fault."""
     rate = row.rate if rate is None else rate
-    # A slice takes some hundred firings a second, so that every trigger has slices.
-    settings = {"step_s": 60, "plan_every_s": 2, "firings_per_bucket": max(1_000, rate * 10), **row.settings}
+    # As shipped, but that a slice takes some hundred firings a second, so that every trigger has slices.
+    settings = {"firings_per_bucket": max(1_000, rate * 10), **row.settings}
     with ExitStack() as stack:
         deployment = stack.enter_context(
             ChaosDeployment(
@@ -84,6 +84,7 @@ def measure(
                 **settings,
             )
         )
+        add_pending(deployment, row.pending)
         machine = stack.enter_context(Hiccups(directory))
         bad = stack.enter_context(BadTargets(directory / "bad")) if row.badly_met else None
         window = Window.of(WARM_S + row.fault_s + after_s, rate)

@@ -376,7 +376,7 @@ _AGENDA = (
     ),
     Rule(
         "slice first, agenda second",
-        attribute(HotStore, "add", in_stores.agenda_first),
+        attribute(HotStore, "add_all", in_stores.agenda_first),
         _strikes(FREEZES, "slices.add"),
         together_with=NO_SWEEP,
     ),
@@ -388,7 +388,7 @@ _AGENDA = (
     ),
     Rule(
         "repairs add and never ask",
-        attribute(HotStore, "add", in_stores.add_only_what_is_missing),
+        attribute(HotStore, "add_all", in_stores.add_only_what_is_missing),
         _strikes([Kind.CRASH_AFTER, Kind.CRASH_BEFORE], "slices.add", "agenda.add"),
     ),
     Rule(

@@ -188,10 +188,10 @@ def add_only_what_is_missing(self: Any, firings: Sequence[Firing], is_repair: bo
             for one in firings
             if not slices._server.call(lambda one=one: slices._read(one.slice).holds(one.member))
         ]
-    _add(self, firings, is_repair)
+    _add_all(self, firings, is_repair)
 
 
-_add = HotStore.add
+_add_all = HotStore.add_all
 
 
 def fed_first(self: Any, now: int, from_present: bool) -> Any:
