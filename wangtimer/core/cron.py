@@ -92,6 +92,15 @@ class Cron:
         """Tell whether `moment_ms` is one of the moments."""
         return _is_moment(self, moment_ms)
 
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come.
+
+        Days are those of the wall clock, counted from 1970-01-01.
+        """
+        if day == stretch.day_after_lost_evening and read_fields(self.expression).is_fixed:
+            return day
+        return _next_day(self.expression, day)
+
 
 @lru_cache(maxsize=65_536)
 def _is_moment(cron: Cron, moment_ms: int) -> bool:
