@@ -46,6 +46,24 @@ def test_a_timer_is_finished_once_no_moment_is_left(world: World) -> None:
     assert (data["status"], data["statusName"], data["nextFireAt"]) == (3, "finished", None)
 
 
+@pytest.mark.parametrize("rule", [{"cron": "*/5 * * * * *"}, {"cron": None, "everyMs": SECOND}])
+def test_a_dense_timer_is_taken_on_a_closed_day_and_goes_on_after_each(
+    world: World, rule: dict[str, Any]
+) -> None:
+    saturday = (world.clock.now // DAY + (2 - world.clock.now // DAY) % 7) * DAY
+    monday, next_monday = saturday + 2 * DAY, saturday + 9 * DAY
+    world.clock.now = saturday + HOUR
+    timer_id = world.made(**rule, excludeCalendar="weekends")
+    enabled = world.post(ENABLE, app="shop", id=timer_id)
+    assert enabled.data["nextFireAt"] == show_moment(monday)
+    for now, following in ((monday + HOUR, None), (saturday + 7 * DAY - SECOND, next_monday)):
+        world.clock.now = now
+        world.wiring.migrator.plan_due()
+        data = world.get(DEF, app="shop", id=timer_id).data
+        assert data["statusName"] == "enabled"
+        assert following is None or data["nextFireAt"] == show_moment(following)
+
+
 def test_a_jitter_puts_moments_off_by_the_same_each_time(world: World) -> None:
     timer_id = world.made(cron="0 0 * * *", jitterMs=HOUR)
     enabled = world.post(ENABLE, app="shop", id=timer_id)

@@ -9,7 +9,7 @@ import pytest
 
 from wangtimer.core.calendars import Calendar, built_in
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_fields import read_fields
+from wangtimer.core.cron_fields import meaning_of
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.warnings import HORIZON_MS, WarningCode, warnings_of
@@ -166,7 +166,7 @@ def clock_line(schedule: Cron, change: Transition) -> str | None:
         after = walls_of(schedule, change.at_s, change.at_s + 1, change.after_s)
         stands_for_itself = walls_of(cron(schedule.expression), high_s, high_s + 1, 0)
         effect = "nothing fires instead"
-        if after and (read_fields(schedule.expression).is_fixed or not stands_for_itself):
+        if after and (meaning_of(schedule.expression).is_fixed or not stands_for_itself):
             effect = f"fires {'' if is_one else 'once, '}at {after[0]:%H:%M}"
         return f"{times} {'does' if is_one else 'do'} not exist {on} (the clocks go forward), {effect}"
     passes = [

@@ -96,7 +96,7 @@ def days_said(words: str) -> frozenset[date]:
 
 def seconds_fired(expression: str) -> set[int]:
     fields = read_fields(expression)
-    return {hour * 3_600 + second for hour in fields.hours for second in fields.seconds_of_hour}
+    return {hour * 3_600 + second for hour in fields.meaning.hours for second in fields.seconds_of_hour}
 
 
 @cache

@@ -40,19 +40,16 @@ def clock_changes(schedule: Cron | Bounded, after_ms: int, until_ms: int) -> lis
     if not isinstance(rule, Cron):
         return []
     fields = read_fields(rule.expression)
+    is_fixed = fields.meaning.is_fixed
     found: list[ClockChange] = []
     for change in _transitions(rule.timezone, after_ms, until_ms):
         is_gap = change.before_s < change.after_s
-        if not fields.is_fixed and _keeps_rhythm(fields, abs(change.after_s - change.before_s)):
+        if not is_fixed and _keeps_rhythm(fields, abs(change.after_s - change.before_s)):
             continue
-        walls_s = (
-            _swallowed(plain, rule, fields.is_fixed, change)
-            if is_gap
-            else _repeated(plain, fields.is_fixed, change)
-        )
+        walls_s = _swallowed(plain, rule, is_fixed, change) if is_gap else _repeated(plain, is_fixed, change)
         if walls_s:
             first, last, clock_after = map(_wall, (walls_s[0], walls_s[-1], change.at_s + change.after_s))
-            found.append(ClockChange(first, last, clock_after, is_gap, fields.is_fixed))
+            found.append(ClockChange(first, last, clock_after, is_gap, is_fixed))
     return found
 
 
@@ -65,7 +62,7 @@ def _transitions(timezone: str, after_ms: int, until_ms: int) -> list[Transition
 def _keeps_rhythm(fields: Fields, shift_s: int) -> bool:
     """Tell whether the times of day are the same ones when the clock is put on by `shift_s`."""
     seconds = set(fields.seconds_of_hour)
-    return fields.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
+    return fields.meaning.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
 
 
 def _swallowed(plain: Cron | Bounded, rule: Cron, is_fixed: bool, change: Transition) -> list[int]:

@@ -5,22 +5,19 @@ Dialect, read in `cron_fields`: `minute hour day month weekday`, or `second minu
 count 0 and 7 as Sunday. Day and weekday both given means either of them. `?` in a day field means `*`. `L` is
 the last day of the month, `L5` the last Friday, `5#2` the second Friday, `15W` the weekday nearest to the 15th.
 
-croniter reads the fields and finds the matching days; the moments within a day, and what happens when
-the clocks change (`docs/decisions/0002-dst-rule.md`), are worked out here.
+What an expression means is read in `cron_fields`; its moments, and what happens when the clocks change
+(`docs/decisions/0002-dst-rule.md`), are worked out here.
 """
 
-import copy
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import takewhile
 
-from croniter import CroniterError, croniter
-
-from wangtimer.core.cron_fields import read_fields
+from wangtimer.core.cron_fields import meaning_of, read_fields
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
 
@@ -31,6 +28,8 @@ BLOCK_MS = HOUR_S * 1_000
 MAX_BLOCKS = 1_024
 # Moments are those of 1970 to 2199.
 END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1_000
+DAY_ZERO = date(1970, 1, 1).toordinal()
+EVERY_MONTH = range(1, 13)
 # A moment lies less than this from its own wall time read as UTC, in every zone and across every gap.
 MAX_SHIFT_S = DAY_S
 
@@ -92,6 +91,15 @@ class Cron:
         """Tell whether `moment_ms` is one of the moments."""
         return _is_moment(self, moment_ms)
 
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come.
+
+        Days are those of the wall clock, counted from 1970-01-01.
+        """
+        if day == stretch.day_after_lost_evening and meaning_of(self.expression).is_fixed:
+            return day
+        return _next_day(self.expression, day)
+
 
 @lru_cache(maxsize=65_536)
 def _is_moment(cron: Cron, moment_ms: int) -> bool:
@@ -118,10 +126,10 @@ def _next_full_block(cron: Cron, number: int) -> int:
 
 def _walk(cron: Cron, from_s: int) -> Iterator[int]:
     """Yield the moments from `from_s` on, in seconds since epoch, ascending."""
-    fields = read_fields(cron.expression)
+    is_fixed = meaning_of(cron.expression).is_fixed
     for stretch in stretches_from(cron.timezone, from_s):
         first_s = max(from_s, stretch.start_s)
-        if fields.is_fixed:
+        if is_fixed:
             yield from _fixed_moments(cron.expression, stretch, first_s)
         else:
             yield from _moments_between(cron.expression, stretch, first_s)
@@ -153,7 +161,7 @@ def _wall_matches(expression: str, from_s: int, until_s: int) -> Iterator[int]:
     fields = read_fields(expression)
     day = _next_day(expression, from_s // DAY_S)
     while day is not None and day * DAY_S < until_s:
-        for hour in fields.hours:
+        for hour in fields.meaning.hours:
             hour_s = day * DAY_S + hour * HOUR_S
             low = bisect_left(fields.seconds_of_hour, from_s - hour_s)
             high = bisect_left(fields.seconds_of_hour, until_s - hour_s)
@@ -165,16 +173,23 @@ def _wall_matches(expression: str, from_s: int, until_s: int) -> Iterator[int]:
 @lru_cache(maxsize=16_384)
 def _next_day(expression: str, day: int) -> int | None:
     """Return the first matching day from `day` on, both counted from 1970-01-01, or None."""
-    found = (_next_midnight(days, day) for days in read_fields(expression).midnights)
-    return min((one for one in found if one is not None), default=None)
+    meaning = meaning_of(expression)
+    from_day = date.fromordinal(DAY_ZERO + day)
+    # East of Greenwich the wall shows the year after the last before that is over.
+    for year in meaning.years or range(from_day.year, LAST_YEAR + 2):
+        for month in meaning.months or EVERY_MONTH:
+            if (year, month) >= (from_day.year, from_day.month):
+                days = _days_of_month(expression, year, month)
+                if days and days[-1] >= day:
+                    return days[bisect_left(days, day)]
+    return None
 
 
-def _next_midnight(days: croniter, day: int) -> int | None:
-    # A copy, because croniter keeps its place in itself and threads share the cached one.
-    try:
-        return int(copy.copy(days).get_next(float, start_time=float(day * DAY_S - 1))) // DAY_S
-    except CroniterError:
-        return None
+@lru_cache(maxsize=16_384)
+def _days_of_month(expression: str, year: int, month: int) -> tuple[int, ...]:
+    """Return the matching days of a month that matches, counted from 1970-01-01."""
+    before = date(year, month, 1).toordinal() - DAY_ZERO - 1
+    return tuple(before + day for day in meaning_of(expression).days.of_month(year, month))
 
 
 def _unknown_zone(timezone: str) -> InvalidSchedule:

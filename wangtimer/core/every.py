@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wangtimer.core.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.zones import zone_names
+from wangtimer.core.zones import DAY_S, Stretch, zone_names
 
 # As often as a cron can; a year, in ms.
 SHORTEST_MS = 1_000
@@ -50,3 +50,11 @@ class Every:
     def matches(self, moment_ms: int) -> bool:
         """Tell whether `moment_ms` is one of the moments."""
         return moment_ms >= self.anchor_ms and (moment_ms - self.anchor_ms) % self.interval_ms == 0
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the first day from `day` on that has a moment, by the offset of the stretch; None if none is to come.
+
+        Days are those of the wall clock, counted from 1970-01-01.
+        """
+        first_ms = self.first_after((day * DAY_S - stretch.offset_s) * 1_000 - 1)
+        return None if first_ms is None else (first_ms // 1_000 + stretch.offset_s) // DAY_S

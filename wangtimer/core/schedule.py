@@ -6,19 +6,18 @@ a moment is one of its own.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from hashlib import blake2b
+from itertools import compress
 
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.every import Every
+from wangtimer.core.open_days import next_open
 from wangtimer.core.zones import read_zone
 
 # Moments looked at together while one is searched for.
 PAGE = 1_000
-# Open days looked for in vain, one after another, until a schedule is taken to have no moment left: ten years of
-# weeks. To the end of time would be a second of CPU a question.
-MOST_CLOSED = 520
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,25 +177,17 @@ class Bounded:
         if self.excluded is None:
             return self.rule.moments(after, until, limit)
         found: list[int] = []
-        closed = 0
-        while len(found) < limit and closed < MOST_CLOSED:
-            page = self.rule.moments(after, until, limit - len(found))
-            if not page:
+        while len(found) < limit and (page := self.rule.moments(after, until, limit - len(found))):
+            is_open = [not self.excluded.excludes(self._day_of(moment)) for moment in page]
+            found += compress(page, is_open)
+            reopened = page[-1] + 1 if is_open[-1] else next_open(self.rule, self.excluded, page[-1], until)
+            if reopened is None:
                 break
-            days = [self._day_of(moment) for moment in page]
-            kept = [at for at, day in zip(page, days, strict=True) if not self.excluded.excludes(day)]
-            closed = 0 if kept else closed + 1
-            found += kept
-            after = max(page[-1], self._start_of(self.excluded.next_open_day(days[-1])) - 1)
+            after = reopened - 1
         return found
 
     def _day_of(self, moment_ms: int) -> date:
         return datetime.fromtimestamp(moment_ms // 1_000, read_zone(self.timezone)).date()
-
-    def _start_of(self, day: date) -> int:
-        """Return the first ms of a day, or a little before it where the clock changes at midnight."""
-        midnight = datetime.combine(day, time.min, read_zone(self.timezone))
-        return int((midnight - timedelta(hours=1)).timestamp()) * 1_000
 
 
 Schedule = Cron | Every | Once | Bounded

@@ -10,7 +10,8 @@ from itertools import pairwise
 from wangtimer.core import words_en, words_zh
 from wangtimer.core.clock_changes import ClockChange, clock_changes
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_meaning import Meaning, field_count, field_texts, meaning_of
+from wangtimer.core.cron_fields import field_count, field_texts, meaning_of
+from wangtimer.core.cron_meaning import Meaning
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
 from wangtimer.core.words import Language
 from wangtimer.core.zones import read_zone

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from wangtimer.core import words_en, words_zh
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_meaning import Meaning, meaning_of
+from wangtimer.core.cron_fields import meaning_of
+from wangtimer.core.cron_meaning import Meaning
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule
 from wangtimer.core.zones import read_zone

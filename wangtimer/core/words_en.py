@@ -135,13 +135,24 @@ def _days(meaning: Meaning) -> str:
 
 
 def _month_days(days: Days) -> str:
+    if days.nearest_to_end == 0:
+        return "the last weekday (Monday to Friday)"
+    if days.nearest_to_end is not None:
+        return f"the weekday (Monday to Friday) nearest to {_from_end(days.nearest_to_end)}"
     if days.nearest_to is not None:
-        shorter = " (in a shorter month to its last day)" if days.nearest_to >= FIFTH_AND_UP else ""
-        return f"the weekday (Monday to Friday) nearest to the {_ordinal(days.nearest_to)}{shorter}"
+        shorter = (
+            "not in a shorter month" if days.skips_short_months else "in a shorter month to its last day"
+        )
+        note = f" ({shorter})" if days.nearest_to >= FIFTH_AND_UP else ""
+        return f"the weekday (Monday to Friday) nearest to the {_ordinal(days.nearest_to)}{note}"
     parts = list_parts(days.month_days, _ordinal, " to ")
     if parts:
         parts[0] = f"the {parts[0]}"
-    return _join([*parts, *(["the last day"] if days.is_last_day else [])])
+    return _join([*parts, *map(_from_end, days.from_end)])
+
+
+def _from_end(days_before_last: int) -> str:
+    return f"the {_ordinal(days_before_last + 1)}-to-last day" if days_before_last else "the last day"
 
 
 def _weekdays(weekdays: Sequence[int]) -> str:

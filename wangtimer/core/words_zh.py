@@ -126,7 +126,8 @@ def _days(meaning: Meaning) -> str:
     if days.is_every_day:
         return "" if meaning.hours == EVERY_HOUR and not months else f"{months}每天"
     month_days, nth = _month_days(days), _nth_weekdays(days.nth_weekdays)
-    is_date = len(meaning.months) == 1 or days.nearest_to is not None
+    is_moved = days.nearest_to is not None or days.nearest_to_end is not None
+    is_date = len(meaning.months) == 1 or is_moved
     in_month = ((months if is_date else in_months) or "每月") + _gap(month_days)
     weekdays = in_months + _weekdays(days.weekdays) if days.weekdays else (in_months or "每月") + nth
     if days.is_either:
@@ -139,11 +140,20 @@ def _nth_weekdays(pairs: Sequence[tuple[int, int]]) -> str:
 
 
 def _month_days(days: Days) -> str:
+    if days.nearest_to_end == 0:
+        return "最后一个工作日（周一至周五）"
+    if days.nearest_to_end is not None:
+        return f"离{_from_end(days.nearest_to_end)}最近的工作日（周一至周五）"
     if days.nearest_to is not None:
-        shorter = "，不足该日的月份取月末" if days.nearest_to >= SHORTEST_LONG_MONTH else ""
-        return f"离 {days.nearest_to} 日最近的工作日（周一至周五{shorter}）"
+        shorter = "不足该日的月份不触发" if days.skips_short_months else "不足该日的月份取月末"
+        note = f"，{shorter}" if days.nearest_to >= SHORTEST_LONG_MONTH else ""
+        return f"离 {days.nearest_to} 日最近的工作日（周一至周五{note}）"
     numbered = f"{number_list(days.month_days)} 日" if days.month_days else ""
-    return "和".join(part for part in (numbered, "最后一天" if days.is_last_day else "") if part)
+    return "和".join(part for part in (numbered, *map(_from_end, days.from_end)) if part)
+
+
+def _from_end(days_before_last: int) -> str:
+    return f"倒数第 {days_before_last + 1} 天" if days_before_last else "最后一天"
 
 
 def _weekdays(weekdays: Sequence[int]) -> str:

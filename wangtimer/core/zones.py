@@ -40,6 +40,12 @@ class Stretch:
     offset_s: int
     offset_before_s: int
 
+    @property
+    def day_after_lost_evening(self) -> int | None:
+        """The first day of the stretch, counted from 1970-01-01, if it begins where a gap began the day before."""
+        day = (self.start_s + self.offset_s) // DAY_S
+        return day if (self.start_s + self.offset_before_s) // DAY_S < day else None
+
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
