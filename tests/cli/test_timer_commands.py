@@ -122,6 +122,38 @@ def test_an_edit_changes_what_is_given_and_clears_what_is_named(run: Run) -> Non
     assert "(40903)" in stale.stderr
 
 
+def test_an_edit_of_one_part_of_the_call_leaves_the_others(run: Run) -> None:
+    created(
+        run,
+        "a",
+        "--cron",
+        "@daily",
+        "--method",
+        "PUT",
+        "--header",
+        "X: 1",
+        "--header",
+        "Y: 2",
+        "--body",
+        "old",
+    )
+    elsewhere = json_of(run("timers", "edit", "a", "--callback", "http://other.example/", "--json"))
+    call = {
+        "url": "http://other.example/",
+        "method": "PUT",
+        "header": {"X": ["1"], "Y": ["2"]},
+        "body": "old",
+    }
+    assert elsewhere["notifyHTTPParam"] == call
+    edit = ("--drop-header", "x", "--header", "Z: 3", "--clear", "method", "--clear", "body", "--json")
+    edited = json_of(run("timers", "edit", "a", *edit))
+    assert edited["notifyHTTPParam"] == call | {
+        "method": "POST",
+        "header": {"Y": ["2"], "Z": ["3"]},
+        "body": "",
+    }
+
+
 def test_tables_into_a_pipe_are_plain_columns(run: Run) -> None:
     created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")
     created(run, "second", "--at", "2030-01-01T00:00:00Z")
@@ -162,7 +194,8 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
         (("create", "bad\udcff", *CALLBACK, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
         (("show", "9" * 5_000), "is no id"),
         (("edit", "a"), "nothing is to change"),
-        (("edit", "a", "--body", "x"), "go with --callback"),
+        (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
+        (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),
         (("bulk", "delete"), "say which timers"),
         (("bulk", "delete", "--id", "7", "--all"), "--id names timers in full"),
         (("list", "--url", "nonsense"), "is no URL"),

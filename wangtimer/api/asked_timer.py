@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from wangtimer.api.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, replaced_schedule, schedule_of
-from wangtimer.api.timer_models import EditTimer, NotifyParam, TermFields, TimerTerms
+from wangtimer.api.timer_models import EditTimer, TermFields, TimerTerms
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.timer import Timer
 from wangtimer.store.sql.timers import NewTimer
 
 
@@ -16,7 +17,7 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         app,
         asked.name,
         schedule.schedule,
-        _notify(asked.notify),
+        new_notify(asked.notify),
         _misfire(asked, USUAL),
         schedule.limits,
         _tags(asked.tags),
@@ -28,7 +29,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
     schedule = edited_schedule(asked, timer, now, find)
     definition = timer.definition._replace(
         schedule=schedule.schedule,
-        notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
+        notify=changed_notify(asked.notify, timer.definition.notify),
         misfire=_misfire(asked, timer.definition.misfire),
     )
     return replace(
@@ -45,14 +46,10 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     schedule = replaced_schedule(asked, timer, now, find)
     definition = timer.definition._replace(
         schedule=schedule.schedule,
-        notify=_notify(asked.notify),
+        notify=new_notify(asked.notify),
         misfire=_misfire(asked, USUAL),
     )
     return replace(timer, definition=definition, limits=schedule.limits, tags=_tags(asked.tags))
-
-
-def _notify(asked: NotifyParam) -> Notify:
-    return Notify(asked.url, asked.method, asked.header, asked.body or "")
 
 
 def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:

@@ -8,6 +8,8 @@ from wangtimer.api.codes import ErrorCode
 from wangtimer.api.field_types import (
     MOST_MS,
     App,
+    ChangedHeaders,
+    ChangedMethod,
     Given,
     GivenMoment,
     Headers,
@@ -18,7 +20,7 @@ from wangtimer.api.field_types import (
     number,
     plain,
 )
-from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_url
+from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.refusals import Refused
 from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
 
@@ -58,6 +60,22 @@ class NotifyParam(Given):
     method: Method = "POST"
     header: Annotated[Headers, Field(default_factory=tuple)]
     body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+
+
+class NotifyChange(Given):
+    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="as in a new timer; null is refused, since no call is without one",
+            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
+        ),
+        AfterValidator(check_changed_url),
+    ] = None
+    method: ChangedMethod = None
+    header: ChangedHeaders = None
+    body: Annotated[str | None, Field(description="null: none")] = None
 
 
 class ScheduleFields(Given):
@@ -213,7 +231,7 @@ class EditTimer(TermFields):
         Field(ge=1, description="refuse (409) where the timer is not at this version any more"),
     ] = None
     name: Name | None = None
-    notify: Annotated[NotifyParam | None, Field(alias="notifyHTTPParam")] = None
+    notify: Annotated[NotifyChange | None, Field(alias="notifyHTTPParam")] = None
 
 
 class TimerKey(Given):

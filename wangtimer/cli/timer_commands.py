@@ -13,6 +13,7 @@ from wangtimer.cli.timer_options import (
     FILTERS,
     SCHEDULE,
     TERMS,
+    callback_changes_of,
     callback_of,
     given,
     options,
@@ -30,6 +31,7 @@ CLEARED = {
     "calendar": "exclude_calendar",
     "tags": "tags",
 }
+CLEARED_OF_CALL = ("method", "headers", "body")
 _CALLBACK = click.option("--callback", "url_to_call", required=True, metavar="URL", help="The URL to call.")
 _ENABLE = click.option("--enable", is_flag=True, help="Enable it at once.")
 _VERSION = click.option(
@@ -116,9 +118,15 @@ def put(
 @timers.command()
 @click.argument("timer")
 @click.option("--name", help="Another name.")
-@click.option("--callback", "url_to_call", metavar="URL", help="Another call, in all its parts.")
+@click.option("--callback", "url_to_call", metavar="URL", help="Another URL to call.")
 @options(*SCHEDULE, *TERMS, *CALL)
-@click.option("--clear", multiple=True, type=click.Choice(list(CLEARED)), help="Take this away.")
+@click.option("--drop-header", "dropped", multiple=True, metavar="NAME", help="Take it away; again for more.")
+@click.option(
+    "--clear",
+    multiple=True,
+    type=click.Choice([*CLEARED, *CLEARED_OF_CALL]),
+    help="Take this away; again for more.",
+)
 @_VERSION
 @asking
 def edit(
@@ -128,20 +136,22 @@ def edit(
     method: str | None,
     headers: tuple[str, ...],
     body: str | None,
+    dropped: tuple[str, ...],
     clear: tuple[str, ...],
     version: int | None,
     **fields: Any,
 ) -> None:
-    """Change of a TIMER what is given; the rest stays."""
+    """Change of a TIMER what is given; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
+    changed_call = callback_changes_of(url_to_call, method, headers, body, dropped)
+    cleared = {CLEARED[one]: None for one in clear if one in CLEARED}
+    cleared_of_call = {one.removesuffix("s"): None for one in clear if one in CLEARED_OF_CALL}
     for one in clear:
-        if CLEARED[one] in given(fields):
+        if CLEARED.get(one) in given(fields) or one.removesuffix("s") in changed_call:
             raise click.UsageError(f"--clear {one}: it is given too")
-    changes = given(fields) | {CLEARED[one]: None for one in clear}
-    if url_to_call is not None:
-        changes["callback"] = callback_of(url_to_call, method, headers, body)
-    elif method or headers or body is not None:
-        raise click.UsageError("--method, --header and --body go with --callback: a call changes as a whole")
+    changes = given(fields) | cleared
+    if changed_call or cleared_of_call:
+        changes["callback"] = {**changed_call, **cleared_of_call}
     if not changes:
         raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
     edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)

@@ -1,12 +1,12 @@
 """The options that say what a timer is."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from wangtimer.cli.parameter_types import DURATION, MOMENT
-from wangtimer.client import Callback
+from wangtimer.client import Callback, CallbackChanges
 
 Command = Callable[..., None]
 
@@ -84,14 +84,27 @@ def given(options: dict[str, Any]) -> Any:
 
 def callback_of(url: str, method: str | None, headers: tuple[str, ...], body: str | None) -> Callback:
     """Return the call of a timer; wrong use for a header that is none, or a file that cannot be read."""
-    callback: Callback = {"url": url}
+    return cast(Callback, callback_changes_of(url, method, headers, body))
+
+
+def callback_changes_of(
+    url: str | None,
+    method: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    dropped_headers: tuple[str, ...] = (),
+) -> CallbackChanges:
+    """Return those parts of a call that are given; wrong use as above."""
+    changes: CallbackChanges = {}
+    if url is not None:
+        changes["url"] = url
     if method is not None:
-        callback["method"] = method
-    if headers:
-        callback["header"] = _read_headers(headers)
+        changes["method"] = method
+    if headers or dropped_headers:
+        changes["header"] = dict.fromkeys(dropped_headers) | _read_headers(headers)
     if body is not None:
-        callback["body"] = _read_body(body)
-    return callback
+        changes["body"] = _read_body(body)
+    return changes
 
 
 def _read_headers(headers: tuple[str, ...]) -> dict[str, str | list[str]]:

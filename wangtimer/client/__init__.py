@@ -13,11 +13,12 @@ from wangtimer.client.errors import (
     Unavailable,
     Unreachable,
 )
-from wangtimer.client.fields import Callback, FiringFilter, Moment, TimerFields, TimerFilter
+from wangtimer.client.fields import Callback, CallbackChanges, FiringFilter, Moment, TimerFields, TimerFilter
 
 __all__ = [
     "BadAnswer",
     "Callback",
+    "CallbackChanges",
     "Client",
     "ClientError",
     "Conflict",

@@ -25,6 +25,19 @@ class Callback(TypedDict):
     body: NotRequired[str]
 
 
+class CallbackChanges(TypedDict, total=False):
+    """What is to change of a timer's call; the rest of it stays.
+
+    `header` changes the named headers only, whatever their case. None takes a header, all headers or the body away,
+    and makes the method POST.
+    """
+
+    url: str
+    method: str | None
+    header: Mapping[str, str | list[str] | None] | None
+    body: str | None
+
+
 class ScheduleFields(TypedDict, total=False):
     """When: one of `cron`, `every_ms`, `at`, `delay_ms`, and what bounds it."""
 
@@ -54,7 +67,7 @@ class TimerChanges(TimerFields, total=False):
     """What can change of a timer."""
 
     name: str
-    callback: Callback
+    callback: CallbackChanges
 
 
 class NewTimer(TimerFields):

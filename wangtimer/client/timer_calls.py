@@ -7,7 +7,7 @@ from uuid import uuid4
 from wangtimer.client.calls import TIMER, Calls
 from wangtimer.client.errors import Conflict, NotFound
 from wangtimer.client.fields import Callback, ScheduleFields, TimerChanges, TimerFields, given, written
-from wangtimer.client.own_work import stands_as_wanted
+from wangtimer.client.own_work import stands_as_wanted, whole_call
 from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
 
 DEF = f"{TIMER}/def"
@@ -56,7 +56,9 @@ class TimerCalls(Calls):
             answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
         except Conflict as error:
             found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
-            done = self._own_work(found[0] if found else None, {**PUT_DEFAULTS, **body})
+            done = self._own_work(
+                found[0] if found else None, {**PUT_DEFAULTS, **body, "notifyHTTPParam": whole_call(callback)}
+            )
             if done is None:
                 raise
             return {"id": done["id"], "data": done, "created": False}
@@ -65,7 +67,7 @@ class TimerCalls(Calls):
     def edit_timer(
         self, id: int, *, version: int | None = None, **changes: Unpack[TimerChanges]
     ) -> PlannedTimer:
-        """Change what is given, None takes a bound or the tags away; the rest stays.
+        """Change what is given, None takes a bound or the tags away; the rest stays, the call's parts too.
 
         With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer.
         """
