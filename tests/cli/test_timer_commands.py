@@ -179,6 +179,19 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
     assert run("timers", "show", "1").exit_code == 1
 
 
+def test_bulk_takes_several_names_and_says_which_nobody_has(run: Run) -> None:
+    for name in ("a", "b", "c"):
+        created(run, name, "--cron", "@daily")
+    names = ("--name", "a", "--name", "b")
+    assert run("timers", "bulk", "delete", *names, "--dry-run").stdout == "2 timers would be deleted\n"
+    assert json_of(run("timers", "bulk", "delete", *names, "--yes", "--json"))["done"] == 2
+    assert [one["name"] for one in json_of(run("timers", "list", "--json"))] == ["c"]
+    partly = run("timers", "bulk", "delete", "--name", "c", "--name", "typo", "--yes")
+    assert (partly.exit_code, partly.stdout) == (3, "1 timers deleted, 0 failed, 0 left\n")
+    assert "app 'shop' has no timer named 'typo'" in partly.stderr
+    assert run("timers", "bulk", "delete", "--name", "typo", "--yes").exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -42,7 +42,8 @@ class ErrorAnswer(Answer):
 _Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
 
 
-def _is_none(value: Any) -> bool:
+def is_none(value: Any) -> bool:
+    """Tell whether a field is left out of the answer, as `exclude_if` asks it."""
     return value is None
 
 
@@ -94,18 +95,18 @@ class TimerData(Sent):
     name: str
     status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
     status_name: str
-    cron: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    every_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    anchor_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    at_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    cron: Annotated[str | None, Field(exclude_if=is_none)] = None
+    every_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    anchor_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     timezone: str
-    start_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    end_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    max_firings: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    jitter_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    exclude_calendar: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    tags: Annotated[list[str] | None, Field(exclude_if=_is_none)] = None
+    start_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    end_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
+    jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
+    tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
     misfire: Annotated[
         MisfirePolicy, Field(description="what becomes of firings found long after their moment")
@@ -200,7 +201,7 @@ class TimersAnswer(Answer):
     data: list[ListedTimerData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
     total: Annotated[
-        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many timers there are")
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many timers there are")
     ] = None
 
 
@@ -237,7 +238,7 @@ class RecordsAnswer(Answer):
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
     total: Annotated[
-        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many firings there are")
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many firings there are")
     ] = None
 
 

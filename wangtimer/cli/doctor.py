@@ -11,6 +11,7 @@ from wangtimer.cli.asking import Failed
 from wangtimer.cli.broker_checkup import check_broker
 from wangtimer.cli.clock_checkup import check_clocks
 from wangtimer.cli.findings import Finding, is_wrong
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_json, show_line, show_table
 from wangtimer.cli.redis_checkup import check_redis
 from wangtimer.cli.sql_checkup import check_sql
@@ -19,7 +20,7 @@ from wangtimer.settings import read_settings
 from wangtimer.stack.data_directory import known_directory
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
 @click.option(
     "--data-dir",

@@ -41,6 +41,8 @@ def joined(whole: Round, then: Round) -> Round:
     was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
     sums = {key: was[key] + now[key] for key in _ADDED & now.keys()}
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
+    # A later round no longer finds what this one deleted.
+    kept |= {"unknownNames": was["unknownNames"]} if "unknownNames" in was else {}
     dues = {
         key: one or other
         for key, one, other in (

@@ -7,6 +7,7 @@ import click
 
 from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id
 from wangtimer.cli.bulk_command import bulk
+from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.output import show_line
 from wangtimer.cli.timer_options import (
     CALL,
@@ -39,7 +40,7 @@ _VERSION = click.option(
 )
 
 
-@click.group(epilog=EXIT_CODES)
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def timers() -> None:
     """Make, look at and change timers; a TIMER is its id or its name, a name that is a number name:NUMBER."""
 

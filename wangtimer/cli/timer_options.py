@@ -40,14 +40,14 @@ CALL = (
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more."),
     click.option("--body", help="Sent as it is; @FILE reads it from a file."),
 )
-FILTERS = (
-    click.option("--name", help="This very name."),
+FILTERS_BUT_NAME = (
     click.option("--name-prefix"),
     click.option("--name-contains", help="In either case."),
     click.option("--status", type=click.Choice(["disabled", "enabled", "finished"])),
     click.option("--tag"),
     click.option("--next-before", type=MOMENT, help="With a moment to come up to this one."),
 )
+FILTERS = (click.option("--name", help="This very name."), *FILTERS_BUT_NAME)
 
 
 _RULES = {"cron": "--cron", "every_ms": "--every", "at": "--at", "delay_ms": "--in"}

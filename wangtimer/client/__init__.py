@@ -13,10 +13,19 @@ from wangtimer.client.errors import (
     Unavailable,
     Unreachable,
 )
-from wangtimer.client.fields import Callback, CallbackChanges, FiringFilter, Moment, TimerFields, TimerFilter
+from wangtimer.client.fields import (
+    BulkFilter,
+    Callback,
+    CallbackChanges,
+    FiringFilter,
+    Moment,
+    TimerFields,
+    TimerFilter,
+)
 
 __all__ = [
     "BadAnswer",
+    "BulkFilter",
     "Callback",
     "CallbackChanges",
     "Client",

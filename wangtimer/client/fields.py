@@ -1,6 +1,6 @@
 """What callers say, in Python's spelling; `written` turns it into the API's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -86,6 +86,12 @@ class TimerFilter(TypedDict, total=False):
     status: Status
     tag: str
     next_before: Moment
+
+
+class BulkFilter(TimerFilter, total=False):
+    """Which timers are to be changed; all conditions hold together. `names`: one of these, at most 1,000."""
+
+    names: Sequence[str]
 
 
 class FiringFilter(TypedDict, total=False):

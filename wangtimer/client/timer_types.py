@@ -144,6 +144,7 @@ class FailedChange(TypedDict):
 class TimersChange(TypedDict):
     """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`.
 
+    `unknownNames` is there where names were asked for: those that no timer had when the round began.
     `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
@@ -152,6 +153,7 @@ class TimersChange(TypedDict):
     failed: list[FailedChange]
     remaining: int
     lastId: int | None
+    unknownNames: NotRequired[list[str]]
     wasInDoubt: bool
 
 
