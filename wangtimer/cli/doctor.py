@@ -14,6 +14,7 @@ from wangtimer.cli.findings import Finding, is_wrong
 from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_json, show_line, show_table
 from wangtimer.cli.redis_checkup import check_redis
+from wangtimer.cli.settings_checkup import check_variables
 from wangtimer.cli.sql_checkup import check_sql
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
@@ -53,6 +54,7 @@ def examine() -> list[Finding]:
     from wangtimer.celery import app
 
     return [
+        *check_variables(),
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),
