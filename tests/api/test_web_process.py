@@ -126,7 +126,8 @@ def test_a_misspelt_setting_stops_the_start_with_one_line(tmp_path: Path, argv: 
     )
     assert started.returncode != 0
     assert (
-        "wangtimer: WANGTIMER_STAP_S is no setting; write WANGTIMER_STEP_S, or take it out" in started.stderr
+        f"wangtimer: {ENV_PREFIX}STAP_S is no setting; write WANGTIMER_STEP_S, or take it out"
+        in started.stderr
     )
     assert "Traceback" not in started.stderr
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.near_misses import likely_meant, near_miss
+from wangtimer.core.near_misses import Names, near_miss
 
 KNOWN = ["LEAD_MS", "LOCK_MS", "RETENTION_DAYS", "CALLBACK_MOST_HELD", "CALLBACK_IDLE_S", "APP", "ID"]
 
@@ -35,15 +35,32 @@ def test_the_nearest_is_taken() -> None:
     assert near_miss("abcdexh", ["abcdefg", "abcdefh"]) == "abcdefh"
 
 
-def test_what_is_alike_is_worth_a_question() -> None:
-    assert likely_meant("CALLBACK_MOST_HELD_BYTES", KNOWN) == "CALLBACK_MOST_HELD"
-    assert likely_meant("something else", KNOWN) is None
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("leadms", "LEAD_MS"),
+        ("LEED_MS", "LEAD_MS"),
+        ("LEAD", None),
+        ("LAED_MS", "LEAD_MS"),
+        ("RETENTION_DAY", "RETENTION_DAYS"),
+        ("APPS", "APP"),
+        ("APX", "APP"),
+        ("I", None),
+        ("", None),
+    ],
+)
+def test_one_slip_is_worth_a_question(written: str, meant: str | None) -> None:
+    assert Names(KNOWN).meant_by(written) == meant
+
+
+def test_the_name_itself_comes_before_one_that_is_near() -> None:
+    assert Names(["names", "name"]).meant_by("NAME") == "name"
 
 
 @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=20), max_size=5))
 def test_any_text_finds_a_known_name_or_none(written: str, known: list[str]) -> None:
     assert near_miss(written, known) in {None, *known}
-    assert likely_meant(written, known) in {None, *known}
+    assert Names(known).meant_by(written) in {None, *known}
 
 
 @given(st.text(alphabet="abc", min_size=6, max_size=12), st.data())
@@ -51,3 +68,5 @@ def test_one_letter_more_or_less_is_always_near(name: str, data: st.DataObject) 
     place = data.draw(st.integers(0, len(name) - 1))
     assert near_miss(name[:place] + name[place + 1 :], [name]) == (name if len(name) > 3 else None)
     assert near_miss(name[:place] + "x" + name[place:], [name]) == name
+    assert Names([name]).meant_by(name[:place] + "x" + name[place:]) == name
+    assert Names([name]).meant_by(name[:place] + "x" + name[place + 1 :]) == name

@@ -22,6 +22,7 @@ from croniter import CroniterError, croniter
 
 from wangtimer.core.cron_fields import read_fields
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
 
 HOUR_S = 3_600
@@ -64,7 +65,7 @@ class Cron:
         try:
             read_zone(timezone)
         except KeyError:
-            raise _unknown_zone(timezone) from None
+            raise unknown_zone(timezone) from None
         cron = cls(" ".join(expression.split()), timezone)
         read_fields(cron.expression)
         return cron
@@ -175,11 +176,3 @@ def _next_midnight(days: croniter, day: int) -> int | None:
         return int(copy.copy(days).get_next(float, start_time=float(day * DAY_S - 1))) // DAY_S
     except CroniterError:
         return None
-
-
-def _unknown_zone(timezone: str) -> InvalidSchedule:
-    return InvalidSchedule(
-        "timezone",
-        f"{timezone[:64]!r} is not an IANA time zone",
-        "write a name such as UTC, Asia/Shanghai or Europe/London",
-    )
