@@ -78,12 +78,13 @@ def test_an_edit_at_another_version_is_refused(world: World) -> None:
 
 
 def test_a_name_in_use_is_refused_and_its_own_is_not(world: World) -> None:
-    world.made(name="taken")
+    other = world.made(name="taken")
     timer_id = world.made(name="mine")
     assert world.patch(app="shop", id=timer_id, name="mine").status == 200
     refused = world.patch(app="shop", id=timer_id, name="taken")
     assert (refused.status, refused.code) == (409, 40901)
     assert "already has a timer named 'taken'" in refused.msg
+    assert refused.data == {"existingId": other}
 
 
 def test_another_apps_timer_is_unknown(world: World) -> None:

@@ -18,6 +18,17 @@ def make(client: Client, name: str, **fields: Any) -> int:
     return client.create_timer(name, CALLBACK, **({"cron": "@daily"} | fields))["id"]
 
 
+def test_a_name_in_use_is_answered_with_whose_it_is(client: Client) -> None:
+    made = client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
+    with pytest.raises(Conflict) as caught:
+        client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
+    assert caught.value.existing_id == made["id"]
+    many = client.create_timers(
+        [{"name": "a", "callback": {"url": "http://target.example/"}, "cron": "@daily"}]
+    )
+    assert many["data"][0]["existingId"] == made["id"]
+
+
 def test_a_timer_is_made_read_edited_switched_and_deleted(client: Client) -> None:
     made = client.create_timer(
         "expire", CALLBACK, cron="0 9 * * 1-5", timezone="Asia/Shanghai", tags=["a"], max_firings=3

@@ -33,18 +33,25 @@ class Answer(Sent):
     msg: str = ""
 
 
+def is_none(value: Any) -> bool:
+    """Tell whether a field is left out of the answer, as `exclude_if` asks it."""
+    return value is None
+
+
+class ConflictData(Sent):
+    """What is in the way."""
+
+    existing_id: Annotated[int, Field(description="with 40901: the id of the timer that has the name")]
+
+
 class ErrorAnswer(Answer):
     """An error: `code` is stable, `msg` is "field: what is wrong; what to do", `field` its dotted name."""
 
     field: str = ""
+    data: Annotated[ConflictData | None, Field(exclude_if=is_none, description="with some codes")] = None
 
 
 _Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
-
-
-def is_none(value: Any) -> bool:
-    """Tell whether a field is left out of the answer, as `exclude_if` asks it."""
-    return value is None
 
 
 class Moment(Sent):

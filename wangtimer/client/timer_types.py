@@ -114,7 +114,10 @@ class TimersPage(TypedDict):
 
 
 class MadeTimer(TypedDict):
-    """What became of one of several timers: `code` 0 where it was made, else an error's."""
+    """What became of one of several timers: `code` 0 where it was made, else an error's.
+
+    `existingId` is there where another timer has the name: which.
+    """
 
     index: int
     code: int
@@ -122,6 +125,7 @@ class MadeTimer(TypedDict):
     field: str
     id: int | None
     created: bool
+    existingId: NotRequired[int]
 
 
 class MadeTimers(TypedDict):

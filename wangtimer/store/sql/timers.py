@@ -105,7 +105,7 @@ class TimerStore:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
                 return own
-            raise name_taken(new.app, repr(new.name)) from None
+            raise name_taken(new.app, new.name, self.id_of(new.app, new.name)) from None
         return timer_of(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
@@ -181,7 +181,9 @@ class TimerStore:
             try:
                 edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
             except IntegrityError:
-                raise name_taken(app, repr(revision.timer.name)) from None
+                name = revision.timer.name
+                taken_by = sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
+                raise name_taken(app, name, taken_by) from None
             first.keep([edited], revision.near)
             return edited, insert_missing(sql, revision.near)
 
@@ -312,12 +314,14 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
     }
 
 
-def name_taken(app: str, name: str) -> Conflict:
-    """Return what says that the app has a timer of this name."""
+def name_taken(app: str, name: str, taken_by: int | None) -> Conflict:
+    """Return what says that the app has a timer of this name, and which; None: it is gone by now."""
+    which = "" if taken_by is None else f", {taken_by}"
     return Conflict(
         "name",
-        f"app {app!r} already has a timer named {name}",
+        f"app {app!r} already has a timer named {name!r}{which}",
         "choose another name, or delete that timer first",
+        taken_by,
     )
 
 
