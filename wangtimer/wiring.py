@@ -33,6 +33,7 @@ from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
+from wangtimer.stops import Stops
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.clock import RedisClock
@@ -218,6 +219,12 @@ class Wiring:
     def batches(self) -> Batches:
         """What they ask for of many timers at once."""
         return Batches(self.registrar, TimerBatches(self.database), self.clock)
+
+    @once
+    def stops(self) -> Stops:
+        """Whether switching timers off came in time."""
+        soon_ms = self.settings.lead_ms + self.settings.turn_ms
+        return Stops(self.firing_lists, self.definitions, self.clock, soon_ms)
 
     @once
     def on_demand(self) -> OnDemand:

@@ -175,7 +175,9 @@ def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
 
 def test_a_deleted_timer_is_gone(run: Run) -> None:
     created(run, "a", "--cron", "@daily")
-    assert run("timers", "delete", "a").stdout == "timer 1 is deleted\n"
+    first, second = run("timers", "delete", "a").stdout.splitlines()
+    assert first == "timer 1 is deleted"
+    assert second.endswith("T00:00:00.000Z: cancelled, no call of it is made")
     assert run("timers", "show", "1").exit_code == 1
 
 

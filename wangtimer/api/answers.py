@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.stopped_moment import StopState
 from wangtimer.core.warnings import WarningCode
 
 
@@ -184,6 +185,39 @@ class TimerAnswer(Answer):
     """A timer."""
 
     data: TimerData
+
+
+class StoppedData(Sent):
+    """The moment of a timer for which switching it off came just in time, or just did not."""
+
+    at: _Text
+    at_ms: int
+    state: Annotated[
+        StopState,
+        Field(
+            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
+            "way, since it is near, or past without an outcome; its record will say. already_fired: a call of it was "
+            "made, and there is no later moment"
+        ),
+    ]
+
+
+StoppedField = Annotated[
+    StoppedData | None,
+    Field(description="null: there is no moment to stop, or it could not be told"),
+]
+
+
+class StopAnswer(TimerAnswer):
+    """A timer that was switched off."""
+
+    stopped: StoppedField
+
+
+class DeleteAnswer(Answer):
+    """A timer is deleted."""
+
+    stopped: StoppedField
 
 
 class LastOutcome(Sent):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.answers import Answer, Sent, is_none
+from wangtimer.api.answers import Answer, Sent, StoppedData, is_none
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
@@ -15,6 +15,7 @@ from wangtimer.api.field_types import MOST_ID, App, Given, Id
 from wangtimer.api.filter_fields import FilterFields, Text
 from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
+from wangtimer.api.timer_data import stopped_data
 from wangtimer.batches import Batches, Outcomes
 from wangtimer.core.errors import UnknownTimer, WangTimerError
 from wangtimer.core.timer import Timer
@@ -75,6 +76,12 @@ class FailedChange(Sent):
     msg: str
 
 
+class StoppedOne(StoppedData):
+    """The stopped moment of one timer."""
+
+    id: int
+
+
 class ChangedData(Sent):
     """What became of the timers."""
 
@@ -83,6 +90,13 @@ class ChangedData(Sent):
     failed: list[FailedChange]
     remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
     last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
+    stopped: Annotated[
+        list[StoppedOne] | None,
+        Field(
+            exclude_if=is_none,
+            description="of disable and delete: the stopped moment of each timer that has one, as when disabled alone",
+        ),
+    ] = None
     unknown_names: Annotated[
         list[str] | None,
         Field(
@@ -140,9 +154,16 @@ class BulkViews:
                 failed=failed,
                 remaining=chosen.matched - sum(timer_id in chosen.timers for timer_id in chosen.ids),
                 last_id=chosen.ids[-1] if chosen.ids else None,
+                stopped=None if body.action == "enable" else self._stopped(outcomes),
                 unknown_names=chosen.unknown_names,
             )
         )
+
+    def _stopped(self, outcomes: Outcomes) -> list[StoppedOne]:
+        timers = [one for one in outcomes.values() if isinstance(one, Timer)]
+        found = self.wiring().stops.of(timers)
+        shown = ((timer_id, stopped_data(found[timer_id])) for timer_id in sorted(found))
+        return [StoppedOne(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
 
     def _matching(self, body: ChangeTimers) -> Chosen:
         """Return the timers of the filter that the action would change."""

@@ -63,6 +63,10 @@ def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
 
 def _show(done: TimersChange, action: Action) -> None:
     show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
+    late = [one for one in done.get("stopped", []) if one["state"] != "cancelled"]
+    if late:
+        show_line(f"{len(late)} of them not, or perhaps not, in time for this moment; its record will say:")
+        show_table(("id", "moment", "state"), ((one["id"], one["at"], one["state"]) for one in late))
     if done["failed"]:
         show_table(
             ("id", "name", "code", "why"),

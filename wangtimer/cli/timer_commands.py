@@ -20,7 +20,14 @@ from wangtimer.cli.timer_options import (
     options,
     refuse_unclear,
 )
-from wangtimer.cli.timer_tables import show_planned, show_preview, show_timer, show_timers
+from wangtimer.cli.timer_tables import (
+    show_planned,
+    show_preview,
+    show_stopped,
+    show_stopped_timer,
+    show_timer,
+    show_timers,
+)
 from wangtimer.client import ClientError
 from wangtimer.client.timer_types import PlannedTimer
 
@@ -172,7 +179,7 @@ def enable(asked: Asked, timer: str) -> None:
 @asking
 def disable(asked: Asked, timer: str) -> None:
     """Disable a TIMER: a moment more than a second away no longer fires."""
-    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_timer)
+    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_stopped_timer)
 
 
 @timers.command()
@@ -181,8 +188,13 @@ def disable(asked: Asked, timer: str) -> None:
 def delete(asked: Asked, timer: str) -> None:
     """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
     number = timer_id(asked.client, timer)
-    asked.client.delete_timer(number)
-    asked.tell({}, lambda _: show_line(f"timer {number} is deleted"))
+    stopped = asked.client.delete_timer(number)
+
+    def show_deleted(_: object) -> None:
+        show_line(f"timer {number} is deleted")
+        show_stopped(stopped)
+
+    asked.tell({"stopped": stopped}, show_deleted)
 
 
 @timers.command()

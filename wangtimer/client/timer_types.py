@@ -73,6 +73,30 @@ class Timer(TypedDict):
     updatedAt: str
 
 
+class StoppedMoment(TypedDict):
+    """The next moment of a timer that was disabled or deleted, and whether that came in time.
+
+    `state`: `cancelled` (no call of it is made any more), `in_flight` (a call may be on its way; its record will say),
+    `already_fired` (a call was made, and there is no later moment).
+    """
+
+    at: str
+    atMs: int
+    state: str
+
+
+class StoppedOne(StoppedMoment):
+    """The same of one of several timers."""
+
+    id: int
+
+
+class StoppedTimer(Timer):
+    """A timer that was disabled; `stopped` None: no moment was left, or it could not be told."""
+
+    stopped: StoppedMoment | None
+
+
 class PlannedTimer(Timer):
     """A timer just made or edited, with what its schedule comes to."""
 
@@ -157,6 +181,7 @@ class TimersChange(TypedDict):
     failed: list[FailedChange]
     remaining: int
     lastId: int | None
+    stopped: NotRequired[list[StoppedOne]]
     unknownNames: NotRequired[list[str]]
     wasInDoubt: bool
 
