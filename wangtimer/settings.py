@@ -214,7 +214,11 @@ class Settings(BaseSettings):
     )
 
     retention_days: int = Field(
-        default=30, ge=1, le=3_650, description="days; settled firings are kept this long after their moment"
+        default=30,
+        ge=1,
+        le=3_650,
+        description="days; settled firings are kept this long after their moment, and finished timers "
+        "after their last one, unless a timer says otherwise",
     )
 
     # API

@@ -78,10 +78,11 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete settled firings past retention."""
+    """Delete settled firings past retention, and finished timers that are kept no longer."""
     with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
         if is_due:
             wiring().purger.purge()
+            wiring().finished_purger.purge()
 
 
 # Adding what stands does nothing; only the last of several loads declares the horizon loaded.

@@ -27,6 +27,7 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
+from wangtimer.finished_purger import FinishedPurger
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
@@ -47,6 +48,7 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
@@ -343,6 +345,11 @@ class Wiring:
         """Deletes what is past retention."""
         retention_ms = self.settings.retention_days * 86_400_000
         return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
+
+    @once
+    def finished_purger(self) -> FinishedPurger:
+        """Deletes finished timers that are kept no longer."""
+        return FinishedPurger(FinishedTimers(self.database), self.clock, self.settings.retention_days)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or one of a bunch."""

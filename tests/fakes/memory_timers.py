@@ -34,7 +34,9 @@ class MemoryTimers:
                 timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
             )
             first = new.schedule.first_after(now)
-            return self._store(Timer(definition, new.name, now, first, now, now, new.limits, new.tags))
+            return self._store(
+                Timer(definition, new.name, now, first, now, now, new.limits, new.tags, new.keep_days)
+            )
 
         return self._server.call(work)
 

@@ -115,6 +115,13 @@ class TimerData(Sent):
     jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
     tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
+    retention_days: Annotated[
+        int | None,
+        Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None, Field(exclude_if=is_none, description="true: it is deleted once it is finished")
+    ] = None
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
     misfire: Annotated[
         MisfirePolicy, Field(description="what becomes of firings found long after their moment")

@@ -41,6 +41,8 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
             "status": FINISHED if is_finished else _STATUS[definition.status],
             "status_name": "finished" if is_finished else definition.status.value,
             "tags": list(timer.tags) or None,
+            "retention_days": timer.keep_days or None,
+            "delete_after_finish": True if timer.keep_days == 0 else None,
             "notify": _notify_data(definition.notify),
             "misfire": definition.misfire.policy,
             "misfire_grace_ms": definition.misfire.grace_ms,

@@ -28,6 +28,7 @@ from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
 MOST_FIRINGS = 10_000
 MOST_JITTER_MS = 3_600_000
 MOST_TAGS = 16
+MOST_RETENTION_DAYS = 3_650
 
 _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
@@ -179,6 +180,24 @@ class TermFields(ScheduleFields):
     tags: Annotated[
         list[_Tag] | None,
         Field(max_length=MOST_TAGS, description="to find timers by", examples=[["billing"]]),
+    ] = None
+    retention_days: Annotated[
+        int | None,
+        Field(
+            alias="retentionDays",
+            ge=1,
+            le=MOST_RETENTION_DAYS,
+            description="a finished timer is deleted, and its name free, so many days after its last moment; the "
+            "service's retention by default. Not with deleteAfterFinish: true",
+            examples=[7],
+        ),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None,
+        Field(
+            alias="deleteAfterFinish",
+            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+        ),
     ] = None
 
 

@@ -38,6 +38,8 @@ CLEARED = {
     "jitter": "jitter_ms",
     "calendar": "exclude_calendar",
     "tags": "tags",
+    "retention-days": "retention_days",
+    "delete-after-finish": "delete_after_finish",
 }
 CLEARED_OF_CALL = ("method", "headers", "body")
 _CALLBACK = click.option("--callback", "url_to_call", required=True, metavar="URL", help="The URL to call.")

@@ -34,6 +34,14 @@ TERMS = (
         "--catchup-window", "catchup_window_ms", type=DURATION, help="Later than this none is made; 0s: none."
     ),
     click.option("--tag", "tags", multiple=True, help="To find it by; again for more."),
+    click.option(
+        "--retention-days",
+        type=click.IntRange(1),
+        help="Once finished it is deleted so long after its last moment.",
+    ),
+    click.option(
+        "--delete-after-finish", is_flag=True, default=None, help="It is deleted as soon as it is finished."
+    ),
 )
 CALL = (
     click.option("--method", type=click.Choice(["GET", "POST", "PUT", "PATCH", "DELETE"], False)),

@@ -50,11 +50,19 @@ def show_timer(timer: Timer) -> None:
         "misfire": f"{timer['misfire']}, later than {timer['misfireGraceMs']} ms",
         "catch-up window": f"{timer['catchupWindowMs']} ms" if timer["catchupWindowMs"] else None,
         "tags": " ".join(timer.get("tags", [])),
+        "kept": _kept(timer),
         "version": timer["version"],
         "created": timer["createdAt"],
         "updated": timer["updatedAt"],
     }
     show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
+
+
+def _kept(timer: Timer) -> str | None:
+    """Return for how long the timer is kept once it is finished; None: as the service says."""
+    if timer.get("deleteAfterFinish"):
+        return "until it is finished"
+    return f"{timer['retentionDays']} days after its last moment" if "retentionDays" in timer else None
 
 
 _STOPS = {

@@ -61,6 +61,8 @@ class TimerFields(ScheduleFields, total=False):
     misfire_grace_ms: Duration
     catchup_window_ms: Duration
     tags: list[str] | None
+    retention_days: int | None
+    delete_after_finish: bool | None
 
 
 class TimerChanges(TimerFields, total=False):

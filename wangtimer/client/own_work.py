@@ -18,6 +18,8 @@ def _holds(timer: Mapping[str, Any], name: str, wanted: Any) -> bool:
     held = timer.get(name)
     if name == "tags":
         return set(held or ()) == set(wanted or ())
+    if name == "deleteAfterFinish":
+        return bool(held) == bool(wanted)
     if wanted is None or held is None:
         return held is wanted
     if name in _MOMENTS:

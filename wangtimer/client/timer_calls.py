@@ -16,6 +16,7 @@ _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
 PUT_DEFAULTS: Mapping[str, Any] = written(
     {
         **dict.fromkeys(("start_at", "end_at", "max_firings", "jitter_ms", "exclude_calendar", "tags")),
+        **dict.fromkeys(("retention_days", "delete_after_finish")),
         "timezone": "UTC",
         "misfire": "fire_all",
         "misfire_grace_ms": 60_000,

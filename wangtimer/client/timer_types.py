@@ -63,6 +63,8 @@ class Timer(TypedDict):
     jitterMs: NotRequired[int]
     excludeCalendar: NotRequired[str]
     tags: NotRequired[list[str]]
+    retentionDays: NotRequired[int]
+    deleteAfterFinish: NotRequired[bool]
     notifyHTTPParam: Notify
     misfire: str
     misfireGraceMs: int

@@ -51,6 +51,7 @@ class NewTimer:
     misfire: MisfireRule = USUAL
     limits: Limits = UNLIMITED
     tags: tuple[str, ...] = ()
+    keep_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +302,7 @@ class TimerStore:
 
 def new_row(new: NewTimer, now: int) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC), without its id."""
-    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
+    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days) | {
         "app": new.app,
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
@@ -371,7 +372,7 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
+        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
