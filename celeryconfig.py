@@ -8,9 +8,13 @@ from datetime import timedelta
 
 from kombu import Exchange, Queue
 
+from wangtimer.core.errors import BadSetting
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 
-_settings = read_settings()
+try:
+    _settings = read_settings()
+except BadSetting as wrong:
+    raise SystemExit(f"wangtimer: {wrong}") from None
 
 broker_url = _settings.broker_url
 imports = ("wangtimer.tasks",)

@@ -37,6 +37,8 @@ CREATE TABLE timer (
     plan_by BIGINT DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
+    keep_days SMALLINT,
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only what comes due within a step
@@ -45,6 +47,8 @@ CREATE TABLE timer (
     INDEX timer_to_plan (status, next_fire_at),
     -- a calendar that is uploaded anew edits the timers that name it
     INDEX timer_calendar (app, calendar),
+    -- the purger reads only finished timers whose time has come
+    INDEX timer_finished (status, next_fire_at, keep_days, planned_until),
     -- the sweep refreshes what changed lately
     INDEX timer_updated (updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -1,9 +1,18 @@
 """Wrong settings stop the start with one line that names the variable and the mend."""
 
+import re
+from pathlib import Path
+
 import pytest
+import structlog
 
 from wangtimer.core.errors import BadSetting
-from wangtimer.settings import read_settings
+from wangtimer.core.near_misses import near_miss
+from wangtimer.logs import warn_of_unknown_variables
+from wangtimer.settings import ENV_PREFIX, NOT_SETTINGS, Settings, read_settings, unknown_variables
+
+ROOT = Path(__file__).parent.parent
+WRITTEN_IN = {".py", ".md", ".yml", ".patch", ".sh"}
 
 WRONG = {
     "DATABASE_URL": ["nonsense", "postgresql://h/d"],
@@ -47,3 +56,65 @@ def test_settings_that_do_not_fit_each_other_are_refused(
 def test_the_defaults_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANGTIMER_STEP_S", "150")
     assert read_settings().horizon_ms == 300_000
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        (f"{ENV_PREFIX}LEED_MS", f"{ENV_PREFIX}LEAD_MS"),
+        (f"{ENV_PREFIX}RETENTION_DAY", f"{ENV_PREFIX}RETENTION_DAYS"),
+        (f"{ENV_PREFIX}DATABSE_URL", f"{ENV_PREFIX}DATABASE_URL"),
+        (f"{ENV_PREFIX}PLAN_EVREY_S", f"{ENV_PREFIX}PLAN_EVERY_S"),
+        ("WANG_TIMER_STEP_S", f"{ENV_PREFIX}STEP_S"),
+        ("WANGTIMERSTEP_S", f"{ENV_PREFIX}STEP_S"),
+        ("wangtimer_stap_s", f"{ENV_PREFIX}STEP_S"),
+    ],
+)
+def test_a_misspelt_setting_stops_the_start_and_says_which_was_meant(
+    monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
+) -> None:
+    monkeypatch.setenv(variable, "1000")
+    with pytest.raises(BadSetting) as caught:
+        read_settings()
+    assert str(caught.value) == f"{variable} is no setting; write {meant}, or take it out"
+
+
+def test_a_setting_of_another_version_is_let_pass_and_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = [f"{ENV_PREFIX}CALLBACK_MOST_HELD_BYTES", f"{ENV_PREFIX}OF_ANOTHER_VERSION"]
+    for name in newer:
+        monkeypatch.setenv(name, "1")
+    read_settings()
+    with structlog.testing.capture_logs() as lines:
+        warn_of_unknown_variables()
+    assert [(line["event"], line["variables"]) for line in lines] == [("unknown_settings", newer)]
+
+
+def test_no_variable_of_ours_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("URL", "APP", "VERSION", "TEST_MARK", "step_s"):
+        monkeypatch.setenv(f"{ENV_PREFIX}{name}", "100")
+    read_settings()
+    assert unknown_variables() == []
+
+
+def test_every_variable_that_is_written_anywhere_here_is_known() -> None:
+    """Tests, make targets, compose and documents name none that the service would warn of."""
+    names = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields} | NOT_SETTINGS
+    folders = ("wangtimer", "tests", "benchmarks", "docs")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in WRITTEN_IN]
+    found += [
+        ROOT / name for name in ("Makefile", "docker-compose.yml", "Procfile", "Dockerfile", "README.md")
+    ]
+    written = {
+        name: path
+        for path in found
+        for name in re.findall(rf"{ENV_PREFIX}[A-Z][A-Z_]*[A-Z]", path.read_text())
+    }
+    assert f"{ENV_PREFIX}STEP_S" in written
+    assert {name: path for name, path in written.items() if name not in names} == {}
+
+
+def test_no_two_settings_are_so_alike_that_one_could_be_taken_for_the_other_misspelt() -> None:
+    """A version without one of the two would not start, where the other is set."""
+    names = [f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields] + sorted(NOT_SETTINGS)
+    alike = {name: near_miss(name, [one for one in names if one != name]) for name in names}
+    assert {name: near for name, near in alike.items() if near} == {}

@@ -9,7 +9,7 @@ from wangtimer.core.errors import StoreAway, WangTimerError
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Timer
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import TimerBatches, Versions
+from wangtimer.store.sql.timer_batches import Taken, TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken
 
 
@@ -157,8 +157,8 @@ def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
     return None
 
 
-def _made(timer: Timer | None, new: NewTimer) -> Made:
-    return Made(error=name_taken(new.app, repr(new.name))) if timer is None else Made(timer)
+def _made(stored: Timer | Taken, new: NewTimer) -> Made:
+    return Made(error=name_taken(new.app, new.name, stored.by)) if isinstance(stored, Taken) else Made(stored)
 
 
 def _enabled(created: Timer, outcome: Timer | WangTimerError) -> Made:

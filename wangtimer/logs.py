@@ -5,6 +5,10 @@ import sys
 
 import structlog
 
+from wangtimer.settings import unknown_variables
+
+log = structlog.get_logger()
+
 
 def log_as_lines(level: int | None = None) -> None:
     """Send every log of this process to stderr, a JSON line each."""
@@ -31,3 +35,10 @@ def log_as_lines(level: int | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level or logging.WARNING)
+
+
+def warn_of_unknown_variables() -> None:
+    """Say in one line which variables look like settings, and are none of this version; call it once a process."""
+    unknown = unknown_variables()
+    if unknown:
+        log.warning("unknown_settings", variables=unknown, mend="wangtimer settings lists what there is")

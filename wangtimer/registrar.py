@@ -102,6 +102,7 @@ class Registrar:
         Others may create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`;
         `Conflict` for any `version` where there is no such timer.
         """
+        taken_by: int | None = None
         for _ in range(PUT_TRIES):
             timer_id = self.timers.id_of(app, name)
             if timer_id is None and version is not None:
@@ -111,10 +112,14 @@ class Registrar:
                     return self.edit(app, timer_id, _if_named(name, change), version), False
                 try:
                     return self.create(new()), True
-                except Conflict:
+                except Conflict as error:
+                    taken_by = error.existing_id
                     log.info("created_by_somebody_else", app=app, name=name)
         raise Conflict(
-            "name", "it is created and deleted again and again", "repeat it where it is still wanted"
+            "name",
+            "it is created and deleted again and again",
+            "repeat it where it is still wanted",
+            taken_by,
         )
 
     def follow_calendar(self, app: str, calendar: Calendar, timer_ids: Iterable[int]) -> int:

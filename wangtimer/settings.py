@@ -1,5 +1,7 @@
 """Every setting, with its default, unit and reason; the only reader of the environment."""
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +11,13 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.near_misses import near_miss
 
 ENV_PREFIX = "WANGTIMER_"
+# Variables with our prefix that are no settings of the service: the command line's, compose's, and a mark of tests.
+NOT_SETTINGS = frozenset(f"{ENV_PREFIX}{name}" for name in ("URL", "APP", "VERSION", "TEST_MARK"))
+# What a misspelt prefix still begins with.
+_MISSPELT_PREFIX = "WANG"
 
 # How often the feeder looks whether Redis holds what comes due within the window, and the next minute is compared.
 FEED_EVERY_S = 2
@@ -239,7 +246,11 @@ class Settings(BaseSettings):
     )
 
     retention_days: int = Field(
-        default=30, ge=1, le=3_650, description="days; settled firings are kept this long after their moment"
+        default=30,
+        ge=1,
+        le=3_650,
+        description="days; settled firings are kept this long after their moment, and finished timers "
+        "after their last one, unless a timer says otherwise",
     )
 
     # API
@@ -268,14 +279,44 @@ class Settings(BaseSettings):
 def read_settings() -> Settings:
     """Read the settings from the environment.
 
-    Raises `BadSetting` with one line for each variable that cannot work.
+    Raises `BadSetting` with one line for each variable that cannot work, or whose name is a known one misspelt.
     """
+    _refuse_misspelt(os.environ)
     try:
         settings = Settings()
     except ValidationError as error:
         raise BadSetting("; ".join(_complaint(problem) for problem in error.errors())) from None
     _check_together(settings)
     return settings
+
+
+def unknown_variables() -> list[str]:
+    """Return the variables of the environment that look like settings, and are none of this version."""
+    known = _known_variables()
+    return sorted(
+        name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
+    )
+
+
+def _known_variables() -> frozenset[str]:
+    return NOT_SETTINGS | {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
+
+
+def _refuse_misspelt(variables: Iterable[str]) -> None:
+    """Return unless a variable is nearly a known one: raises `BadSetting`.
+
+    The prefix may be misspelt too. What is near to none may be a setting of a newer version, and is let pass.
+    """
+    known = _known_variables()
+    strange = (
+        name for name in variables if name.upper().startswith(_MISSPELT_PREFIX) and name.upper() not in known
+    )
+    meant = {name: near_miss(name, known) for name in sorted(strange)}
+    complaints = [
+        f"{name} is no setting; write {near}, or take it out" for name, near in meant.items() if near
+    ]
+    if complaints:
+        raise BadSetting("; ".join(complaints))
 
 
 def _complaint(problem: object) -> str:

@@ -87,10 +87,11 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete settled firings past retention."""
+    """Delete settled firings past retention, and finished timers that are kept no longer."""
     with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
         if is_due:
             wiring().purger.purge()
+            wiring().finished_purger.purge()
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

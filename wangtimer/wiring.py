@@ -29,12 +29,14 @@ from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
+from wangtimer.finished_purger import FinishedPurger
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
+from wangtimer.stops import Stops
 from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
@@ -50,6 +52,7 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
@@ -242,6 +245,12 @@ class Wiring:
         return Batches(self.registrar, TimerBatches(self.database), self.clock)
 
     @once
+    def stops(self) -> Stops:
+        """Whether switching timers off came in time."""
+        soon_ms = self.settings.lead_ms + self.settings.turn_ms
+        return Stops(self.firing_lists, self.definitions, self.clock, soon_ms)
+
+    @once
     def on_demand(self) -> OnDemand:
         """What people ask for of single firings."""
         return OnDemand(
@@ -368,6 +377,11 @@ class Wiring:
         """Deletes what is past retention."""
         retention_ms = self.settings.retention_days * 86_400_000
         return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
+
+    @once
+    def finished_purger(self) -> FinishedPurger:
+        """Deletes finished timers that are kept no longer."""
+        return FinishedPurger(FinishedTimers(self.database), self.clock, self.settings.retention_days)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or one of a bunch."""

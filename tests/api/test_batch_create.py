@@ -55,7 +55,7 @@ def test_each_timer_is_made_as_it_would_be_alone(world: World) -> None:
 
 
 def test_a_bad_one_spoils_none_of_the_others(world: World) -> None:
-    world.made(name="taken")
+    taken = world.made(name="taken")
     bad: list[tuple[Any, int, str]] = [
         (item("taken"), 40901, "name"),
         (item("fine"), 40901, "name"),
@@ -75,6 +75,8 @@ def test_a_bad_one_spoils_none_of_the_others(world: World) -> None:
     codes = [(one["code"], one["field"]) for one in answered.data]
     assert codes == [(0, ""), *((code, field) for _, code, field in bad), (0, "")]
     assert [one["created"] for one in answered.data] == [True, *[False] * len(bad), True]
+    existing = [one["existingId"] for one in answered.data if "existingId" in one]
+    assert existing == [taken, answered.data[0]["id"]]
     assert [one["index"] for one in answered.data] == list(range(len(bad) + 2))
     assert (answered.json["created"], answered.json["failed"]) == (2, len(bad))
     assert all("; " in one["msg"] for one in answered.data if one["code"])

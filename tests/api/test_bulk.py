@@ -245,3 +245,28 @@ def test_a_request_that_is_not_clear_changes_nothing(
     small_world.made()
     assert_refused(small_world.post(BULK, app="shop", **fields), 400, code, field)
     assert set(statuses(small_world).values()) == {"disabled"}
+
+
+def test_several_names_are_changed_and_those_nobody_has_are_told(world: World) -> None:
+    ids = [world.made(name=name) for name in ("a", "b", "c")]
+    named = {"names": ["a", "b", "typo", "c ", "typo"]}
+    counted = world.post(BULK, app="shop", action="delete", filter=named, dryRun=True).data
+    assert (counted["matched"], counted["unknownNames"]) == (2, ["typo", "c "])
+    done = world.post(BULK, app="shop", action="delete", filter=named).data
+    assert (done["done"], done["remaining"], done["unknownNames"]) == (2, 0, ["typo", "c "])
+    assert [one["id"] for one in world.get(DEFS, app="shop").data] == ids[2:]
+
+
+def test_names_go_with_other_conditions(world: World) -> None:
+    world.made(name="a", tags=["x"])
+    world.made(name="b")
+    both = {"names": ["a", "b"], "tag": "x"}
+    found = world.post(BULK, app="shop", action="delete", filter=both, dryRun=True).data
+    assert (found["matched"], found["unknownNames"]) == (1, [])
+
+
+@pytest.mark.parametrize("names", [[], [""], ["x"] * 1_001, "a"])
+def test_names_that_are_none_are_refused(world: World, names: Any) -> None:
+    refused = world.post(BULK, app="shop", action="delete", filter={"names": names})
+    assert refused.status == 400
+    assert refused.json["field"].startswith("filter.names")

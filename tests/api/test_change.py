@@ -1,7 +1,10 @@
 import pytest
 
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
+from tests.store.members import outcome_of
 from wangtimer.core.errors import UnknownTimer
+from wangtimer.core.firing import Member
+from wangtimer.core.moment_text import show_moment
 
 FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000
@@ -15,7 +18,7 @@ def test_a_timer_is_deleted_by_its_name(world: World) -> None:
     timer_id = world.enabled(name="expire")
     other = world.made(name="Expire")
     assert world.delete(app="bank", name="expire").code == 40401
-    assert world.delete(app="shop", name="expire").json == {"code": 0, "msg": ""}
+    assert world.delete(app="shop", name="expire").json.keys() == {"code", "msg", "stopped"}
     assert world.get(DEF, app="shop", id=timer_id).status == 404
     assert world.get(DEF, app="shop", id=other).status == 200
     again = world.delete(app="shop", name="expire")
@@ -152,3 +155,34 @@ def test_a_deleted_timer_cannot_be_changed_and_is_listed_no_more(world: World) -
     world.delete(app="shop", id=timer_id)
     assert world.post(ENABLE, app="shop", id=timer_id).status == 404
     assert world.get("/api/timer/v1/defs", app="shop").data == []
+
+
+@pytest.mark.parametrize(("ahead_ms", "state"), [(1_500, "in_flight"), (1_501, "cancelled")])
+def test_switching_off_says_whether_it_came_in_time(world: World, ahead_ms: int, state: str) -> None:
+    at = world.clock.now + ahead_ms
+    names = ("a", "b", "c", "d")
+    ids = dict(zip(names, (world.enabled(name=name, cron=None, at=at) for name in names), strict=True))
+    expected = {"at": show_moment(at), "atMs": at, "state": state}
+    assert world.post(DISABLE, app="shop", name="a").json["stopped"] == expected
+    assert world.post(DISABLE, app="shop", name="a").json["stopped"] == expected
+    assert world.delete(app="shop", name="b").json["stopped"] == expected
+    for action, name in (("disable", "c"), ("delete", "d")):
+        done = world.post("/api/timer/v1/bulk", app="shop", action=action, ids=[ids[name]]).data
+        assert done["stopped"] == [{"id": ids[name], **expected}]
+    enabled = world.post("/api/timer/v1/bulk", app="shop", action="enable", ids=[ids["a"]]).data
+    assert "stopped" not in enabled
+
+
+def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None:
+    at = world.clock.now + 5_000
+    timer_id = world.enabled(cron=None, at=at)
+    world.clock.now = at + 3_000
+    world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
+    stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
+    assert stopped == {"at": show_moment(at), "atMs": at, "state": "already_fired"}
+
+
+def test_a_timer_without_any_moment_has_none_to_stop(world: World) -> None:
+    timer_id = world.made(cron=None, at=world.clock.now + 5_000)
+    world.clock.now += 60_000
+    assert world.delete(app="shop", id=timer_id).json["stopped"] is None

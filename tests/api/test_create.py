@@ -172,10 +172,11 @@ def test_a_one_shot_up_to_a_minute_past_can_still_be_created(small_world: World)
 
 
 def test_a_name_is_taken_once_in_an_app_and_free_in_another(world: World) -> None:
-    world.made(name="expire")
+    first = world.made(name="expire")
     again = world.create(name="expire")
     assert (again.status, again.code, again.json["field"]) == (409, 40901, "name")
-    assert "'expire'" in again.msg
+    assert f"already has a timer named 'expire', {first}; " in again.msg
+    assert again.data == {"existingId": first}
     assert world.create(app="other", name="expire").status == 200
     assert world.create(name="Expire").status == 200
     assert world.stored() == (3, 0)

@@ -78,12 +78,13 @@ def test_an_edit_at_another_version_is_refused(world: World) -> None:
 
 
 def test_a_name_in_use_is_refused_and_its_own_is_not(world: World) -> None:
-    world.made(name="taken")
+    other = world.made(name="taken")
     timer_id = world.made(name="mine")
     assert world.patch(app="shop", id=timer_id, name="mine").status == 200
     refused = world.patch(app="shop", id=timer_id, name="taken")
     assert (refused.status, refused.code) == (409, 40901)
     assert "already has a timer named 'taken'" in refused.msg
+    assert refused.data == {"existingId": other}
 
 
 def test_another_apps_timer_is_unknown(world: World) -> None:
@@ -118,10 +119,60 @@ def test_a_bad_edit_names_the_field_and_changes_nothing(
     assert read(world, timer_id) == before
 
 
-def test_the_callback_is_replaced_whole(world: World) -> None:
-    timer_id = world.made(notifyHTTPParam={"url": URL, "method": "PUT", "header": {"A": "1"}, "body": "x"})
-    edited = world.patch(app="shop", id=timer_id, notifyHTTPParam={"url": URL + "2"})
-    assert edited.data["notifyHTTPParam"] == {"url": URL + "2", "method": "POST", "header": {}, "body": ""}
+CALL = {
+    "url": URL,
+    "method": "PUT",
+    "header": {"X-Tag": ["a", "b"], "Authorization": ["Bearer t"]},
+    "body": "{}",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({"url": URL + "2"}, {"url": URL + "2"}),
+        ({"method": "get"}, {"method": "GET"}),
+        ({"body": "x"}, {"body": "x"}),
+        ({"method": None, "body": None, "header": None}, {"method": "POST", "body": "", "header": {}}),
+        ({}, {}),
+        ({"header": {}}, {}),
+        ({"header": {"X-Other": "1"}}, {"header": {**CALL["header"], "X-Other": ["1"]}}),
+        ({"header": {"X-Tag": "c"}}, {"header": {"X-Tag": ["c"], "Authorization": ["Bearer t"]}}),
+        ({"header": {"x-tag": ["c"]}}, {"header": {"x-tag": ["c"], "Authorization": ["Bearer t"]}}),
+        ({"header": {"AUTHORIZATION": None}}, {"header": {"X-Tag": ["a", "b"]}}),
+        ({"header": {"X-Tag": []}}, {"header": {"Authorization": ["Bearer t"]}}),
+        ({"header": {"X-None": None}}, {}),
+    ],
+)
+def test_a_part_of_the_call_that_is_not_given_stays(world: World, change: Any, differs: Any) -> None:
+    timer_id = world.made(notifyHTTPParam=CALL)
+    edited = world.patch(app="shop", id=timer_id, notifyHTTPParam=change)
+    assert edited.data["notifyHTTPParam"] == CALL | differs
+    assert edited.data["version"] == (2 if differs else 1)
+    again = world.patch(app="shop", id=timer_id, notifyHTTPParam=change)
+    assert again.data["version"] == edited.data["version"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"url": None}, "notifyHTTPParam.url", "null, and no call is without one"),
+        ({"method": "BREW"}, "notifyHTTPParam.method", "cannot be called"),
+        ({"header": {"Host": None}}, "notifyHTTPParam.header.Host", "reserved"),
+        ({"header": {"X": 1}}, "notifyHTTPParam.header.X", "wrong type"),
+        ({"header": {"X": "1", "x": None}}, "notifyHTTPParam.header.x", "in two spellings"),
+        ({"header": {f"X-{n}": "" for n in range(49)}}, "notifyHTTPParam.header", "52 headers"),
+        ({"header": {"X-Long": "x" * 8_192}}, "notifyHTTPParam.header", "bytes in all"),
+    ],
+)
+def test_a_change_that_makes_no_call_is_refused_and_changes_nothing(
+    world: World, change: Any, field: str, words: str
+) -> None:
+    timer_id = world.made(notifyHTTPParam=CALL)
+    refused = world.patch(app="shop", id=timer_id, notifyHTTPParam=change)
+    assert (refused.status, refused.json["field"]) == (400, field)
+    assert words in refused.msg
+    assert read(world, timer_id)["notifyHTTPParam"] == CALL
 
 
 def test_a_disabled_timer_stays_disabled(world: World) -> None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, ENABLE, World
+from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, World
+from tests.store.members import outcome_of
+from wangtimer.core.firing import Member
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 CANCEL, BULK = "/api/task/v1/cancel", "/api/timer/v1/bulk"
@@ -85,3 +87,77 @@ def test_deleting_what_is_finished_leaves_a_moment_that_is_put_off(world: World)
         0,
         "enabled",
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, {}),
+        ({"retentionDays": 7}, {"retentionDays": 7}),
+        ({"deleteAfterFinish": True}, {"deleteAfterFinish": True}),
+        ({"deleteAfterFinish": False, "retentionDays": 3_650}, {"retentionDays": 3_650}),
+    ],
+)
+def test_a_timer_says_how_long_it_is_kept_once_it_is_finished(
+    world: World, fields: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    timer_id = world.made(**fields)
+    assert kept(world, timer_id) == shown
+
+
+KEEPING: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ({"retentionDays": 7}, {"tags": ["a"]}, {"retentionDays": 7}),
+    ({"retentionDays": 7}, {"retentionDays": 8}, {"retentionDays": 8}),
+    ({"retentionDays": 7}, {"retentionDays": None}, {}),
+    ({"retentionDays": 7}, {"deleteAfterFinish": True}, {"deleteAfterFinish": True}),
+    ({"retentionDays": 7}, {"deleteAfterFinish": False}, {"retentionDays": 7}),
+    ({"deleteAfterFinish": True}, {"tags": ["a"]}, {"deleteAfterFinish": True}),
+    ({"deleteAfterFinish": True}, {"deleteAfterFinish": False}, {}),
+    ({"deleteAfterFinish": True}, {"deleteAfterFinish": None}, {}),
+    ({"deleteAfterFinish": True}, {"retentionDays": 7}, {"retentionDays": 7}),
+    ({"deleteAfterFinish": True}, {"retentionDays": None}, {"deleteAfterFinish": True}),
+]
+
+
+@pytest.mark.parametrize(("was", "edit", "shown"), KEEPING, ids=str)
+def test_an_edit_changes_how_long_it_is_kept(
+    small_world: World, was: dict[str, Any], edit: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    timer_id = small_world.made(**was)
+    small_world.patch(app="shop", id=timer_id, **edit)
+    assert kept(small_world, timer_id) == shown
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"retentionDays": 0}, "retentionDays"),
+        ({"retentionDays": 3_651}, "retentionDays"),
+        ({"retentionDays": "7"}, "retentionDays"),
+        ({"deleteAfterFinish": 1}, "deleteAfterFinish"),
+        ({"retentionDays": 7, "deleteAfterFinish": True}, "retentionDays"),
+    ],
+)
+def test_what_it_cannot_be_kept_for_is_refused(
+    small_world: World, fields: dict[str, Any], field: str
+) -> None:
+    refused = small_world.create(**fields)
+    assert (refused.status, refused.json["field"]) == (400, field)
+
+
+def test_a_finished_timers_name_is_free_again_and_its_records_are_read(world: World) -> None:
+    at = world.clock.now + 5_000
+    timer_id = world.enabled(cron=None, at=at, deleteAfterFinish=True)
+    world.clock.now = at + 1_000
+    assert world.wiring.finished_purger.purge() == 0
+    assert world.create(cron=None, at=at + 60_000).code == 40901
+    world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
+    assert world.wiring.finished_purger.purge() == 1
+    assert world.create(cron=None, at=at + 60_000).status == 200
+    assert [one["fireAtMs"] for one in world.get(RECORDS, app="shop", id=timer_id).data] == [at]
+    assert world.get(DEF, app="shop", id=timer_id).status == 404
+
+
+def kept(world: World, timer_id: int) -> dict[str, Any]:
+    timer = world.get(DEF, app="shop", id=timer_id).data
+    return {name: timer[name] for name in ("retentionDays", "deleteAfterFinish") if name in timer}

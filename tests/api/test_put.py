@@ -1,6 +1,7 @@
 """PUT: the timer of this name is what the body says; the same body again changes nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from threading import Barrier
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.api.world import DEF, ENABLE, RECORDS, URL, World, definition
 from wangtimer.core.timer import Timer
+from wangtimer.store.sql.timers import TimerStore
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 NEWCOMERS = 4
@@ -182,3 +184,17 @@ def test_the_same_body_again_leaves_a_cancelled_firing_cancelled(
     assert put(world, **fields).json["created"] is False
     assert kept(world, timer_id) == before
     assert before.definition.has_cancelled(moment)
+
+
+def test_a_put_that_gives_up_says_whose_the_name_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look before the create finds nothing, as if somebody deleted the timer and made it again each time."""
+    timer_id = world.made(name="expire")
+    looks = count()
+    found = TimerStore.id_of
+
+    def blind_at_first(store: TimerStore, app: str, name: str) -> int | None:
+        return None if next(looks) % 2 == 0 else found(store, app, name)
+
+    monkeypatch.setattr(TimerStore, "id_of", blind_at_first)
+    refused = put(world, name="expire")
+    assert (refused.status, refused.code, refused.data) == (409, 40901, {"existingId": timer_id})

@@ -175,7 +175,60 @@ def test_a_moment_in_seconds_is_told_from_one_long_past(small_world: World) -> N
 
 def test_an_unknown_field_is_answered_with_those_there_are(small_world: World) -> None:
     msg = small_world.create(notifyHTTPParam={"uri": URL}).msg
-    assert msg == "notifyHTTPParam.uri: unknown field; leave it out; there are url, method, header, body"
+    assert msg == (
+        "notifyHTTPParam.uri: unknown field; did you mean url? Else leave it out; there are url, method, header, body"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ({"crom": "* * * * *"}, "cron"),
+        ({"start_at": 1}, "startAt"),
+        ({"timeZone": "UTC"}, "timezone"),
+        ({"maxFiring": 1}, "maxFirings"),
+        ({"cron_expression": "* * * * *"}, "cron"),
+        ({"url": URL}, "notifyHTTPParam.url"),
+        ({"callbackUrl": URL}, "notifyHTTPParam.url"),
+        ({"callback": {"url": URL}}, "notifyHTTPParam"),
+        ({"notifyHttpParam": {"url": URL}}, "notifyHTTPParam"),
+        ({"notifyHTTPParam": {"url": URL, "headers": {}}}, "header"),
+        ({"notifyHTTPParam": {"url": URL, "cron": "* * * * *"}}, "cron"),
+        ({"quartz": 1}, None),
+        ({"x" * 20_000: 1}, None),
+        ({"": 1}, None),
+    ],
+    ids=lambda part: str(part)[:60],
+)
+def test_an_unknown_field_is_answered_with_the_one_that_was_meant(
+    small_world: World, fields: dict[str, Any], meant: str | None
+) -> None:
+    msg = small_world.create(**fields).msg
+    assert ("did you mean" in msg) == (meant is not None)
+    assert meant is None or f"did you mean {meant}? Else leave it out" in msg
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [({"statsu": "enabled"}, "status"), ({"page_index": 1}, "pageIndex"), ({"timer": 1}, None)],
+)
+def test_an_unknown_query_parameter_is_answered_with_the_one_that_was_meant(
+    small_world: World, query: dict[str, Any], meant: str | None
+) -> None:
+    msg = small_world.get(DEFS, app="shop", **query).msg
+    assert ("did you mean" in msg) == (meant is not None)
+    assert meant is None or f"did you mean {meant}? " in msg
+
+
+@pytest.mark.parametrize("schedule", [{"cron": "0 9 * * *"}, {"everyMs": 60_000}])
+@pytest.mark.parametrize("zone", ["Beijing", "asia/shanghai", "Asia/Shangai"])
+def test_an_unknown_zone_is_answered_with_the_one_that_was_meant(
+    small_world: World, zone: str, schedule: dict[str, Any]
+) -> None:
+    fields = definition() | {"cron": None} | schedule | {"timezone": zone}
+    refused = small_world.post(DEF, **fields)
+    assert_refused(refused, 400, 40008, "timezone")
+    assert f"{zone!r} is not an IANA time zone; did you mean Asia/Shanghai? write" in refused.msg
 
 
 def test_no_message_repeats_a_long_text_whole(small_world: World) -> None:

@@ -12,6 +12,7 @@ import pytest
 import requests
 
 from tests.api.world import definition
+from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
 from wangtimer.store.sql.database import Database
@@ -94,6 +95,41 @@ def test_a_longer_request_line_is_414_as_documented(api: str) -> None:
     documented = requests.get(f"{api}/openapi.json", timeout=5).json()["paths"]["/api/timer/v1/defs"]["get"]
     assert answered.status_code == 414
     assert [answered.headers["Content-Type"]] == list(documented["responses"]["414"]["content"])
+
+
+def test_an_unknown_variable_is_one_line_of_the_log(tmp_path: Path) -> None:
+    port = free_port()
+    named = {
+        "database_url": f"sqlite:///{tmp_path}/db",
+        "http_bind": f"127.0.0.1:{port}",
+        "of_another_version": "1",
+    }
+    process = subprocess.Popen(
+        COMMAND,
+        env=environment(tmp_path, **named),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=dying_with(os.getpid()),
+    )
+    _wait_until_it_listens(f"http://127.0.0.1:{port}", process)
+    process.terminate()
+    _, log = process.communicate(timeout=20)
+    warnings = [json.loads(line) for line in log.splitlines() if "unknown_settings" in line]
+    assert [one["variables"] for one in warnings] == [[f"{ENV_PREFIX}OF_ANOTHER_VERSION"]]
+
+
+@pytest.mark.parametrize("argv", [COMMAND, (sys.executable, "-m", "celery", "-A", "wangtimer", "worker")])
+def test_a_misspelt_setting_stops_the_start_with_one_line(tmp_path: Path, argv: tuple[str, ...]) -> None:
+    named = {"stap_s": "600"}
+    started = subprocess.run(
+        argv, env=environment(tmp_path, **named), capture_output=True, text=True, timeout=30
+    )
+    assert started.returncode != 0
+    assert (
+        f"wangtimer: {ENV_PREFIX}STAP_S is no setting; write WANGTIMER_STEP_S, or take it out"
+        in started.stderr
+    )
+    assert "Traceback" not in started.stderr
 
 
 def test_wrong_settings_stop_the_start_with_one_line(tmp_path: Path) -> None:

@@ -142,7 +142,14 @@ REACHED = (
     ),
     Reached(
         "purging",
-        {"migrate": (Step.SQL_PURGE, Step.SQL_PURGE_TIMERS, Step.SQL_PURGE_ANSWERS)},
+        {
+            "migrate": (
+                Step.SQL_PURGE,
+                Step.SQL_PURGE_TIMERS,
+                Step.SQL_PURGE_ANSWERS,
+                Step.SQL_PURGE_FINISHED,
+            )
+        },
         faults.purge_asked_for,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},

@@ -122,6 +122,38 @@ def test_an_edit_changes_what_is_given_and_clears_what_is_named(run: Run) -> Non
     assert "(40903)" in stale.stderr
 
 
+def test_an_edit_of_one_part_of_the_call_leaves_the_others(run: Run) -> None:
+    created(
+        run,
+        "a",
+        "--cron",
+        "@daily",
+        "--method",
+        "PUT",
+        "--header",
+        "X: 1",
+        "--header",
+        "Y: 2",
+        "--body",
+        "old",
+    )
+    elsewhere = json_of(run("timers", "edit", "a", "--callback", "http://other.example/", "--json"))
+    call = {
+        "url": "http://other.example/",
+        "method": "PUT",
+        "header": {"X": ["1"], "Y": ["2"]},
+        "body": "old",
+    }
+    assert elsewhere["notifyHTTPParam"] == call
+    edit = ("--drop-header", "x", "--header", "Z: 3", "--clear", "method", "--clear", "body", "--json")
+    edited = json_of(run("timers", "edit", "a", *edit))
+    assert edited["notifyHTTPParam"] == call | {
+        "method": "POST",
+        "header": {"Y": ["2"], "Z": ["3"]},
+        "body": "",
+    }
+
+
 def test_tables_into_a_pipe_are_plain_columns(run: Run) -> None:
     created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")
     created(run, "second", "--at", "2030-01-01T00:00:00Z")
@@ -143,8 +175,23 @@ def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
 
 def test_a_deleted_timer_is_gone(run: Run) -> None:
     created(run, "a", "--cron", "@daily")
-    assert run("timers", "delete", "a").stdout == "timer 1 is deleted\n"
+    first, second = run("timers", "delete", "a").stdout.splitlines()
+    assert first == "timer 1 is deleted"
+    assert second.endswith("T00:00:00.000Z: cancelled, no call of it is made")
     assert run("timers", "show", "1").exit_code == 1
+
+
+def test_bulk_takes_several_names_and_says_which_nobody_has(run: Run) -> None:
+    for name in ("a", "b", "c"):
+        created(run, name, "--cron", "@daily")
+    names = ("--name", "a", "--name", "b")
+    assert run("timers", "bulk", "delete", *names, "--dry-run").stdout == "2 timers would be deleted\n"
+    assert json_of(run("timers", "bulk", "delete", *names, "--yes", "--json"))["done"] == 2
+    assert [one["name"] for one in json_of(run("timers", "list", "--json"))] == ["c"]
+    partly = run("timers", "bulk", "delete", "--name", "c", "--name", "typo", "--yes")
+    assert (partly.exit_code, partly.stdout) == (3, "1 timers deleted, 0 failed, 0 left\n")
+    assert "app 'shop' has no timer named 'typo'" in partly.stderr
+    assert run("timers", "bulk", "delete", "--name", "typo", "--yes").exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -162,7 +209,8 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
         (("create", "bad\udcff", *CALLBACK, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
         (("show", "9" * 5_000), "is no id"),
         (("edit", "a"), "nothing is to change"),
-        (("edit", "a", "--body", "x"), "go with --callback"),
+        (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
+        (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),
         (("bulk", "delete"), "say which timers"),
         (("bulk", "delete", "--id", "7", "--all"), "--id names timers in full"),
         (("list", "--url", "nonsense"), "is no URL"),

@@ -18,6 +18,27 @@ def make(client: Client, name: str, **fields: Any) -> int:
     return client.create_timer(name, CALLBACK, **({"cron": "@daily"} | fields))["id"]
 
 
+def test_switching_off_tells_what_becomes_of_the_next_moment(client: Client) -> None:
+    ids = [make(client, name, cron="0 0 1 1 *") for name in ("a", "b")]
+    disabled = client.disable_timer(ids[0])
+    assert disabled["stopped"] is not None
+    assert disabled["stopped"]["state"] == "cancelled"
+    assert client.delete_timer(ids[0]) == disabled["stopped"]
+    changed = client.change_timers("disable", ids=[ids[1]])
+    assert changed["stopped"] == [{"id": ids[1], **disabled["stopped"]}]
+
+
+def test_a_name_in_use_is_answered_with_whose_it_is(client: Client) -> None:
+    made = client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
+    with pytest.raises(Conflict) as caught:
+        client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
+    assert caught.value.existing_id == made["id"]
+    many = client.create_timers(
+        [{"name": "a", "callback": {"url": "http://target.example/"}, "cron": "@daily"}]
+    )
+    assert many["data"][0]["existingId"] == made["id"]
+
+
 def test_a_timer_is_made_read_edited_switched_and_deleted(client: Client) -> None:
     made = client.create_timer(
         "expire", CALLBACK, cron="0 9 * * 1-5", timezone="Asia/Shanghai", tags=["a"], max_firings=3
@@ -30,7 +51,8 @@ def test_a_timer_is_made_read_edited_switched_and_deleted(client: Client) -> Non
     assert "maxFirings" not in edited
     assert (edited["misfire"], edited["cron"]) == ("skip", "0 9 * * 1-5")
     assert client.disable_timer(made["id"])["statusName"] == "disabled"
-    assert client.unable_timer(made["id"]) == client.get_timer(made["id"])
+    unable = client.unable_timer(made["id"])
+    assert unable == {**client.get_timer(made["id"]), "stopped": unable["stopped"]}
     client.delete_timer(made["id"])
     with pytest.raises(NotFound) as caught:
         client.get_timer(made["id"])

@@ -133,6 +133,13 @@ STALE: dict[str, Callable[[Client], Any]] = {
     "edit": lambda client: client.edit_timer(
         7, version=3, cron="@daily", end_at=1_893_456_000_000, tags=["a", "b"], jitter_ms=None
     ),
+    "edit of the call": lambda client: client.edit_timer(
+        7,
+        version=3,
+        cron="@daily",
+        end_at=1_893_456_000_000,
+        callback={"header": {"x": ["1"], "Y": None}, "body": None},
+    ),
     "put": lambda client: client.put_timer(
         "a",
         {**CALLBACK, "header": {"X": "1"}},
@@ -170,6 +177,19 @@ def test_somebody_elses_change_after_a_lost_answer_is_a_conflict(
     with pytest.raises(Conflict) as caught:
         STALE[name](client)
     assert caught.value.was_in_doubt
+
+
+@pytest.mark.parametrize(
+    "part", [{"header": {"X": ["2"]}}, {"header": {"x": ["1"], "y": ["2"]}}, {"body": "b"}]
+)
+def test_somebody_elses_change_of_the_call_is_a_conflict(
+    told: Told, client: Client, part: dict[str, Any]
+) -> None:
+    call: Any = TIMER["notifyHTTPParam"]
+    told.fails, told.statuses = ["cut"], [409]
+    told.answers = [CONFLICT, {"code": 0, "data": {**TIMER, "notifyHTTPParam": call | part}}]
+    with pytest.raises(Conflict):
+        STALE["edit of the call"](client)
 
 
 @pytest.mark.parametrize(

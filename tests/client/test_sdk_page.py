@@ -43,4 +43,11 @@ def test_its_examples_hold_to_the_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([a-z]+_[a-z_]+)", PAGE.read_text()))))
 def test_every_name_it_names_is_there(name: str) -> None:
-    assert hasattr(Client, name) or name in {"every_ms", "delay_ms", "was_in_doubt"}
+    assert hasattr(Client, name) or name in {
+        "every_ms",
+        "delay_ms",
+        "was_in_doubt",
+        "existing_id",
+        "in_flight",
+        "already_fired",
+    }

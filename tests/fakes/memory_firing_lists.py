@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.firing import Firing
+from wangtimer.core.firing import Firing, FiringKind
 from wangtimer.core.timer import TimerStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
 
@@ -29,6 +29,18 @@ class MemoryFiringLists:
         return self._server.call(
             lambda: {one for one in timer_ids if self._is_apps(app, one, is_living=True)}
         )
+
+    def latest_scheduled(self, timer_ids: Iterable[int], now: int) -> dict[int, Firing]:
+        def work() -> dict[int, Firing]:
+            rows = sorted(record.firing for record in self._server.table("firings").values())
+            wanted = set(timer_ids)
+            return {
+                one.timer_id: one
+                for one in sorted(rows, key=lambda row: row.fire_at)
+                if one.timer_id in wanted and one.fire_at <= now and one.kind is FiringKind.SCHEDULED
+            }
+
+        return self._server.call(work)
 
     def _is_wanted(self, wanted: FiringFilter, one: Firing) -> bool:
         return (

@@ -10,7 +10,7 @@ from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision, refuse_changed
+from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision, name_taken, refuse_changed
 
 
 class MemoryTimers:
@@ -23,15 +23,20 @@ class MemoryTimers:
         assert keep is None, "answers are kept in real SQL only"
 
         def work() -> Timer:
-            if any((one.definition.app, one.name) == (new.app, new.name) for one in self._living()):
-                raise Conflict("name", "in use", "choose another")
+            taken_by = [
+                one.id for one in self._living() if (one.definition.app, one.name) == (new.app, new.name)
+            ]
+            if taken_by:
+                raise name_taken(new.app, new.name, taken_by[0])
             ids = self._server.table("ids")
             timer_id = ids["timer"] = ids.get("timer", 0) + 1
             definition = Definition(
                 timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
             )
             first = new.schedule.first_after(now)
-            return self._store(Timer(definition, new.name, now, first, now, now, new.limits, new.tags))
+            return self._store(
+                Timer(definition, new.name, now, first, now, now, new.limits, new.tags, new.keep_days)
+            )
 
         return self._server.call(work)
 
@@ -77,12 +82,10 @@ class MemoryTimers:
             revision = revise(timer)
             if revision.timer.terms == timer.terms:
                 return timer, []
-            if any(
-                (one.definition.app, one.name) == (app, revision.timer.name)
-                for one in self._living()
-                if one.id != timer_id
-            ):
-                raise Conflict("name", "in use", "choose another")
+            name = revision.timer.name
+            named = [one.id for one in self._living() if (one.definition.app, one.name) == (app, name)]
+            if named not in ([], [timer_id]):
+                raise name_taken(app, name, named[0])
             insert_missing(self._firings, revision.past)
             edited = self._store(_changed(revision.timer, now, timer.definition.status))
             return edited, insert_missing(self._firings, revision.near)

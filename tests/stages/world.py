@@ -45,6 +45,7 @@ from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
+from wangtimer.stops import Stops
 from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.slices import Leases
@@ -262,6 +263,12 @@ class World:
         self.beat = Beat(self)
         self.api = Node(self, "api")
         self.registrar = self._registrar()
+        self.stops = Stops(
+            self.api._tap("firing_lists", self.firing_lists),
+            self.api.definitions,
+            self.time,
+            s.lead_ms + s.turn_ms,
+        )
         self.on_demand = self._on_demand()
         self.trigger_nodes = [TriggerNode(self, f"trigger-{number}") for number in range(triggers)]
         self.executor_nodes = [ExecutorNode(self, f"executor-{number}") for number in range(executors)]

@@ -14,7 +14,7 @@ from wangtimer.core.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags
-from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timer_batches import Taken, TimerBatches
 from wangtimer.store.sql.timers import NewTimer, TimerStore
 
 
@@ -42,7 +42,7 @@ def many(*names: str, schedule: Schedule = EVERY_MINUTE) -> list[NewTimer]:
 
 def created(batches: TimerBatches, *names: str, schedule: Schedule = EVERY_MINUTE) -> list[Timer]:
     made = batches.create("shop", many(*names, schedule=schedule), NOW)
-    return [timer for timer in made if timer is not None]
+    return [timer for timer in made if isinstance(timer, Timer)]
 
 
 def planned(timers: list[Timer], minutes: int = 2) -> tuple[list[Plan], list[Firing]]:
@@ -58,9 +58,10 @@ def test_timers_are_read_as_they_were_returned(batches: TimerBatches, timers: Ti
 
 
 def test_a_name_in_use_or_given_twice_is_left_out(batches: TimerBatches, timers: TimerStore) -> None:
-    timers.create(NewTimer("shop", "b", ONCE, NOTIFY), NOW)
-    made = batches.create("shop", many("a", "b", "a"), NOW)
-    assert [timer and timer.name for timer in made] == ["a", None, None]
+    taken = timers.create(NewTimer("shop", "b", ONCE, NOTIFY), NOW)
+    made, *rest = batches.create("shop", many("a", "b", "a"), NOW)
+    assert isinstance(made, Timer)
+    assert (made.name, rest) == ("a", [Taken(taken.id), Taken(made.id)])
 
 
 def test_a_create_whose_answer_was_lost_returns_what_it_made(

@@ -88,10 +88,10 @@ def test_a_request_of_64_kib_is_kept_whole(timers: TimerStore) -> None:
 
 
 def test_a_name_in_use_is_a_conflict(timers: TimerStore) -> None:
-    timers.create(new(), NOW)
+    first = timers.create(new(), NOW)
     with pytest.raises(Conflict) as caught:
         timers.create(new(), NOW)
-    assert caught.value.field == "name"
+    assert (caught.value.field, caught.value.existing_id) == ("name", first.id)
 
 
 @pytest.mark.parametrize("other", [("bill", "bank"), ("Bill", "shop"), ("账单", "shop"), ("🙂", "shop")])

@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.stopped_moment import StopState
 from wangtimer.core.warnings import WarningCode
 
 
@@ -33,17 +34,25 @@ class Answer(Sent):
     msg: str = ""
 
 
+def is_none(value: Any) -> bool:
+    """Tell whether a field is left out of the answer, as `exclude_if` asks it."""
+    return value is None
+
+
+class ConflictData(Sent):
+    """What is in the way."""
+
+    existing_id: Annotated[int, Field(description="with 40901: the id of the timer that has the name")]
+
+
 class ErrorAnswer(Answer):
     """An error: `code` is stable, `msg` is "field: what is wrong; what to do", `field` its dotted name."""
 
     field: str = ""
+    data: Annotated[ConflictData | None, Field(exclude_if=is_none, description="with some codes")] = None
 
 
 _Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
 
 
 class Moment(Sent):
@@ -94,18 +103,25 @@ class TimerData(Sent):
     name: str
     status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
     status_name: str
-    cron: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    every_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    anchor_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    at_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
+    cron: Annotated[str | None, Field(exclude_if=is_none)] = None
+    every_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    anchor_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     timezone: str
-    start_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    end_at: Annotated[_Text | None, Field(exclude_if=_is_none)] = None
-    max_firings: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    jitter_ms: Annotated[int | None, Field(exclude_if=_is_none)] = None
-    exclude_calendar: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    tags: Annotated[list[str] | None, Field(exclude_if=_is_none)] = None
+    start_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    end_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
+    jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
+    tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
+    retention_days: Annotated[
+        int | None,
+        Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None, Field(exclude_if=is_none, description="true: it is deleted once it is finished")
+    ] = None
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
     misfire: Annotated[
         MisfirePolicy, Field(description="what becomes of firings found long after their moment")
@@ -178,6 +194,39 @@ class TimerAnswer(Answer):
     data: TimerData
 
 
+class StoppedData(Sent):
+    """The moment of a timer for which switching it off came just in time, or just did not."""
+
+    at: _Text
+    at_ms: int
+    state: Annotated[
+        StopState,
+        Field(
+            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
+            "way, since it is near, or past without an outcome; its record will say. already_fired: a call of it was "
+            "made, and there is no later moment"
+        ),
+    ]
+
+
+StoppedField = Annotated[
+    StoppedData | None,
+    Field(description="null: there is no moment to stop, or it could not be told"),
+]
+
+
+class StopAnswer(TimerAnswer):
+    """A timer that was switched off."""
+
+    stopped: StoppedField
+
+
+class DeleteAnswer(Answer):
+    """A timer is deleted."""
+
+    stopped: StoppedField
+
+
 class LastOutcome(Sent):
     """What became of a timer's latest firing that has an outcome."""
 
@@ -200,7 +249,7 @@ class TimersAnswer(Answer):
     data: list[ListedTimerData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
     total: Annotated[
-        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many timers there are")
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many timers there are")
     ] = None
 
 
@@ -237,7 +286,7 @@ class RecordsAnswer(Answer):
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
     total: Annotated[
-        int | None, Field(exclude_if=_is_none, description="with pageIndex: how many firings there are")
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many firings there are")
     ] = None
 
 

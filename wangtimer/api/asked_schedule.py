@@ -6,14 +6,14 @@ from typing import Any
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.moments import read_moment_field
-from wangtimer.api.refusals import Refused, shown
+from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import ScheduleFields
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import uncancelled
 from wangtimer.core.cron import END_MS, Cron
-from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
+from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of, start_of
 from wangtimer.core.spreading import evenly_spread
 from wangtimer.core.timer import Timer
@@ -157,11 +157,7 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every 
     old_zone = "UTC" if old is None or isinstance(old, Once) else old.timezone
     timezone = old_zone if asked.timezone is None else asked.timezone
     if timezone not in zone_names():
-        raise InvalidSchedule(
-            "timezone",
-            f"{shown(timezone)} is not an IANA time zone",
-            "write a name such as UTC, Asia/Shanghai or Europe/London",
-        )
+        raise unknown_zone(timezone)
     is_other = asked.cron is not None or asked.at is not None or asked.delay_ms is not None
     if asked.every_ms is not None or (isinstance(old, Every) and not is_other):
         return _every(asked, old, timezone, now)

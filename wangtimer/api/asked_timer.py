@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+from wangtimer.api.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, replaced_schedule, schedule_of
-from wangtimer.api.timer_models import EditTimer, NotifyParam, TermFields, TimerTerms
+from wangtimer.api.codes import ErrorCode
+from wangtimer.api.refusals import Refused
+from wangtimer.api.timer_models import EditTimer, TermFields, TimerTerms
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.timer import Timer
 from wangtimer.store.sql.timers import NewTimer
 
 
@@ -16,10 +19,11 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         app,
         asked.name,
         schedule.schedule,
-        _notify(asked.notify),
+        new_notify(asked.notify),
         _misfire(asked, USUAL),
         schedule.limits,
         _tags(asked.tags),
+        _keep_days(asked, None),
     )
 
 
@@ -28,7 +32,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
     schedule = edited_schedule(asked, timer, now, find)
     definition = timer.definition._replace(
         schedule=schedule.schedule,
-        notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
+        notify=changed_notify(asked.notify, timer.definition.notify),
         misfire=_misfire(asked, timer.definition.misfire),
     )
     return replace(
@@ -37,6 +41,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         name=timer.name if asked.name is None else asked.name,
         limits=schedule.limits,
         tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
+        keep_days=_keep_days(asked, timer.keep_days),
     )
 
 
@@ -45,14 +50,16 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     schedule = replaced_schedule(asked, timer, now, find)
     definition = timer.definition._replace(
         schedule=schedule.schedule,
-        notify=_notify(asked.notify),
+        notify=new_notify(asked.notify),
         misfire=_misfire(asked, USUAL),
     )
-    return replace(timer, definition=definition, limits=schedule.limits, tags=_tags(asked.tags))
-
-
-def _notify(asked: NotifyParam) -> Notify:
-    return Notify(asked.url, asked.method, asked.header, asked.body or "")
+    return replace(
+        timer,
+        definition=definition,
+        limits=schedule.limits,
+        tags=_tags(asked.tags),
+        keep_days=_keep_days(asked, None),
+    )
 
 
 def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
@@ -65,3 +72,24 @@ def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:
 
 def _tags(asked: list[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked or ()))
+
+
+def _keep_days(asked: TermFields, was: int | None) -> int | None:
+    """Return the days for which the timer is to be kept once it is finished, 0: not at all; raises `Refused`.
+
+    Of an edit, `retentionDays` and `deleteAfterFinish: true` each take the place of the other.
+    """
+    if asked.delete_after_finish:
+        if asked.retention_days is not None:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "retentionDays",
+                "deleteAfterFinish is true: the timer is not kept",
+                "give one of them",
+            )
+        return 0
+    if asked.retention_days is not None:
+        return asked.retention_days
+    given = asked.model_fields_set
+    is_taken_away = "delete_after_finish" in given if was == 0 else "retention_days" in given
+    return None if is_taken_away else was

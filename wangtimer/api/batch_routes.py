@@ -9,7 +9,7 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field, SkipValidation
 
-from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.answers import Answer, Sent, is_none
 from wangtimer.api.asked_schedule import FindCalendar
 from wangtimer.api.asked_timer import new_timer
 from wangtimer.api.calendar_routes import find_calendar
@@ -51,6 +51,10 @@ class MadeTimer(Sent):
     field: str = ""
     id: int | None = None
     created: bool
+    existing_id: Annotated[
+        int | None,
+        Field(exclude_if=is_none, description="with 40901: the id of the timer that has the name"),
+    ] = None
 
 
 class CreatedAnswer(Answer):
@@ -140,5 +144,11 @@ def _shown(index: int, made: Made) -> MadeTimer:
         return MadeTimer(index=index, id=timer_id, created=created)
     error = told(made.error)
     return MadeTimer(
-        index=index, code=error.code, msg=error.msg, field=error.field, id=timer_id, created=created
+        index=index,
+        code=error.code,
+        msg=error.msg,
+        field=error.field,
+        id=timer_id,
+        created=created,
+        existing_id=None if error.data is None else error.data.existing_id,
     )

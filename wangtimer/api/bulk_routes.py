@@ -7,14 +7,15 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.answers import Answer, Sent, StoppedData, is_none
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import MOST_ID, App, Given, Id
-from wangtimer.api.filter_fields import FilterFields
+from wangtimer.api.filter_fields import FilterFields, Text
 from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
+from wangtimer.api.timer_data import stopped_data
 from wangtimer.batches import Batches, Outcomes
 from wangtimer.core.errors import UnknownTimer, WangTimerError
 from wangtimer.core.timer import Timer
@@ -24,13 +25,24 @@ from wangtimer.wiring import Wiring
 MOST_TIMERS = 1_000
 
 
+class BulkFilter(FilterFields):
+    """Which of an app's timers are to be changed: those that all of these hold of."""
+
+    names: Annotated[
+        list[Text] | None,
+        Field(
+            min_length=1, max_length=MOST_TIMERS, description="one of these very names", examples=[["a", "b"]]
+        ),
+    ] = None
+
+
 class ChangeTimers(Given):
     """Which timers, by conditions or by ids, and what is to become of them."""
 
     app: App
     action: Literal["enable", "disable", "delete"]
     filter: Annotated[
-        FilterFields | None,
+        BulkFilter | None,
         Field(description="those that all of these hold of, and that the action would change"),
     ] = None
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, examples=[[1, 2]])] = None
@@ -52,7 +64,7 @@ class ChangeTimers(Given):
     @property
     def has_conditions(self) -> bool:
         """Whether the filter leaves anything out."""
-        return self.filter is not None and self.filter != FilterFields()
+        return self.filter is not None and self.filter != BulkFilter()
 
 
 class FailedChange(Sent):
@@ -64,6 +76,12 @@ class FailedChange(Sent):
     msg: str
 
 
+class StoppedOne(StoppedData):
+    """The stopped moment of one timer."""
+
+    id: int
+
+
 class ChangedData(Sent):
     """What became of the timers."""
 
@@ -72,6 +90,20 @@ class ChangedData(Sent):
     failed: list[FailedChange]
     remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
     last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
+    stopped: Annotated[
+        list[StoppedOne] | None,
+        Field(
+            exclude_if=is_none,
+            description="of disable and delete: the stopped moment of each timer that has one, as when disabled alone",
+        ),
+    ] = None
+    unknown_names: Annotated[
+        list[str] | None,
+        Field(
+            exclude_if=is_none,
+            description="with filter.names: those of them that no timer of the app had when the request began",
+        ),
+    ] = None
 
 
 class ChangedAnswer(Answer):
@@ -82,11 +114,15 @@ class ChangedAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How many timers there are, the ids of those whose turn it is, and the timers themselves by id."""
+    """How many timers there are, the ids of those whose turn it is, and the timers themselves by id.
+
+    `unknown_names`: which of the names asked for no timer has; None where none was asked for.
+    """
 
     matched: int
     ids: list[int]
     timers: dict[int, Timer]
+    unknown_names: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +154,29 @@ class BulkViews:
                 failed=failed,
                 remaining=chosen.matched - sum(timer_id in chosen.timers for timer_id in chosen.ids),
                 last_id=chosen.ids[-1] if chosen.ids else None,
+                stopped=None if body.action == "enable" else self._stopped(outcomes),
+                unknown_names=chosen.unknown_names,
             )
         )
+
+    def _stopped(self, outcomes: Outcomes) -> list[StoppedOne]:
+        timers = [one for one in outcomes.values() if isinstance(one, Timer)]
+        found = self.wiring().stops.of(timers)
+        shown = ((timer_id, stopped_data(found[timer_id])) for timer_id in sorted(found))
+        return [StoppedOne(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
 
     def _matching(self, body: ChangeTimers) -> Chosen:
         """Return the timers of the filter that the action would change."""
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        wanted = (body.filter or FilterFields()).wanted_of(body.app, "filter.")
-        wanted = replace(wanted, is_enabled=_IS_ENABLED[body.action])
+        asked = body.filter or BulkFilter()
+        names = None if asked.names is None else tuple(asked.names)
+        wanted = asked.wanted_of(body.app, "filter.")
+        wanted = replace(wanted, is_enabled=_IS_ENABLED[body.action], names=names)
         matched = wiring.timer_lists.count(wanted, now, body.after_id)
         found = wiring.timer_lists.page(wanted, Order(), body.limit, now, (body.after_id, body.after_id))
-        return Chosen(matched, [timer.id for timer in found], {timer.id: timer for timer in found})
+        unknown = None if names is None else wiring.timer_lists.unknown(body.app, names)
+        return Chosen(matched, [timer.id for timer in found], {timer.id: timer for timer in found}, unknown)
 
     def _given(self, body: ChangeTimers, ids: list[int]) -> Chosen:
         timers = self.wiring().timer_lists.of_ids(body.app, ids)

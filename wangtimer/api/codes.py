@@ -31,7 +31,10 @@ class ErrorCode(Enum):
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     UNKNOWN_FIRING = 40404, "This timer has no firing of this moment."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
-    NAME_TAKEN = 40901, "The app has a timer of this name; deleting that one frees the name."
+    NAME_TAKEN = (
+        40901,
+        "The app has a timer of this name, `data.existingId`; deleting that one frees the name.",
+    )
     WRONG_STATE = (
         40902,
         "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past.",

@@ -4,7 +4,7 @@ import structlog
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from wangtimer.api.answers import ErrorAnswer, send
+from wangtimer.api.answers import ConflictData, ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import code_of
 from wangtimer.core.errors import (
@@ -42,6 +42,7 @@ def answer_failures(app: Flask) -> None:
 
 def told(error: WangTimerError) -> ErrorAnswer:
     """Return what a caller reads of an error; raises it where it is none that callers are told of."""
+    data: ConflictData | None = None
     match error:
         case InvalidInput():
             code, msg, field = code_of(error), str(error), error.field
@@ -52,6 +53,7 @@ def told(error: WangTimerError) -> ErrorAnswer:
             code, msg, field = ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt"
         case Conflict():
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
+            data = None if error.existing_id is None else ConflictData(existing_id=error.existing_id)
         case Unplannable():
             code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
         case StoreAway():
@@ -59,7 +61,7 @@ def told(error: WangTimerError) -> ErrorAnswer:
             code, field = ErrorCode.STORE_AWAY, ""
         case _:
             raise error
-    return ErrorAnswer(code=code.number, msg=msg, field=field)
+    return ErrorAnswer(code=code.number, msg=msg, field=field, data=data)
 
 
 def _error(code: ErrorCode, msg: str, field: str = "") -> Response:

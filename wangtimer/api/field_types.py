@@ -17,7 +17,13 @@ from pydantic_core import PydanticCustomError
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.cursors import MOST_CHARACTERS, SPELLING
 from wangtimer.api.described import Described
-from wangtimer.api.notify_rules import MOST_HEADERS, read_headers, read_method
+from wangtimer.api.notify_rules import (
+    MOST_HEADERS,
+    HeaderChanges,
+    read_header_changes,
+    read_headers,
+    read_method,
+)
 from wangtimer.api.refusals import Refused
 
 MOST_ID = 2**63 - 1
@@ -102,10 +108,40 @@ Headers = Annotated[
         }
     ),
 ]
+ChangedHeaders = Annotated[
+    HeaderChanges | None,
+    PlainValidator(read_header_changes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {
+                        "anyOf": [
+                            {"type": "string"},
+                            {"type": "array", "items": {"type": "string"}},
+                            {"type": "null"},
+                        ],
+                    },
+                },
+                {"type": "null"},
+            ],
+            "description": "name to what it is to be: a value, a list of values, or null, which takes the header away. "
+            "Headers that are not named stay. Names are compared without regard to case. null instead of the object "
+            "takes all headers away",
+            "examples": [{"X-Tag": "c", "Authorization": None}],
+        }
+    ),
+]
 Method = Annotated[
     Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
     BeforeValidator(read_method),
     Field(description="lower case is accepted too"),
+]
+ChangedMethod = Annotated[
+    Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
+    BeforeValidator(read_method),
+    Field(description="lower case is accepted too; null: POST"),
 ]
 Span = Annotated[int, Field(ge=0, le=MOST_MS)]
 

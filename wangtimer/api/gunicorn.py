@@ -8,7 +8,7 @@ from typing import Any
 
 from wangtimer.api import WIRING
 from wangtimer.core.errors import BadSetting
-from wangtimer.logs import log_as_lines
+from wangtimer.logs import log_as_lines, warn_of_unknown_variables
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
 
@@ -43,6 +43,12 @@ limit_request_line = 8_190
 # It would lie in a home directory that a service may not have.
 control_socket_disable = True
 proc_name = "wangtimer-web"
+
+
+def on_starting(_server: object) -> None:
+    """Warn once, in the master."""
+    log_as_lines()
+    warn_of_unknown_variables()
 
 
 def post_fork(server: Any, _worker: object) -> None:

@@ -35,6 +35,9 @@ _OF_THE_CONNECTION = frozenset(
 )
 _OURS = ("webhook-", "x-wangtimer-")
 
+# Headers by name, each with the values it is to have; without any it goes.
+HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
+
 
 def check_url(url: str) -> str:
     """Return the URL if it is one a callback can be sent to; raises `Refused`."""
@@ -47,6 +50,13 @@ def check_url(url: str) -> str:
         )
     _check_parts(url)
     return url
+
+
+def check_changed_url(url: str | None) -> str:
+    """Return the URL a call is to have from now on; raises `Refused`, for null too."""
+    if url is None:
+        raise _bad_url("null, and no call is without one", "leave it out where it is to stay")
+    return check_url(url)
 
 
 def _check_parts(url: str) -> None:
@@ -98,23 +108,40 @@ def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
     """
     if given is None:
         return ()
-    if not isinstance(given, dict):
-        raise _wrong_type("notifyHTTPParam.header", "an object of names and values")
-    headers = tuple(_pairs(given))
+    headers = tuple((name, value) for name, values in _named_values(given) for value in values)
+    check_headers(headers)
+    return headers
+
+
+def read_header_changes(given: Any) -> HeaderChanges | None:
+    """Return what is to become of each named header, in their order; None, what is to become of all: they go.
+
+    Takes the same as `read_headers`, and null for a header that is to go. Raises `Refused`.
+    """
+    return None if given is None else tuple(_named_values(given, takes_null=True))
+
+
+def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
+    """Return unless these are too many, or too long in all, for one call: raises `Refused`."""
     if len(headers) > MOST_HEADERS:
         raise _bad_header("", f"{len(headers)} headers", f"at most {MOST_HEADERS} are allowed")
     size = sum(len(name) + len(value.encode()) for name, value in headers)
     if size > MOST_HEADER_BYTES:
         raise _bad_header("", f"{size} bytes in all", f"at most {MOST_HEADER_BYTES} are allowed")
-    return headers
 
 
-def _pairs(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _named_values(given: Any, takes_null: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if not isinstance(given, dict):
+        raise _wrong_type("notifyHTTPParam.header", "an object of names and values")
     for name, values in given.items():
         _check_name(name)
-        for value in values if isinstance(values, list) else (values,):
+        if values is None and takes_null:
+            yield name, ()
+            continue
+        listed = values if isinstance(values, list) else [values]
+        for value in listed:
             _check_value(name, value)
-            yield name, value
+        yield name, tuple(listed)
 
 
 def _check_name(name: str) -> None:

@@ -1,12 +1,13 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, get_args
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from wangtimer.api.codes import ErrorCode
+from wangtimer.api.known_fields import known_fields
 from wangtimer.core.errors import InvalidInput
 
 SHOWN_CHARACTERS = 64
@@ -75,9 +76,7 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
     field = _dotted(first["loc"])
     match first["type"]:
         case "extra_forbidden":
-            return Refused(
-                ErrorCode.UNKNOWN_FIELD, field, "unknown field", _known_fields(model, first["loc"])
-            )
+            return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", known_fields(model, first["loc"]))
         case "missing":
             return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
         case kind if kind in _TYPE_NAMES:
@@ -112,19 +111,3 @@ def _counted(number: int, one: str, many: str) -> str:
 
 def _dotted(path: Sequence[int | str]) -> str:
     return ".".join(str(part)[:SHOWN_CHARACTERS] for part in path)
-
-
-def _model_within(annotation: Any) -> type[BaseModel]:
-    """Return the model of a field that holds one, or a list of them, or nothing."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(_model_within(part) for part in get_args(annotation) if part is not type(None))
-
-
-def _known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
-    for part in path[:-1]:
-        if isinstance(part, str):
-            inner = next(field for name, field in model.model_fields.items() if (field.alias or name) == part)
-            model = _model_within(inner.annotation)
-    names = (field.alias or name for name, field in model.model_fields.items())
-    return f"leave it out; there are {', '.join(names)}"

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from wangtimer.api.answers import NotifyData, PlannedTimerData
+from wangtimer.api.answers import NotifyData, PlannedTimerData, StoppedData
 from wangtimer.api.previews import preview
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.limits import Limits
 from wangtimer.core.moment_text import show_moment
 from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.stopped_moment import StoppedMoment
 from wangtimer.core.timer import Notify, Timer, TimerStatus
 
 MOMENTS_SHOWN = 5
@@ -40,6 +41,8 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
             "status": FINISHED if is_finished else _STATUS[definition.status],
             "status_name": "finished" if is_finished else definition.status.value,
             "tags": list(timer.tags) or None,
+            "retention_days": timer.keep_days or None,
+            "delete_after_finish": True if timer.keep_days == 0 else None,
             "notify": _notify_data(definition.notify),
             "misfire": definition.misfire.policy,
             "misfire_grace_ms": definition.misfire.grace_ms,
@@ -50,6 +53,13 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
             "updated_at": show_moment(timer.updated_at),
         }
     )
+
+
+def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
+    """Return a stopped moment as it is shown."""
+    if stopped is None:
+        return None
+    return StoppedData(at=show_moment(stopped.at_ms), at_ms=stopped.at_ms, state=stopped.state)
 
 
 def _schedule_fields(schedule: Schedule) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from wangtimer.api.codes import ErrorCode
 from wangtimer.api.field_types import (
     MOST_MS,
     App,
+    ChangedHeaders,
+    ChangedMethod,
     Given,
     GivenMoment,
     Headers,
@@ -18,7 +20,7 @@ from wangtimer.api.field_types import (
     number,
     plain,
 )
-from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_url
+from wangtimer.api.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.refusals import Refused
 from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
 
@@ -26,6 +28,7 @@ from wangtimer.core.every import LONGEST_MS, SHORTEST_MS
 MOST_FIRINGS = 10_000
 MOST_JITTER_MS = 3_600_000
 MOST_TAGS = 16
+MOST_RETENTION_DAYS = 3_650
 
 _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
@@ -58,6 +61,22 @@ class NotifyParam(Given):
     method: Method = "POST"
     header: Annotated[Headers, Field(default_factory=tuple)]
     body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+
+
+class NotifyChange(Given):
+    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="as in a new timer; null is refused, since no call is without one",
+            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
+        ),
+        AfterValidator(check_changed_url),
+    ] = None
+    method: ChangedMethod = None
+    header: ChangedHeaders = None
+    body: Annotated[str | None, Field(description="null: none")] = None
 
 
 class ScheduleFields(Given):
@@ -162,6 +181,24 @@ class TermFields(ScheduleFields):
         list[_Tag] | None,
         Field(max_length=MOST_TAGS, description="to find timers by", examples=[["billing"]]),
     ] = None
+    retention_days: Annotated[
+        int | None,
+        Field(
+            alias="retentionDays",
+            ge=1,
+            le=MOST_RETENTION_DAYS,
+            description="a finished timer is deleted, and its name free, so many days after its last moment; the "
+            "service's retention by default. Not with deleteAfterFinish: true",
+            examples=[7],
+        ),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None,
+        Field(
+            alias="deleteAfterFinish",
+            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+        ),
+    ] = None
 
 
 class TimerTerms(TermFields):
@@ -213,7 +250,7 @@ class EditTimer(TermFields):
         Field(ge=1, description="refuse (409) where the timer is not at this version any more"),
     ] = None
     name: Name | None = None
-    notify: Annotated[NotifyParam | None, Field(alias="notifyHTTPParam")] = None
+    notify: Annotated[NotifyChange | None, Field(alias="notifyHTTPParam")] = None
 
 
 class TimerKey(Given):

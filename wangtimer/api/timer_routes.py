@@ -10,10 +10,13 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.answers import (
     Answer,
     CreateAnswer,
+    DeleteAnswer,
     EditAnswer,
     Preview,
     PreviewAnswer,
     PutAnswer,
+    StopAnswer,
+    StoppedData,
     TimerAnswer,
     TimerData,
 )
@@ -25,7 +28,7 @@ from wangtimer.api.documented import documented
 from wangtimer.api.kept_answer import CreateHeader, answer_once
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
-from wangtimer.api.timer_data import planned_timer, timer_fields
+from wangtimer.api.timer_data import planned_timer, stopped_data, timer_fields
 from wangtimer.api.timer_models import (
     CreateTimer,
     EditTimer,
@@ -115,24 +118,29 @@ class TimerViews:
         """
         return self._answer(self.wiring().registrar.enable(body.app, self._id_of(body)))
 
-    def disable(self, body: TimerKey) -> TimerAnswer:
+    def disable(self, body: TimerKey) -> StopAnswer:
         """Disable a timer, by its id or by its name.
 
-        A moment more than a second away no longer fires. Disabling twice changes nothing.
+        A moment more than a second away no longer fires; `stopped` says what becomes of the next one. Disabling twice
+        changes nothing.
         """
-        return self._answer(self.wiring().registrar.disable(body.app, self._id_of(body)))
+        timer = self.wiring().registrar.disable(body.app, self._id_of(body))
+        return StopAnswer(data=self._answer(timer).data, stopped=self._stopped(timer))
 
-    def delete(self, body: TimerKey) -> Answer:
+    def delete(self, body: TimerKey) -> DeleteAnswer:
         """Delete a timer, by its id or by its name.
 
-        It fires no more, its name is free, its records stay.
+        It fires no more, its name is free, its records stay; `stopped` says what becomes of the next moment.
         """
-        self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
-        return Answer()
+        timer = self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
+        return DeleteAnswer(stopped=self._stopped(timer))
 
     def get(self, query: TimerQuery) -> TimerAnswer:
         """Read a timer."""
         return self._answer(self.wiring().timers.get(query.app, query.id))
+
+    def _stopped(self, timer: Timer) -> StoppedData | None:
+        return stopped_data(self.wiring().stops.of([timer]).get(timer.id))
 
     def _id_of(self, body: TimerKey) -> int:
         return id_of(body, self.wiring().timers)

@@ -14,6 +14,7 @@ import click
 from wangtimer.cli.asking import Failed
 from wangtimer.cli.bench_timers import BenchTimers
 from wangtimer.cli.bench_verdict import judge
+from wangtimer.cli.once import OnceCommand
 from wangtimer.client import Client, ClientError
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.arrivals import Arrival, Journal
@@ -35,7 +36,7 @@ class BenchError(WangTimerError):
     """The benchmark could not be carried out."""
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @click.option(
     "--api", "api_url", default="http://127.0.0.1:5000", show_default=True, help="The service's API."
 )

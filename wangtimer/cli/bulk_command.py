@@ -4,19 +4,21 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many, show_trouble
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.rounds import carry_out, end_of_rounds
-from wangtimer.cli.timer_options import FILTERS, given, options
-from wangtimer.client.fields import Action, TimerFilter
+from wangtimer.cli.timer_options import FILTERS_BUT_NAME, given, options
+from wangtimer.client.fields import Action, BulkFilter
 from wangtimer.client.timer_types import TimersChange
 
 DONE = {"enable": "enabled", "disable": "disabled", "delete": "deleted"}
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("action", type=click.Choice(list(DONE)))
-@options(*FILTERS)
+@click.option("--name", "names", multiple=True, help="This very name; again for more.")
+@options(*FILTERS_BUT_NAME)
 @click.option("--id", "ids", type=click.IntRange(1), multiple=True, help="This timer; again for more.")
 @click.option("--all", "all_timers", is_flag=True, help="Every timer of the app.")
 @click.option("--dry-run", is_flag=True, help="Only count them.")
@@ -32,21 +34,25 @@ def bulk(
     **filters: Any,
 ) -> None:
     """Enable, disable or delete every timer that matches."""
-    wanted = cast(TimerFilter, given(filters))
+    wanted = cast(BulkFilter, given(filters))
     if not (wanted or ids or all_timers):
         raise click.UsageError("say which timers: a filter, --id, or --all")
     if ids and (wanted or all_timers):
         raise click.UsageError("--id names timers in full: leave out filters and --all")
     which: dict[str, Any] = {"wanted": wanted, "ids": ids, "all_timers": all_timers}
     counted = _count(asked, action, which)
+    unknown = counted.get("unknownNames", [])
+    for name in unknown:
+        show_trouble(f"app {asked.client.app!r} has no timer named {name!r}")
     if dry_run:
         asked.tell(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
+        end_of_many(counted["matched"], len(unknown))
         return
     if action == "delete" and not yes:
         click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
     done = carry_out(action, counted, asked.client.change_timers_in_rounds(action, **which))
     asked.tell(done, lambda whole: _show(whole, action))
-    end_of_rounds(done, done["done"], len(done["failed"]) + done["remaining"])
+    end_of_rounds(done, done["done"], len(done["failed"]) + done["remaining"] + len(unknown))
 
 
 def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
@@ -57,6 +63,10 @@ def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
 
 def _show(done: TimersChange, action: Action) -> None:
     show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
+    late = [one for one in done.get("stopped", []) if one["state"] != "cancelled"]
+    if late:
+        show_line(f"{len(late)} of them not, or perhaps not, in time for this moment; its record will say:")
+        show_table(("id", "moment", "state"), ((one["id"], one["at"], one["state"]) for one in late))
     if done["failed"]:
         show_table(
             ("id", "name", "code", "why"),

@@ -5,6 +5,7 @@ import time
 
 import click
 
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_json
 from wangtimer.cli.timer_tables import show_preview
 from wangtimer.client.timer_types import Preview
@@ -17,7 +18,7 @@ from wangtimer.core.words import Language
 MOST_SHOWN = 1_000
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @click.argument("expression")
 @click.option("--tz", default="UTC", show_default=True, help="IANA zone in whose wall time it is meant.")
 @click.option(

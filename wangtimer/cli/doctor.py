@@ -11,15 +11,17 @@ from wangtimer.cli.asking import Failed
 from wangtimer.cli.broker_checkup import check_broker
 from wangtimer.cli.clock_checkup import check_clocks
 from wangtimer.cli.findings import Finding, is_wrong
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_json, show_line, show_table
 from wangtimer.cli.redis_checkup import check_redis
+from wangtimer.cli.settings_checkup import check_variables
 from wangtimer.cli.sql_checkup import check_sql
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
 from wangtimer.stack.data_directory import known_directory
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
 @click.option(
     "--data-dir",
@@ -52,6 +54,7 @@ def examine() -> list[Finding]:
     from wangtimer.celery import app
 
     return [
+        *check_variables(),
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),

@@ -12,6 +12,7 @@ import click
 
 from wangtimer.cli.asking import Asked, Failed, asking
 from wangtimer.cli.firing_options import FILTERS, filter_of
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import printable, progress
 from wangtimer.cli.timer_options import options
 
@@ -35,7 +36,7 @@ class Screen:
         click.echo(printable(self._decoder.decode(piece)), nl=False)
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @options(*FILTERS)
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File; standard output else.")

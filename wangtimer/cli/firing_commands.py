@@ -8,6 +8,7 @@ from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.export_command import export
 from wangtimer.cli.firing_options import FILTERS, filter_of
 from wangtimer.cli.firing_tables import show_firing, show_firings
+from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.output import show_pairs
 from wangtimer.cli.parameter_types import FIRING
 from wangtimer.cli.replay_commands import backfill, replay
@@ -15,7 +16,7 @@ from wangtimer.cli.timer_options import options
 from wangtimer.client.fields import FiringKey
 
 
-@click.group(epilog=EXIT_CODES)
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def firings() -> None:
     """Look at firings and have them made; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000."""
 

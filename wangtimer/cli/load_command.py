@@ -3,11 +3,12 @@
 import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking_of_any_app
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_line, show_table
 from wangtimer.client.timer_types import Load
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
 @click.option("--all-apps", is_flag=True, help="Of all apps, though one is named by WANGTIMER_APP.")
 @asking_of_any_app

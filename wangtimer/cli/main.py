@@ -11,6 +11,7 @@ from wangtimer.cli.cron_command import cron
 from wangtimer.cli.doctor import doctor
 from wangtimer.cli.firing_commands import firings
 from wangtimer.cli.load_command import load
+from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.schema_command import schema
 from wangtimer.cli.settings import settings
 from wangtimer.cli.timer_commands import timers
@@ -18,7 +19,7 @@ from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.group(cls=OnceGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
 @click.version_option(package_name="wangtimer")
 def commands() -> None:
     """WangTimer: an alarm clock for other services."""

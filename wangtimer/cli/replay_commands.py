@@ -6,6 +6,7 @@ import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.firing_options import SINCE, TIMER, UNTIL
+from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.parameter_types import FIRING, PAST
 from wangtimer.cli.rounds import carry_out, end_of_rounds
@@ -21,7 +22,7 @@ MOST_COUNTED = 100_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("firings", nargs=-1, type=FIRING)
 @options(TIMER, SINCE, UNTIL)
 @click.option("--status", "statuses", multiple=True, type=click.Choice(["failed", "skipped"]))
@@ -61,7 +62,7 @@ def replay(
         end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("timer")
 @click.option("--since", type=PAST, required=True, help="RFC 3339, ms, or so long ago: 2h.")
 @click.option("--until", type=PAST, required=True)

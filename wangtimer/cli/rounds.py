@@ -14,7 +14,7 @@ from wangtimer.client.timer_types import TimersChange
 Round = TypeVar("Round", TimersChange, Replay, Backfill)
 
 # What each round says of itself alone; the rest is as the last one left it.
-_ADDED = frozenset({"done", "failed", "replayed", "notReplayed", "planned"})
+_ADDED = frozenset({"done", "failed", "stopped", "replayed", "notReplayed", "planned"})
 
 
 def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
@@ -39,8 +39,10 @@ def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
 def joined(whole: Round, then: Round) -> Round:
     """Return what two rounds did, one after the other."""
     was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
-    sums = {key: was[key] + now[key] for key in _ADDED & now.keys()}
+    sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
+    # A later round no longer finds what this one deleted.
+    kept |= {"unknownNames": was["unknownNames"]} if "unknownNames" in was else {}
     dues = {
         key: one or other
         for key, one, other in (

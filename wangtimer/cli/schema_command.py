@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import click
 
 from wangtimer.cli.asking import Failed
+from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.output import show_json
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
@@ -14,7 +15,7 @@ from wangtimer.store.sql.drift import Lack, lacks
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 
-@click.group()
+@click.group(cls=OnceGroup)
 def schema() -> None:
     """The database's tables; the settings say which database."""
 

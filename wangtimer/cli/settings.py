@@ -2,10 +2,11 @@
 
 import click
 
+from wangtimer.cli.once import OnceCommand
 from wangtimer.settings import ENV_PREFIX, Settings, read_settings
 
 
-@click.command()
+@click.command(cls=OnceCommand)
 @click.option("--markdown", is_flag=True, help="Print the table of the README: defaults instead of values.")
 def settings(markdown: bool) -> None:
     """Show every setting: its variable, what it is now, what it means."""

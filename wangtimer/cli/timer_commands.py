@@ -7,18 +7,27 @@ import click
 
 from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id
 from wangtimer.cli.bulk_command import bulk
+from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.output import show_line
 from wangtimer.cli.timer_options import (
     CALL,
     FILTERS,
     SCHEDULE,
     TERMS,
+    callback_changes_of,
     callback_of,
     given,
     options,
     refuse_unclear,
 )
-from wangtimer.cli.timer_tables import show_planned, show_preview, show_timer, show_timers
+from wangtimer.cli.timer_tables import (
+    show_planned,
+    show_preview,
+    show_stopped,
+    show_stopped_timer,
+    show_timer,
+    show_timers,
+)
 from wangtimer.client import ClientError
 from wangtimer.client.timer_types import PlannedTimer
 
@@ -29,7 +38,10 @@ CLEARED = {
     "jitter": "jitter_ms",
     "calendar": "exclude_calendar",
     "tags": "tags",
+    "retention-days": "retention_days",
+    "delete-after-finish": "delete_after_finish",
 }
+CLEARED_OF_CALL = ("method", "headers", "body")
 _CALLBACK = click.option("--callback", "url_to_call", required=True, metavar="URL", help="The URL to call.")
 _ENABLE = click.option("--enable", is_flag=True, help="Enable it at once.")
 _VERSION = click.option(
@@ -37,7 +49,7 @@ _VERSION = click.option(
 )
 
 
-@click.group(epilog=EXIT_CODES)
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def timers() -> None:
     """Make, look at and change timers; a TIMER is its id or its name, a name that is a number name:NUMBER."""
 
@@ -116,9 +128,15 @@ def put(
 @timers.command()
 @click.argument("timer")
 @click.option("--name", help="Another name.")
-@click.option("--callback", "url_to_call", metavar="URL", help="Another call, in all its parts.")
+@click.option("--callback", "url_to_call", metavar="URL", help="Another URL to call.")
 @options(*SCHEDULE, *TERMS, *CALL)
-@click.option("--clear", multiple=True, type=click.Choice(list(CLEARED)), help="Take this away.")
+@click.option("--drop-header", "dropped", multiple=True, metavar="NAME", help="Take it away; again for more.")
+@click.option(
+    "--clear",
+    multiple=True,
+    type=click.Choice([*CLEARED, *CLEARED_OF_CALL]),
+    help="Take this away; again for more.",
+)
 @_VERSION
 @asking
 def edit(
@@ -128,20 +146,22 @@ def edit(
     method: str | None,
     headers: tuple[str, ...],
     body: str | None,
+    dropped: tuple[str, ...],
     clear: tuple[str, ...],
     version: int | None,
     **fields: Any,
 ) -> None:
-    """Change of a TIMER what is given; the rest stays."""
+    """Change of a TIMER what is given; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
+    changed_call = callback_changes_of(url_to_call, method, headers, body, dropped)
+    cleared = {CLEARED[one]: None for one in clear if one in CLEARED}
+    cleared_of_call = {one.removesuffix("s"): None for one in clear if one in CLEARED_OF_CALL}
     for one in clear:
-        if CLEARED[one] in given(fields):
+        if CLEARED.get(one) in given(fields) or one.removesuffix("s") in changed_call:
             raise click.UsageError(f"--clear {one}: it is given too")
-    changes = given(fields) | {CLEARED[one]: None for one in clear}
-    if url_to_call is not None:
-        changes["callback"] = callback_of(url_to_call, method, headers, body)
-    elif method or headers or body is not None:
-        raise click.UsageError("--method, --header and --body go with --callback: a call changes as a whole")
+    changes = given(fields) | cleared
+    if changed_call or cleared_of_call:
+        changes["callback"] = {**changed_call, **cleared_of_call}
     if not changes:
         raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
     edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)
@@ -161,7 +181,7 @@ def enable(asked: Asked, timer: str) -> None:
 @asking
 def disable(asked: Asked, timer: str) -> None:
     """Disable a TIMER: a moment more than a second away no longer fires."""
-    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_timer)
+    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_stopped_timer)
 
 
 @timers.command()
@@ -170,8 +190,13 @@ def disable(asked: Asked, timer: str) -> None:
 def delete(asked: Asked, timer: str) -> None:
     """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
     number = timer_id(asked.client, timer)
-    asked.client.delete_timer(number)
-    asked.tell({}, lambda _: show_line(f"timer {number} is deleted"))
+    stopped = asked.client.delete_timer(number)
+
+    def show_deleted(_: object) -> None:
+        show_line(f"timer {number} is deleted")
+        show_stopped(stopped)
+
+    asked.tell({"stopped": stopped}, show_deleted)
 
 
 @timers.command()

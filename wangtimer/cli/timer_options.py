@@ -1,12 +1,12 @@
 """The options that say what a timer is."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from wangtimer.cli.parameter_types import DURATION, MOMENT
-from wangtimer.client import Callback
+from wangtimer.client import Callback, CallbackChanges
 
 Command = Callable[..., None]
 
@@ -34,20 +34,28 @@ TERMS = (
         "--catchup-window", "catchup_window_ms", type=DURATION, help="Later than this none is made; 0s: none."
     ),
     click.option("--tag", "tags", multiple=True, help="To find it by; again for more."),
+    click.option(
+        "--retention-days",
+        type=click.IntRange(1),
+        help="Once finished it is deleted so long after its last moment.",
+    ),
+    click.option(
+        "--delete-after-finish", is_flag=True, default=None, help="It is deleted as soon as it is finished."
+    ),
 )
 CALL = (
     click.option("--method", type=click.Choice(["GET", "POST", "PUT", "PATCH", "DELETE"], False)),
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more."),
     click.option("--body", help="Sent as it is; @FILE reads it from a file."),
 )
-FILTERS = (
-    click.option("--name", help="This very name."),
+FILTERS_BUT_NAME = (
     click.option("--name-prefix"),
     click.option("--name-contains", help="In either case."),
     click.option("--status", type=click.Choice(["disabled", "enabled", "finished"])),
     click.option("--tag"),
     click.option("--next-before", type=MOMENT, help="With a moment to come up to this one."),
 )
+FILTERS = (click.option("--name", help="This very name."), *FILTERS_BUT_NAME)
 
 
 _RULES = {"cron": "--cron", "every_ms": "--every", "at": "--at", "delay_ms": "--in"}
@@ -84,14 +92,27 @@ def given(options: dict[str, Any]) -> Any:
 
 def callback_of(url: str, method: str | None, headers: tuple[str, ...], body: str | None) -> Callback:
     """Return the call of a timer; wrong use for a header that is none, or a file that cannot be read."""
-    callback: Callback = {"url": url}
+    return cast(Callback, callback_changes_of(url, method, headers, body))
+
+
+def callback_changes_of(
+    url: str | None,
+    method: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    dropped_headers: tuple[str, ...] = (),
+) -> CallbackChanges:
+    """Return those parts of a call that are given; wrong use as above."""
+    changes: CallbackChanges = {}
+    if url is not None:
+        changes["url"] = url
     if method is not None:
-        callback["method"] = method
-    if headers:
-        callback["header"] = _read_headers(headers)
+        changes["method"] = method
+    if headers or dropped_headers:
+        changes["header"] = dict.fromkeys(dropped_headers) | _read_headers(headers)
     if body is not None:
-        callback["body"] = _read_body(body)
-    return callback
+        changes["body"] = _read_body(body)
+    return changes
 
 
 def _read_headers(headers: tuple[str, ...]) -> dict[str, str | list[str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from wangtimer.cli.output import show_line, show_pairs, show_table
-from wangtimer.client.timer_types import ListedTimer, PlannedTimer, Timer
+from wangtimer.client.timer_types import ListedTimer, PlannedTimer, StoppedMoment, StoppedTimer, Timer
 
 
 def show_timers(timers: Iterable[ListedTimer]) -> None:
@@ -50,11 +50,39 @@ def show_timer(timer: Timer) -> None:
         "misfire": f"{timer['misfire']}, later than {timer['misfireGraceMs']} ms",
         "catch-up window": f"{timer['catchupWindowMs']} ms" if timer["catchupWindowMs"] else None,
         "tags": " ".join(timer.get("tags", [])),
+        "kept": _kept(timer),
         "version": timer["version"],
         "created": timer["createdAt"],
         "updated": timer["updatedAt"],
     }
     show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
+
+
+def _kept(timer: Timer) -> str | None:
+    """Return for how long the timer is kept once it is finished; None: as the service says."""
+    if timer.get("deleteAfterFinish"):
+        return "until it is finished"
+    return f"{timer['retentionDays']} days after its last moment" if "retentionDays" in timer else None
+
+
+_STOPS = {
+    "cancelled": "no call of it is made",
+    "in_flight": "a call of it may be on its way, its record will say",
+    "already_fired": "a call of it was made",
+}
+
+
+def show_stopped(stopped: StoppedMoment | None) -> None:
+    """Print what becomes of the next moment of a timer that was switched off."""
+    if stopped is not None:
+        state = stopped["state"]
+        show_line(f"moment {stopped['at']}: {state}, {_STOPS.get(state, 'see its record')}")
+
+
+def show_stopped_timer(timer: StoppedTimer) -> None:
+    """Print all of a timer that was disabled, and what becomes of its next moment."""
+    show_timer(timer)
+    show_stopped(timer["stopped"])
 
 
 def show_planned(timer: PlannedTimer) -> None:

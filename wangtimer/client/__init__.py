@@ -13,11 +13,21 @@ from wangtimer.client.errors import (
     Unavailable,
     Unreachable,
 )
-from wangtimer.client.fields import Callback, FiringFilter, Moment, TimerFields, TimerFilter
+from wangtimer.client.fields import (
+    BulkFilter,
+    Callback,
+    CallbackChanges,
+    FiringFilter,
+    Moment,
+    TimerFields,
+    TimerFilter,
+)
 
 __all__ = [
     "BadAnswer",
+    "BulkFilter",
     "Callback",
+    "CallbackChanges",
     "Client",
     "ClientError",
     "Conflict",

@@ -42,6 +42,7 @@ class Refusal:
     code: int
     msg: str
     field: str = ""
+    existing_id: int | None = None
 
 
 class Refused(ClientError):
@@ -60,7 +61,11 @@ class NotFound(Refused):
 
 
 class Conflict(Refused):
-    """The present state does not allow it."""
+    """The present state does not allow it; `existing_id` is the timer that has the name, where that is why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.existing_id = refusal.existing_id
 
 
 class Unavailable(Refused):

@@ -1,6 +1,6 @@
 """What callers say, in Python's spelling; `written` turns it into the API's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -23,6 +23,19 @@ class Callback(TypedDict):
     method: NotRequired[str]
     header: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str]
+
+
+class CallbackChanges(TypedDict, total=False):
+    """What is to change of a timer's call; the rest of it stays.
+
+    `header` changes the named headers only, whatever their case. None takes a header, all headers or the body away,
+    and makes the method POST.
+    """
+
+    url: str
+    method: str | None
+    header: Mapping[str, str | list[str] | None] | None
+    body: str | None
 
 
 class ScheduleFields(TypedDict, total=False):
@@ -48,13 +61,15 @@ class TimerFields(ScheduleFields, total=False):
     misfire_grace_ms: Duration
     catchup_window_ms: Duration
     tags: list[str] | None
+    retention_days: int | None
+    delete_after_finish: bool | None
 
 
 class TimerChanges(TimerFields, total=False):
     """What can change of a timer."""
 
     name: str
-    callback: Callback
+    callback: CallbackChanges
 
 
 class NewTimer(TimerFields):
@@ -73,6 +88,12 @@ class TimerFilter(TypedDict, total=False):
     status: Status
     tag: str
     next_before: Moment
+
+
+class BulkFilter(TimerFilter, total=False):
+    """Which timers are to be changed; all conditions hold together. `names`: one of these, at most 1,000."""
+
+    names: Sequence[str]
 
 
 class FiringFilter(TypedDict, total=False):

@@ -7,8 +7,8 @@ from uuid import uuid4
 from wangtimer.client.calls import TIMER, Calls
 from wangtimer.client.errors import Conflict, NotFound
 from wangtimer.client.fields import Callback, ScheduleFields, TimerChanges, TimerFields, given, written
-from wangtimer.client.own_work import stands_as_wanted
-from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, Timer
+from wangtimer.client.own_work import stands_as_wanted, whole_call
+from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, StoppedMoment, StoppedTimer, Timer
 
 DEF = f"{TIMER}/def"
 _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
@@ -16,6 +16,7 @@ _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
 PUT_DEFAULTS: Mapping[str, Any] = written(
     {
         **dict.fromkeys(("start_at", "end_at", "max_firings", "jitter_ms", "exclude_calendar", "tags")),
+        **dict.fromkeys(("retention_days", "delete_after_finish")),
         "timezone": "UTC",
         "misfire": "fire_all",
         "misfire_grace_ms": 60_000,
@@ -56,7 +57,9 @@ class TimerCalls(Calls):
             answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
         except Conflict as error:
             found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
-            done = self._own_work(found[0] if found else None, {**PUT_DEFAULTS, **body})
+            done = self._own_work(
+                found[0] if found else None, {**PUT_DEFAULTS, **body, "notifyHTTPParam": whole_call(callback)}
+            )
             if done is None:
                 raise
             return {"id": done["id"], "data": done, "created": False}
@@ -65,7 +68,7 @@ class TimerCalls(Calls):
     def edit_timer(
         self, id: int, *, version: int | None = None, **changes: Unpack[TimerChanges]
     ) -> PlannedTimer:
-        """Change what is given, None takes a bound or the tags away; the rest stays.
+        """Change what is given, None takes a bound or the tags away; the rest stays, the call's parts too.
 
         With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer.
         """
@@ -88,22 +91,30 @@ class TimerCalls(Calls):
         """Enable the timer of this id, or of this name; twice is the same as once."""
         return self._switch("enable", id, name)
 
-    def disable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
-        """Disable the timer of this id, or of this name: a moment more than a second away no longer fires."""
-        return self._switch("disable", id, name)
+    def disable_timer(self, id: int | None = None, *, name: str | None = None) -> StoppedTimer:
+        """Disable the timer of this id, or of this name: a moment more than a second away no longer fires.
 
-    def unable_timer(self, id: int | None = None, *, name: str | None = None) -> Timer:
+        `stopped` of the answer says what becomes of the next moment.
+        """
+        return self._stop("disable", id, name)
+
+    def unable_timer(self, id: int | None = None, *, name: str | None = None) -> StoppedTimer:
         """Disable the timer of this id, or of this name, in xTimer's word."""
-        return self._switch("unable", id, name)
+        return self._stop("unable", id, name)
 
-    def delete_timer(self, id: int | None = None, *, name: str | None = None) -> None:
-        """Delete the timer of this id, or of this name."""
+    def delete_timer(self, id: int | None = None, *, name: str | None = None) -> StoppedMoment | None:
+        """Delete the timer of this id, or of this name; return what becomes of its next moment, if it has one.
+
+        None too where an earlier try without an answer deleted it: see the records then.
+        """
         try:
-            self._send("DELETE", DEF, given({"id": id, "name": name}))
+            answer = self._send("DELETE", DEF, given({"id": id, "name": name}))
         except NotFound as error:
             # An earlier try without an answer did it.
             if not error.was_in_doubt:
                 raise
+            return None
+        return cast("StoppedMoment | None", answer.fields.get("stopped"))
 
     def preview_schedule(self, *, count: int = 10, **schedule: Unpack[ScheduleFields]) -> Preview:
         """Return what a schedule comes to; nothing is stored."""
@@ -111,6 +122,11 @@ class TimerCalls(Calls):
 
     def _switch(self, verb: str, id: int | None, name: str | None) -> Timer:
         return self._send("POST", f"{TIMER}/{verb}", given({"id": id, "name": name})).data(Timer)
+
+    def _stop(self, verb: str, id: int | None, name: str | None) -> StoppedTimer:
+        answer = self._send("POST", f"{TIMER}/{verb}", given({"id": id, "name": name}))
+        # A service of the version before says nothing of it.
+        return cast(StoppedTimer, {**answer.data(Timer), "stopped": answer.fields.get("stopped")})
 
     def _own_work(self, timer: Timer | None, body: Mapping[str, Any]) -> PlannedTimer | None:
         """Return a timer where it stands as the request of a lost answer left it; None where somebody changed it."""

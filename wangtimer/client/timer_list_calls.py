@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from wangtimer.client.calls import TIMER, Calls, all_rows
-from wangtimer.client.fields import Action, NewTimer, Sort, TimerFilter, given, written
+from wangtimer.client.fields import Action, BulkFilter, NewTimer, Sort, TimerFilter, given, written
 from wangtimer.client.timer_types import (
     ListedTimer,
     Load,
@@ -66,7 +66,7 @@ class TimerListCalls(Calls):
         self,
         action: Action,
         *,
-        wanted: TimerFilter | None = None,
+        wanted: BulkFilter | None = None,
         ids: Sequence[int] = (),
         all_timers: bool = False,
         dry_run: bool = False,
@@ -86,7 +86,7 @@ class TimerListCalls(Calls):
         self,
         action: Action,
         *,
-        wanted: TimerFilter | None = None,
+        wanted: BulkFilter | None = None,
         ids: Sequence[int] = (),
         all_timers: bool = False,
         dry_run: bool = False,
@@ -125,9 +125,7 @@ class TimerListCalls(Calls):
         }
 
 
-def _which(
-    action: Action, wanted: TimerFilter | None, ids: Sequence[int], all_timers: bool
-) -> dict[str, Any]:
+def _which(action: Action, wanted: BulkFilter | None, ids: Sequence[int], all_timers: bool) -> dict[str, Any]:
     which: dict[str, Any] = {"action": action, "all": all_timers}
     if wanted:
         which["filter"] = written(wanted)

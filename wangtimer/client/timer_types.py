@@ -63,6 +63,8 @@ class Timer(TypedDict):
     jitterMs: NotRequired[int]
     excludeCalendar: NotRequired[str]
     tags: NotRequired[list[str]]
+    retentionDays: NotRequired[int]
+    deleteAfterFinish: NotRequired[bool]
     notifyHTTPParam: Notify
     misfire: str
     misfireGraceMs: int
@@ -71,6 +73,30 @@ class Timer(TypedDict):
     version: int
     createdAt: str
     updatedAt: str
+
+
+class StoppedMoment(TypedDict):
+    """The next moment of a timer that was disabled or deleted, and whether that came in time.
+
+    `state`: `cancelled` (no call of it is made any more), `in_flight` (a call may be on its way; its record will say),
+    `already_fired` (a call was made, and there is no later moment).
+    """
+
+    at: str
+    atMs: int
+    state: str
+
+
+class StoppedOne(StoppedMoment):
+    """The same of one of several timers."""
+
+    id: int
+
+
+class StoppedTimer(Timer):
+    """A timer that was disabled; `stopped` None: no moment was left, or it could not be told."""
+
+    stopped: StoppedMoment | None
 
 
 class PlannedTimer(Timer):
@@ -114,7 +140,10 @@ class TimersPage(TypedDict):
 
 
 class MadeTimer(TypedDict):
-    """What became of one of several timers: `code` 0 where it was made, else an error's."""
+    """What became of one of several timers: `code` 0 where it was made, else an error's.
+
+    `existingId` is there where another timer has the name: which.
+    """
 
     index: int
     code: int
@@ -122,6 +151,7 @@ class MadeTimer(TypedDict):
     field: str
     id: int | None
     created: bool
+    existingId: NotRequired[int]
 
 
 class MadeTimers(TypedDict):
@@ -144,6 +174,7 @@ class FailedChange(TypedDict):
 class TimersChange(TypedDict):
     """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`.
 
+    `unknownNames` is there where names were asked for: those that no timer had when the round began.
     `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
@@ -152,6 +183,8 @@ class TimersChange(TypedDict):
     failed: list[FailedChange]
     remaining: int
     lastId: int | None
+    stopped: NotRequired[list[StoppedOne]]
+    unknownNames: NotRequired[list[str]]
     wasInDoubt: bool
 
 

@@ -181,9 +181,15 @@ def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
         raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
     if answer["code"] == 0 or response.status_code == call.accepted:
         return answer
+    data = answer.get("data")
+    existing_id = data.get("existingId") if isinstance(data, dict) else None
     raise refused(
         Refusal(
-            response.status_code, answer["code"], str(answer.get("msg", "")), str(answer.get("field", ""))
+            response.status_code,
+            answer["code"],
+            str(answer.get("msg", "")),
+            str(answer.get("field", "")),
+            existing_id if isinstance(existing_id, int) else None,
         )
     )
 

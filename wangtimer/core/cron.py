@@ -19,6 +19,7 @@ from itertools import takewhile
 
 from wangtimer.core.cron_fields import meaning_of, read_fields
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
 
 HOUR_S = 3_600
@@ -63,7 +64,7 @@ class Cron:
         try:
             read_zone(timezone)
         except KeyError:
-            raise _unknown_zone(timezone) from None
+            raise unknown_zone(timezone) from None
         cron = cls(" ".join(expression.split()), timezone)
         read_fields(cron.expression)
         return cron
@@ -190,11 +191,3 @@ def _days_of_month(expression: str, year: int, month: int) -> tuple[int, ...]:
     """Return the matching days of a month that matches, counted from 1970-01-01."""
     before = date(year, month, 1).toordinal() - DAY_ZERO - 1
     return tuple(before + day for day in meaning_of(expression).days.of_month(year, month))
-
-
-def _unknown_zone(timezone: str) -> InvalidSchedule:
-    return InvalidSchedule(
-        "timezone",
-        f"{timezone[:64]!r} is not an IANA time zone",
-        "write a name such as UTC, Asia/Shanghai or Europe/London",
-    )

@@ -58,13 +58,17 @@ class UnknownFiring(WangTimerError):
 
 
 class Conflict(WangTimerError):
-    """The timer's present state does not allow this; the message says which state and what to do."""
+    """The timer's present state does not allow this; the message says which state and what to do.
 
-    def __init__(self, field: str, reason: str, mend: str) -> None:
+    `existing_id` is the timer that is in the way, where there is one and it could be found.
+    """
+
+    def __init__(self, field: str, reason: str, mend: str, existing_id: int | None = None) -> None:
         super().__init__(f"{field}: {reason}; {mend}")
         self.field = field
         self.reason = reason
         self.mend = mend
+        self.existing_id = existing_id
 
 
 class Unplannable(WangTimerError):

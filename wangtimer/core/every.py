@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from wangtimer.core.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.zones import DAY_S, Stretch, zone_names
 
 # As often as a cron can; a year, in ms.
@@ -29,11 +30,7 @@ class Every:
                 "write the interval in ms, a second or more; for one moment use at",
             )
         if timezone not in zone_names():
-            raise InvalidSchedule(
-                "timezone",
-                f"{timezone[:64]!r} is not an IANA time zone",
-                "write a name such as UTC, Asia/Shanghai or Europe/London",
-            )
+            raise unknown_zone(timezone)
         return cls(interval_ms, anchor_ms, timezone)
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:

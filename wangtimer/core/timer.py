@@ -63,7 +63,8 @@ class Timer:
     """A timer's row: its definition, its name, tags and limits, and its planning marks (ms UTC).
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
-    after it. None: no further moment; then `planned_until` is not after the last one, or in the past.
+    after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
+    timer is kept for `keep_days`; 0: no longer than its last outcome; None: as long as the service's setting says.
     """
 
     definition: Definition
@@ -74,6 +75,7 @@ class Timer:
     updated_at: int
     limits: Limits = UNLIMITED
     tags: tuple[str, ...] = ()
+    keep_days: int | None = None
 
     @property
     def id(self) -> int:
@@ -84,7 +86,8 @@ class Timer:
     def terms(self) -> tuple[object, ...]:
         """All that its owner says of it, and when the schedule last changed."""
         one = self.definition
-        return self.name, one.schedule, self.limits, one.notify, one.misfire, self.tags, one.edited_at
+        said = (self.name, one.schedule, self.limits, one.notify, one.misfire, self.tags, self.keep_days)
+        return (*said, one.edited_at)
 
     def is_finished(self, now: int) -> bool:
         """Whether it is enabled, and has no moment left after `now` (ms UTC)."""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Executable, Select, func, select, union_all
 
 from wangtimer.core.clock import Clock
-from wangtimer.core.firing import Firing
+from wangtimer.core.firing import Firing, FiringKind
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
@@ -91,11 +91,25 @@ class FiringLists:
             found |= {record.firing.timer_id: record for record in self._last_outcomes(page, now)}
         return found
 
+    def latest_scheduled(self, timer_ids: Sequence[int], now: int) -> dict[int, Firing]:
+        """Return the latest firing that its schedule asked for of each of these timers, up to `now` (ms UTC)."""
+        found: dict[int, Firing] = {}
+        scheduled = select(firings).where(
+            firings.c.fire_at <= now, firings.c.kind == FiringKind.SCHEDULED.value
+        )
+        for start in range(0, len(timer_ids), TIMERS_A_QUERY):
+            records = self._latest_of_each(scheduled, timer_ids[start : start + TIMERS_A_QUERY])
+            found |= {record.firing.timer_id: record.firing for record in records}
+        return found
+
     def _last_outcomes(self, timer_ids: Sequence[int], now: int) -> list[FiringRecord]:
         if not timer_ids:
             return []
         settled = select(firings).where(firings.c.fire_at <= now, firings.c.status != PENDING)
-        latest = by_index(settled.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
+        return self._latest_of_each(settled, timer_ids)
+
+    def _latest_of_each(self, wanted: Select[Any], timer_ids: Sequence[int]) -> list[FiringRecord]:
+        latest = by_index(wanted.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
         each = (latest.where(firings.c.timer_id == timer_id).subquery() for timer_id in timer_ids)
         return self._records(union_all(*(select(one) for one in each)))
 

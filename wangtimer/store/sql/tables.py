@@ -84,6 +84,8 @@ timers = Table(
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    # Days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's.
+    Column("keep_days", SmallInteger, nullable=True),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.
     Index("timer_plan_by", "status", "plan_by"),
@@ -91,6 +93,8 @@ timers = Table(
     Index("timer_to_plan", "status", "next_fire_at"),
     # A calendar that is uploaded anew edits the timers that name it.
     Index("timer_calendar", "app", "calendar"),
+    # The purger reads only finished timers whose time has come.
+    Index("timer_finished", "status", "next_fire_at", "keep_days", "planned_until"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     sqlite_autoincrement=True,

@@ -48,14 +48,21 @@ class Enabled:
     used_up: set[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A name that is in use, by the timer of this id."""
+
+    by: int
+
+
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | None]:
-        """Store disabled timers of one app; None in place of each whose name is taken, be it by one before it.
+    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | Taken]:
+        """Store disabled timers of one app; `Taken` in place of each whose name is in use, be it by one before it.
 
         Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
         """
@@ -67,7 +74,7 @@ class TimerBatches:
             except IntegrityError:
                 continue
             return [
-                made.get(one.name) if is_first else None
+                made[one.name] if is_first else _taken_by(made[one.name])
                 for one, is_first in zip(new, first_of_name, strict=True)
             ]
         raise Conflict(
@@ -132,11 +139,11 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
-    def _insert_free(self, app: str, rows: dict[str, dict[str, Any]]) -> dict[str, Timer]:
-        """Insert the rows whose names are free; return their timers by name."""
+    def _insert_free(self, app: str, rows: dict[str, dict[str, Any]]) -> dict[str, Timer | Taken]:
+        """Insert the rows whose names are free; return by name their timers, and by whom the others are taken."""
         tries = 0
 
-        def work(sql: Connection) -> dict[str, Timer]:
+        def work(sql: Connection) -> dict[str, Timer | Taken]:
             nonlocal tries
             tries += 1
             named = {"of_app": app, "names": list(rows)}
@@ -150,9 +157,14 @@ class TimerBatches:
                 held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             made = [timer_of(held[name]) for name in [*own, *(row["name"] for row in free)]]
             _add_tags_of(sql, [timer for timer in made if timer.name not in own])
-            return {timer.name: timer for timer in made}
+            taken = {name: Taken(row["id"]) for name, row in held.items()}
+            return taken | {timer.name: timer for timer in made}
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
+
+
+def _taken_by(found: Timer | Taken) -> Taken:
+    return found if isinstance(found, Taken) else Taken(found.id)
 
 
 def _is_made_of(held: Any, row: dict[str, Any]) -> bool:

@@ -55,6 +55,7 @@ class TimerFilter:
     tag: str | None = None
     next_before: int | None = None
     is_enabled: bool | None = None
+    names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,13 @@ class TimerLists:
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
         return {timer.id: timer for timer in self._read(select(timers).where(wanted))} if ids else {}
 
+    def unknown(self, app: str, names: Sequence[str]) -> list[str]:
+        """Return those of the names that no living timer of the app has, in their order."""
+        wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.name.in_(_comparable(names)))
+        query = select(timers.c.name).where(wanted)
+        known = self._database.read(lambda sql: set(sql.execute(query).scalars()))
+        return [name for name in dict.fromkeys(names) if name not in known]
+
     def _read(self, query: Select[Any]) -> list[Timer]:
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
@@ -119,6 +127,8 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
     conditions = [timers.c.app == wanted.app, timers.c.tombstone == 0]
     if wanted.name is not None:
         conditions.append(_is(timers.c.name, wanted.name))
+    if wanted.names is not None:
+        conditions.append(timers.c.name.in_(_comparable(wanted.names)))
     if wanted.prefix is not None:
         # Not LIKE, which in SQLite overlooks case.
         conditions.append(_is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix))
@@ -140,6 +150,11 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
 def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     # MariaDB overlooks spaces at an end when it compares.
     return and_(text == wanted, func.char_length(text) == len(wanted))
+
+
+def _comparable(names: Sequence[str]) -> list[str]:
+    """Return those names that a timer can have: none ends in a space, which MariaDB overlooks when it compares."""
+    return [name for name in names if not name.endswith(" ")]
 
 
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:

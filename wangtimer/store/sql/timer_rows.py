@@ -14,7 +14,12 @@ from wangtimer.store.bounds import Fields, bounded, bounds_of
 
 
 def terms(
-    schedule: Schedule, limits: Limits, notify: Notify, misfire: MisfireRule, tags: tuple[str, ...]
+    schedule: Schedule,
+    limits: Limits,
+    notify: Notify,
+    misfire: MisfireRule,
+    tags: tuple[str, ...],
+    keep_days: int | None,
 ) -> dict[str, Any]:
     """Return the columns of what its owner says of a timer."""
     return _schedule_columns(schedule, limits) | {
@@ -23,6 +28,7 @@ def terms(
         "misfire_grace_ms": misfire.grace_ms,
         "catchup_window_ms": misfire.window_ms,
         "tags": orjson.dumps(tags).decode() if tags else None,
+        "keep_days": keep_days,
     }
 
 
@@ -100,4 +106,5 @@ def timer_of(row: Any) -> Timer:
         updated_at=row["updated_at"],
         limits=_limits(row),
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
+        keep_days=row["keep_days"],
     )

@@ -51,6 +51,7 @@ class NewTimer:
     misfire: MisfireRule = USUAL
     limits: Limits = UNLIMITED
     tags: tuple[str, ...] = ()
+    keep_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class TimerStore:
             # The first try may have been applied although the connection was lost.
             if tries > 1 and (own := self._made_just_so(row)) is not None:
                 return own
-            raise name_taken(new.app, repr(new.name)) from None
+            raise name_taken(new.app, new.name, self.id_of(new.app, new.name)) from None
         return timer_of(row | {"id": timer_id})
 
     def get(self, app: str, timer_id: int) -> Timer:
@@ -181,7 +182,9 @@ class TimerStore:
             try:
                 edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
             except IntegrityError:
-                raise name_taken(app, repr(revision.timer.name)) from None
+                name = revision.timer.name
+                taken_by = sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
+                raise name_taken(app, name, taken_by) from None
             first.keep([edited], revision.near)
             return edited, insert_missing(sql, revision.near)
 
@@ -309,7 +312,7 @@ class TimerStore:
 
 def new_row(new: NewTimer, now: int) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC), without its id."""
-    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
+    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days) | {
         "app": new.app,
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
@@ -322,12 +325,14 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
     }
 
 
-def name_taken(app: str, name: str) -> Conflict:
-    """Return what says that the app has a timer of this name."""
+def name_taken(app: str, name: str, taken_by: int | None) -> Conflict:
+    """Return what says that the app has a timer of this name, and which; None: it is gone by now."""
+    which = "" if taken_by is None else f", {taken_by}"
     return Conflict(
         "name",
-        f"app {app!r} already has a timer named {name}",
+        f"app {app!r} already has a timer named {name!r}{which}",
         "choose another name, or delete that timer first",
+        taken_by,
     )
 
 
@@ -378,7 +383,7 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
+        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})

@@ -1,0 +1,38 @@
+"""An option that takes one value refuses a second one, in every command."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from wangtimer.cli.main import commands
+from wangtimer.cli.once import takes_one_value
+
+
+def _options(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each such option with the command it belongs to, from the top of the command line down."""
+    yield from ((path, one.opts[0]) for one in command.params if takes_one_value(one))
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from _options(inner, (*path, name))
+
+
+OPTIONS = list(_options(commands))
+
+
+def test_there_are_options_to_look_at() -> None:
+    assert (("timers", "create"), "--cron") in OPTIONS
+    assert (("up",), "--port") in OPTIONS
+    assert len({path for path, _ in OPTIONS}) > 20
+
+
+@pytest.mark.parametrize(
+    ("path", "option"), OPTIONS, ids=lambda part: part if isinstance(part, str) else " ".join(part)
+)
+def test_a_second_value_is_refused(path: tuple[str, ...], option: str) -> None:
+    result = CliRunner().invoke(
+        commands, [*path, option, "1", f"{option}=1" if option.startswith("--") else f"{option}1"]
+    )
+    assert result.exit_code == 2
+    assert f"{option} takes one value, and is given 2 times; give it once" in result.stderr

@@ -1,0 +1,46 @@
+"""Whether switching a timer off came in time for its next moment."""
+
+import pytest
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.stopped_moment import StopState, stopped_moment
+
+NOW = 1_795_198_620_000
+REACH = 1_500
+DAILY: Schedule = Cron.parse("0 0 * * *")
+NEXT_DAY = DAILY.first_after(NOW)
+SECONDLY: Schedule = Cron.parse("* * * * * *")
+CANCELLED, IN_FLIGHT, FIRED = StopState.CANCELLED, StopState.IN_FLIGHT, StopState.ALREADY_FIRED
+
+
+def row(ago_ms: int, status: str, attempt: int = 1) -> Firing:
+    return Firing(7, NOW - ago_ms, 0, status=FiringStatus(status), attempt=attempt)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "latest", "expected"),
+    [
+        (Once(NOW + REACH + 1), None, (NOW + REACH + 1, CANCELLED)),
+        (Once(NOW + REACH), None, (NOW + REACH, IN_FLIGHT)),
+        (Once(NOW + 1), None, (NOW + 1, IN_FLIGHT)),
+        (Once(NOW), row(0, "pending"), (NOW, IN_FLIGHT)),
+        (Once(NOW - 9), row(9, "succeeded"), (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "failed", 5), (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "pending", 2), (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "skipped"), (NOW - 9, CANCELLED)),
+        (Once(NOW - 9), None, None),
+        (DAILY, None, (NEXT_DAY, CANCELLED)),
+        (DAILY, row(200, "pending"), (NOW - 200, IN_FLIGHT)),
+        (DAILY, row(200, "pending", 2), (NEXT_DAY, CANCELLED)),
+        (DAILY, row(200, "succeeded"), (NEXT_DAY, CANCELLED)),
+        (SECONDLY, row(0, "succeeded"), (NOW + 1_000, IN_FLIGHT)),
+    ],
+    ids=str,
+)
+def test_what_becomes_of_the_next_moment(
+    schedule: Schedule, latest: Firing | None, expected: tuple[int, StopState] | None
+) -> None:
+    found = stopped_moment(7, schedule, latest, NOW, REACH)
+    assert (found and found[1:]) == expected

@@ -1,0 +1,115 @@
+"""The answer of a disable or delete is true: what it calls cancelled is not called, on either side of the bound."""
+
+from typing import Any
+
+import pytest
+
+from tests.stages.world import APP, World
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.schedule import Once
+from wangtimer.core.stopped_moment import StoppedMoment, StopState
+from wangtimer.core.timer import Timer
+from wangtimer.stops import UNTOLD_MS
+
+SOON_MS = 1_500
+
+
+def stop(world: World, timer: Timer, verb: str = "disable") -> StoppedMoment | None:
+    stopped = getattr(world.registrar, verb)(APP, timer.id)
+    return world.stops.of([stopped]).get(timer.id)
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+@pytest.mark.parametrize("ahead_ms", [SOON_MS + 1, SOON_MS + 500, 5_000])
+def test_what_is_cancelled_is_not_called(world: World, verb: str, ahead_ms: int) -> None:
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at - ahead_ms)
+    assert stop(world, timer, verb) == (timer.id, at, StopState.CANCELLED)
+    world.run_for(60)
+    assert world.target.of(timer.id) == []
+    assert world.record(timer).firing.status is FiringStatus.SKIPPED
+
+
+@pytest.mark.parametrize("ahead_ms", [SOON_MS, 1_000, 400, 1])
+def test_what_is_near_may_be_on_its_way(world: World, ahead_ms: int) -> None:
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at - ahead_ms)
+    assert stop(world, timer) == (timer.id, at, StopState.IN_FLIGHT)
+    world.run_for(60)
+    assert len(world.target.of(timer.id)) <= 1
+    assert world.record(timer).firing.status is not FiringStatus.PENDING
+
+
+def test_it_is_called_in_flight_for_a_reason(world: World) -> None:
+    timer = world.once_in(20)
+    world.run_to(world.now + 19_900)
+    stopped = stop(world, timer)
+    world.run_for(10)
+    assert stopped is not None
+    assert (stopped.state, len(world.target.of(timer.id))) == (StopState.IN_FLIGHT, 1)
+
+
+def test_what_was_called_has_fired(world: World) -> None:
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_for(25)
+    for verb in ("disable", "disable", "delete"):
+        assert stop(world, timer, verb) == (timer.id, at, StopState.ALREADY_FIRED)
+
+
+def test_disabling_twice_answers_the_same(world: World) -> None:
+    timer = world.once_in(20)
+    assert stop(world, timer) == stop(world, timer)
+
+
+def test_of_a_schedule_it_is_the_next_moment(world: World) -> None:
+    timer = world.timer("0 * * * * *")
+    world.run_for(90)
+    following = (world.now // 60_000 + 1) * 60_000
+    assert stop(world, timer) == (timer.id, following, StopState.CANCELLED)
+
+
+def test_what_redis_was_not_told_is_not_promised(world: World) -> None:
+    """The API alone is cut off from Redis: the old definition goes on being fired until the sweep tells Redis."""
+    near, far = world.once_in(20), world.timer(Once(world.now + 120_000))
+
+    def cut() -> None:
+        raise StoreAway("redis", "cut off")
+
+    for call in ("definitions.put", "definitions.get", "hot.add"):
+        world.api.taps[f"before {call}"] = cut
+    at = world.now + 20_000
+    world.run_to(at - SOON_MS - UNTOLD_MS)
+    assert stop(world, near) == (near.id, at, StopState.IN_FLIGHT)
+    stopped = stop(world, far)
+    assert stopped is not None
+    assert stopped.state is StopState.CANCELLED
+    world.run_for(180)
+    assert world.target.of(far.id) == []
+
+
+def test_where_sql_is_away_after_the_change_nothing_is_said(world: World) -> None:
+    timer = world.once_in(20)
+    changed = world.registrar.disable(APP, timer.id)
+
+    def away(*_: Any) -> None:
+        raise StoreAway("sql", "frozen")
+
+    world.api.taps["before firing_lists.latest_scheduled"] = away
+    assert world.stops.of([changed]) == {}
+
+
+def test_a_timer_that_cannot_be_planned_here_leaves_the_others_their_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = world.timer("0 9 * * *"), world.once_in(60)
+    changed = [world.registrar.disable(APP, timer.id) for timer in (bad, good)]
+
+    def unknown_zone(*_: Any) -> None:
+        raise KeyError("Mars/Base")
+
+    monkeypatch.setattr("wangtimer.core.cron.Cron.first_after", unknown_zone)
+    assert list(world.stops.of(changed)) == [good.id]

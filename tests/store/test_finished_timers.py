@@ -1,0 +1,201 @@
+"""Finished timers go when their time has come; living ones are not even read, and what waits keeps its timer."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, insert, select
+
+from tests.fakes import HandClock
+from tests.store.definitions import NOTIFY
+from tests.store.members import outcome_of
+from wangtimer.core.errors import UnknownTimer
+from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.planning import plan
+from wangtimer.core.schedule import Once
+from wangtimer.core.timer import Timer
+from wangtimer.finished_purger import DAY_MS, MOST_DELETED, PAGE, FinishedPurger
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.finished_timers import FinishedTimers
+from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.timers import NewTimer, TimerStore, new_row
+
+AT = 1_800_000_000_000
+DEFAULT_DAYS = 30
+
+
+@pytest.fixture
+def store(database: Database) -> TimerStore:
+    return TimerStore(database)
+
+
+def enabled(store: TimerStore, name: str, at: int = AT, keep_days: int | None = 0) -> Timer:
+    """Return an enabled timer of one moment, planned to its end; its firing waits."""
+    timer = store.create(
+        NewTimer("shop", name, Once(at), NOTIFY, tags=("t",), keep_days=keep_days), at - 1_000
+    )
+    first = plan(timer, at, 9)
+    enabled, _ = store.enable(
+        "shop", timer.id, at - 1_000, lambda _: (first, [Firing.planned(timer.id, at, 0)])
+    )
+    return enabled
+
+
+def finished(
+    database: Database, name: str, at: int = AT, keep_days: int | None = 0, status: str = "succeeded"
+) -> Timer:
+    timer = enabled(TimerStore(database), name, at, keep_days)
+    FiringStore(database).settle([outcome_of(Member(timer.id, at, 1), FiringStatus(status))])
+    return timer
+
+
+def purge(database: Database, now: int = AT + 1) -> int:
+    return FinishedPurger(FinishedTimers(database), HandClock(now), DEFAULT_DAYS).purge()
+
+
+def is_there(store: TimerStore, timer: Timer) -> bool:
+    try:
+        store.get("shop", timer.id)
+    except UnknownTimer:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("status", ["succeeded", "failed", "skipped"])
+def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
+    database: Database, store: TimerStore, status: str
+) -> None:
+    timer = enabled(store, "once")
+    assert purge(database) == 0
+    FiringStore(database).settle([outcome_of(Member(timer.id, AT, 1), FiringStatus(status))])
+    assert purge(database, AT - 1) == 0
+    assert purge(database) == 1
+    assert not is_there(store, timer)
+    assert store.create(NewTimer("shop", "once", Once(AT + 5_000), NOTIFY), AT).id != timer.id
+    assert [one.firing.fire_at for one in FiringStore(database).records(timer.id, 9)] == [AT]
+    assert database.read(lambda sql: list(sql.execute(select(timer_tags)))) == []
+    assert purge(database) == 0
+
+
+@pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (1, 1), (400, 400)])
+def test_one_that_is_kept_goes_so_many_days_after_its_last_moment(
+    database: Database, store: TimerStore, keep_days: int | None, days: int
+) -> None:
+    timer = finished(database, "once", keep_days=keep_days)
+    assert purge(database, AT + days * DAY_MS - 1) == 0
+    assert is_there(store, timer)
+    assert purge(database, AT + days * DAY_MS) == 1
+    assert not is_there(store, timer)
+
+
+def test_a_deleted_one_is_as_one_that_somebody_deleted(database: Database, store: TimerStore) -> None:
+    timer = finished(database, "once")
+    purge(database, AT + 7)
+    definition = store.definitions({timer.id})[timer.id]
+    assert (definition.status.value, definition.version) == ("deleted", timer.definition.version + 1)
+    assert [one.timer_id for one in store.changed_behind((AT + 6, 0), 9)] == [timer.id]
+    assert store.purge(AT + 8, 9) == 1
+
+
+def test_a_retry_a_replay_and_one_that_was_asked_for_keep_their_timer(database: Database) -> None:
+    firings = FiringStore(database)
+    retried = enabled(TimerStore(database), "retried")
+    member = Member(retried.id, AT, 1)
+    firings.settle([outcome_of(member, FiringStatus.PENDING, AT + 5_000)])
+    asked_for = finished(database, "asked for")
+    by_hand = Firing(asked_for.id, AT + 9, 0, FiringKind.MANUAL, due_at=AT + 9)
+    earlier = finished(database, "earlier")
+    before = Firing(earlier.id, AT - 60_000, 0, FiringKind.BACKFILL, due_at=AT + 9)
+    database.write(lambda sql: insert_missing(sql, sorted([by_hand, before])))
+    assert purge(database) == 0
+    firings.settle(
+        [outcome_of(Member(retried.id, AT, 2)), outcome_of(by_hand.member), outcome_of(before.member)]
+    )
+    assert purge(database) == 3
+
+
+def test_living_disabled_and_unplanned_ones_stay(database: Database, store: TimerStore) -> None:
+    later = enabled(store, "later", AT + 60_000)
+    off = finished(database, "off")
+    store.disable("shop", off.id, AT + 1)
+    never = store.create(NewTimer("shop", "never enabled", Once(AT), NOTIFY, keep_days=0), AT - 1)
+    unplanned = store.create(NewTimer("shop", "unplanned", Once(AT), NOTIFY, keep_days=0), AT - 1)
+    store.enable("shop", unplanned.id, AT - 1, lambda read: (plan(read, AT - 1, 9), []))
+    assert purge(database, AT + 1_000) == 0
+    assert all(is_there(store, one) for one in (later, off, never, unplanned))
+
+
+def test_those_that_wait_are_passed_by(database: Database, store: TimerStore) -> None:
+    waiting = [enabled(store, f"w{number}", AT + number) for number in range(3)]
+    gone = finished(database, "gone", AT + 10)
+    page = FinishedTimers(database).delete_page(0, AT + 20, (-1, 0), 3, AT + 20)
+    assert (page.deleted, page.last) == (0, (AT + 2, waiting[2].id))
+    assert purge(database, AT + 20) == 1
+    assert not is_there(store, gone)
+
+
+def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
+    for number, days in enumerate([7, None, 0, 7, 3_650]):
+        finished(database, str(number), keep_days=days)
+    assert FinishedTimers(database).kept_days() == [0, 7, 3_650]
+
+
+def test_a_purge_goes_on_page_by_page_and_ends_at_its_most(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.finished_purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.finished_purger.MOST_DELETED", 10)
+    for number in range(13):
+        finished(database, str(number), AT - number, keep_days=0 if number % 2 else None)
+    assert PAGE < MOST_DELETED
+    assert [purge(database, AT + DEFAULT_DAYS * DAY_MS) for _ in range(3)] == [10, 3, 0]
+
+
+def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Database) -> None:
+    """Of 5,000 living ones, and 2,000 finished ones that are still kept, none is read."""
+    living = [new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), AT) for n in range(5_000)]
+    kept = [new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), AT) for n in range(2_000)]
+    mariadb.write(
+        lambda sql: sql.execute(
+            insert(timers),
+            [row | {"status": "enabled"} for row in living]
+            + [row | {"status": "enabled", "next_fire_at": None} for row in kept],
+        )
+    )
+    finished(mariadb, "gone", keep_days=7, at=AT - 9 * DAY_MS)
+    mariadb.write(lambda sql: sql.exec_driver_sql("ANALYZE TABLE timer").close())
+    seen: list[tuple[str, Any]] = []
+
+    def see(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        seen.append((statement, parameters))
+
+    event.listen(mariadb.engine, "before_cursor_execute", see)
+    assert purge(mariadb, AT - DAY_MS) == 1
+    event.remove(mariadb.engine, "before_cursor_execute", see)
+    looks = [one for one in seen if one[0].startswith("SELECT timer.") and "FOR UPDATE" not in one[0]]
+    assert len(looks) == 4
+    keys, rows = zip(*(mariadb.read(partial(cost_of, look=one)) for one in looks), strict=True)
+    assert set(keys) == {"timer_finished"}
+    assert sum(rows) < 20
+
+
+def cost_of(sql: Connection, look: tuple[str, Any]) -> tuple[str, int]:
+    """Return the index a statement is read by, and how many rows MariaDB reads for it."""
+    statement, parameters = look
+    (explained,) = sql.exec_driver_sql(f"EXPLAIN {statement}", parameters).mappings().all()
+    before = rows_read(sql)
+    sql.exec_driver_sql(statement, parameters).all()
+    return str(explained["key"]), rows_read(sql) - before
+
+
+def rows_read(sql: Connection) -> int:
+    names = (
+        "Handler_read_first",
+        "Handler_read_key",
+        "Handler_read_next",
+        "Handler_read_prev",
+        "Handler_read_rnd_next",
+    )
+    status = sql.exec_driver_sql(f"SHOW SESSION STATUS WHERE Variable_name IN {names}").all()
+    return sum(int(value) for _, value in status)

@@ -1,0 +1,80 @@
+"""What somebody meant who wrote a name that is not known."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+# A name of fewer letters may have one wrong, a longer one two: more is another name rather than a slip.
+SHORT_LETTERS = 6
+# Longer than any name of ours; what is compared is bounded by it.
+MOST_LETTERS = 128
+
+
+def near_miss(written: str, known: Iterable[str]) -> str | None:
+    """Return the known name that `written` is a slip of the pen for; None where none is so near.
+
+    Case, hyphens, spaces and underscores do not count; letters left out, added, changed or swapped do.
+    """
+    letters = _letters(written)
+    scored = [(_distance(letters, _letters(name)), name) for name in known]
+    near = [(slips, name) for slips, name in scored if slips <= _most_slips(letters, _letters(name))]
+    return min(near, key=lambda one: one[0])[1] if near else None
+
+
+class Names:
+    """Known names, found by a text that is one slip of the pen away: in microseconds, however many there are.
+
+    A request may have a thousand unknown names in it.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._by_letters: dict[str, str] = {}
+        self._by_form: dict[str, str] = {}
+        for name in known:
+            letters = _letters(name)
+            self._by_letters.setdefault(letters, name)
+            for form in _forms(letters):
+                self._by_form.setdefault(form, name)
+
+    def same_as(self, written: str) -> str | None:
+        """Return the name that differs in case, hyphens, spaces and underscores at most; None where none does."""
+        return self._by_letters.get(_letters(written))
+
+    def meant_by(self, written: str) -> str | None:
+        """Return the name to ask about: the same, or one of which a letter was left out, added, changed or swapped."""
+        found = self.same_as(written)
+        forms = _forms(_letters(written))
+        return found or next((self._by_form[form] for form in forms if form in self._by_form), None)
+
+
+def _forms(letters: str) -> list[str]:
+    """Return the letters, and the letters without each of them; two words with a form in common are one slip apart."""
+    if len(letters) < 3:
+        return [letters]
+    return [letters, *(letters[:place] + letters[place + 1 :] for place in range(len(letters)))]
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name[:MOST_LETTERS].casefold() if letter not in "_- ")
+
+
+def _most_slips(one: str, other: str) -> int:
+    shorter = min(len(one), len(other))
+    return 0 if shorter < 3 else 1 if shorter < SHORT_LETTERS else 2
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how many letters are left out, added, changed or swapped with the next (optimal string alignment)."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        now = [row]
+        for column, (over, left) in enumerate(pairwise(last), 1):
+            same = other[column - 1] == letter
+            best = min(over + (not same), left + 1, now[-1] + 1)
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == other[column - 1]:
+                best = min(best, before[column - 2] + 1)
+            now.append(best)
+        before, last = last, now
+    return last[-1]

@@ -1,0 +1,53 @@
+"""The purger of finished timers: each goes when its retention is over, or as soon as its last firing has an outcome."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.store.sql.finished_timers import FinishedTimers
+
+log = structlog.get_logger()
+
+# Timers one transaction looks at: some ten ms, so that nothing waits behind it.
+PAGE = 500
+# One purge deletes so many at most, or ends after so long: the sweep tells Redis of each.
+MOST_DELETED = 20_000
+LONGEST_S = 20.0
+PAUSE_S = 0.01
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPurger:
+    """Two of them at once waste work, and harm nothing; `default_days` is for timers that do not say themselves."""
+
+    timers: FinishedTimers
+    clock: Clock
+    default_days: int
+
+    def purge(self) -> int:
+        """Delete finished timers that are kept no longer; return how many. Raises `StoreAway`."""
+        ends_at = self.clock.monotonic() + LONGEST_S
+        purged = 0
+        for days in (*self.timers.kept_days(), None):
+            purged += self._purge(days, MOST_DELETED - purged, ends_at)
+        if purged:
+            log.info("finished_timers_purged", timers=purged)
+        return purged
+
+    def _purge(self, days: int | None, most: int, ends_at: float) -> int:
+        """Delete those that are kept for these days, at most so many.
+
+        Those that wait for an outcome are passed by; the next purge looks at them again, from the oldest on.
+        """
+        now = int(self.clock.now_ms())
+        upto = now - (self.default_days if days is None else days) * DAY_MS
+        purged = 0
+        behind: tuple[int, int] | None = (-1, 0)
+        while behind is not None and purged < most and self.clock.monotonic() < ends_at:
+            page = self.timers.delete_page(days, upto, behind, min(PAGE, most - purged), now)
+            purged += page.deleted
+            behind = page.last
+            self.clock.sleep(PAUSE_S)
+        return purged

@@ -1,0 +1,68 @@
+"""What timers that were just disabled or deleted may still do: the answer to "did I come in time?"."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Firing
+from wangtimer.core.stopped_moment import StoppedMoment, stopped_moment
+from wangtimer.core.timer import Timer
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.sql.firing_lists import FiringLists
+
+log = structlog.get_logger()
+
+# A change that Redis was not told of is told by the sweep, within this long: until then a firing may be armed.
+UNTOLD_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """Looks at SQL and Redis after the change; `soon_ms` is how long before its moment a firing may be on its way."""
+
+    lists: FiringLists
+    definitions: DefinitionStore
+    clock: Clock
+    soon_ms: int
+
+    def of(self, timers: Sequence[Timer]) -> dict[int, StoppedMoment]:
+        """Return the stopped moment of each timer, as it stands switched off, by id.
+
+        A timer without one is absent. So are all where SQL does not answer, and one that cannot be planned here: the
+        change stands all the same.
+        """
+        untold = self._untold(timers)
+        # Read after Redis was told: what is nearer than the reach from here may have been armed before.
+        now = int(self.clock.now_ms())
+        try:
+            latest = self.lists.latest_scheduled([timer.id for timer in timers], now)
+        except StoreAway as error:
+            log.warning("stopped_moments_unknown", timers=len(timers), error=str(error))
+            return {}
+        found = (self._judged(timer, latest, now, timer.id in untold) for timer in timers)
+        return {one.timer_id: one for one in found if one is not None}
+
+    def _judged(
+        self, timer: Timer, latest: Mapping[int, Firing], now: int, is_untold: bool
+    ) -> StoppedMoment | None:
+        reach_ms = self.soon_ms + (UNTOLD_MS if is_untold else 0)
+        try:
+            return stopped_moment(timer.id, timer.definition.schedule, latest.get(timer.id), now, reach_ms)
+        except Exception as error:
+            log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
+            return None
+
+    def _untold(self, timers: Sequence[Timer]) -> set[int]:
+        """Return the ids of those of which Redis holds an older definition, or cannot be asked."""
+        try:
+            held = self.definitions.get([timer.id for timer in timers])
+        except StoreAway:
+            return {timer.id for timer in timers}
+        return {
+            timer.id
+            for timer in timers
+            if timer.id in held and held[timer.id].version < timer.definition.version
+        }

@@ -1,0 +1,127 @@
+"""Finished timers: found by an index that holds them in the order in which they may go, and deleted page by page.
+
+A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), and every firing of it has its outcome;
+its last moment is `planned_until`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, select, union_all, update
+
+from wangtimer.core.fail_points import Step
+from wangtimer.core.firing import FiringStatus
+from wangtimer.core.timer import TimerStatus
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.tables import firings, timer_tags, timers
+
+# A timer's latest firings that are looked at: a retry, replay or backfill that waits behind more than so many others is
+# not found, and is skipped as a deleted timer's.
+LATEST_LOOKED_AT = 10_000
+# Each is a part of one statement, of which SQLite takes 500.
+TIMERS_A_QUERY = 100
+_KEY = (timers.c.planned_until, timers.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPage:
+    """How many timers were deleted, and the key of the last one looked at; None: there are no more."""
+
+    deleted: int
+    last: tuple[int, int] | None
+
+
+class FinishedTimers:
+    """Deletes finished timers: their names are free, their records stay readable for as long as records do."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def kept_days(self) -> list[int]:
+        """Return the different days for which timers that are finished, or nearly so, are to be kept; one seek each."""
+        found: list[int] = []
+        while (following := self._next_days(found[-1] if found else -1)) is not None:
+            found.append(following)
+        return found
+
+    def delete_page(
+        self, days: int | None, upto: int, after: tuple[int, int], limit: int, now: int
+    ) -> FinishedPage:
+        """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), behind a key.
+
+        At most `limit` are looked at. One with a firing that waits stays, and so does one that is changed meanwhile.
+        """
+        query = _finished(days).where(timers.c.planned_until <= upto, behind(_KEY, after))
+        query = query.order_by(*_KEY).limit(limit)
+
+        def work(sql: Connection) -> FinishedPage:
+            found = [(row.planned_until, row.id) for row in sql.execute(query)]
+            if not found:
+                return FinishedPage(0, None)
+            ids = _locked(sql, days, upto, [timer_id for _, timer_id in found])
+            waiting = _waiting(sql, ids)
+            settled = [timer_id for timer_id in ids if timer_id not in waiting]
+            _delete(sql, settled, now)
+            return FinishedPage(len(settled), found[-1] if len(found) == limit else None)
+
+        return self._database.write(work, Step.SQL_PURGE_FINISHED)
+
+    def _next_days(self, days: int) -> int | None:
+        query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)
+        query = query.order_by(timers.c.keep_days).limit(1)
+        return self._database.read(lambda sql: sql.execute(_indexed(query)).scalar_one_or_none())
+
+
+def _is_finished() -> ColumnElement[bool]:
+    return and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at.is_(None))
+
+
+def _finished(days: int | None) -> Select[Any]:
+    """Return the finished timers that are kept for these days; a deleted one is not enabled."""
+    is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
+    return _indexed(select(*_KEY).where(_is_finished(), is_kept))
+
+
+def _indexed(query: Select[Any]) -> Select[Any]:
+    hint = "FORCE INDEX (timer_finished)"
+    return query.with_hint(timers, hint, "mysql").with_hint(timers, hint, "mariadb")
+
+
+def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> list[int]:
+    """Return those that are as they were read, nobody else's to change until the transaction ends."""
+    is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
+    same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
+    query = select(timers.c.id).where(same).order_by(timers.c.id).with_for_update()
+    return list(sql.execute(query).scalars())
+
+
+def _waiting(sql: Connection, ids: Sequence[int]) -> set[int]:
+    """Return those of which a firing waits, be it a retry, a replay or one that somebody asked for."""
+    found: set[int] = set()
+    for start in range(0, len(ids), TIMERS_A_QUERY):
+        page = [_pending_among_latest(timer_id) for timer_id in ids[start : start + TIMERS_A_QUERY]]
+        found |= set(sql.execute(union_all(*page)).scalars())
+    return found
+
+
+def _pending_among_latest(timer_id: int) -> Select[Any]:
+    latest = select(firings.c.timer_id, firings.c.status).where(firings.c.timer_id == timer_id)
+    latest = by_index(latest.order_by(firings.c.fire_at.desc()).limit(LATEST_LOOKED_AT), "firing_of_timer")
+    looked_at = latest.subquery()
+    waits = select(looked_at.c.timer_id).where(looked_at.c.status == FiringStatus.PENDING.value).limit(1)
+    return select(waits.subquery())
+
+
+def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
+    if not ids:
+        return
+    columns = {
+        "status": TimerStatus.DELETED.value,
+        "tombstone": timers.c.id,
+        "version": timers.c.version + 1,
+        "updated_at": now,
+    }
+    sql.execute(update(timers).where(timers.c.id.in_(ids)).values(columns))
+    sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_(ids)))
