@@ -1,11 +1,12 @@
 """The migrator: turns the next stretch of every schedule into firings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.core.bad_timers import BadTimers, reason_of
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
@@ -17,6 +18,12 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
+
+# A bad timer rests for this part of the near future, which whoever mends a timer plans within the request: so it is
+# planned in time then, and a thousand bad ones do not cost each look a second.
+REST_SHARE = 2
+# Bad timers one statement leaves out; more take places of a page from others.
+MOST_RESTING = 20_000
 
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
@@ -37,7 +44,10 @@ class PlanRule:
 
 @dataclass(frozen=True, slots=True)
 class Migrator:
-    """Reads only timers that come due within a step; two of them at once waste work, and harm nothing."""
+    """Reads only timers that come due within a step; two of them at once waste work, and harm nothing.
+
+    A timer that cannot be read or planned here is noted, and rests: it costs the others nothing.
+    """
 
     timers: TimerStore
     hot: HotStore
@@ -46,6 +56,8 @@ class Migrator:
     clock: Clock
     rule: PlanRule
     buckets: BucketRule
+    bad_timers: BadTimers = field(default_factory=BadTimers)
+    _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
         """Plan until no timer is left with less than a step; return how many plans were made.
@@ -55,7 +67,7 @@ class Migrator:
         rest of the horizon. A timer that cannot be planned is left out. Raises `StoreAway`.
         """
         planned = 0
-        left_out: set[int] = set()
+        left_out = self._still_resting()
         before: list[Timer] = []
         while True:
             page, until = self._next_page(left_out)
@@ -76,8 +88,29 @@ class Migrator:
         return [timer for timer in page if (timer.next_fire_at or 0) <= now], now + rule.near_ms
 
     def _to_plan(self, before: int, left_out: set[int], after: int = 0) -> list[Timer]:
-        page = self.timers.to_plan(before, self.rule.page_timers + len(left_out), after)
-        return [timer for timer in page if timer.id not in left_out]
+        while True:
+            without = sorted(left_out)[:MOST_RESTING]
+            limit = self.rule.page_timers + len(left_out) - len(without)
+            found = self.timers.to_plan(before, limit, after, without)
+            page = [timer for timer in found.values() if timer.id not in left_out]
+            news = found.bad.keys() - left_out
+            self._leave_out(news, left_out)
+            if page or not news:
+                return page
+
+    def _still_resting(self) -> set[int]:
+        now = self.clock.monotonic()
+        # A copy: another thread of this process may be planning too.
+        for timer_id, until in list(self._resting.items()):
+            if until <= now:
+                self._resting.pop(timer_id, None)
+        return set(self._resting)
+
+    def _leave_out(self, timer_ids: Iterable[int], left_out: set[int]) -> None:
+        until = self.clock.monotonic() + self.rule.near_ms / REST_SHARE / 1_000
+        for timer_id in timer_ids:
+            left_out.add(timer_id)
+            self._resting[timer_id] = until
 
     def _plan_page(self, page: list[Timer], until: int, left_out: set[int]) -> int:
         """Plan a page in transactions of its own for each part; return how many timers moved on.
@@ -89,7 +122,7 @@ class Migrator:
         def work() -> int:
             held = 0
             while plans := self._plans_of(rest, until, left_out):
-                held += self._plan_together(plans)
+                held += self._plan_apart(plans, left_out)
             return held
 
         threads = min(self.rule.threads, len(page))
@@ -107,13 +140,29 @@ class Migrator:
                 plans.append(plan(timer, until, self.rule.most_moments))
             except Exception as error:
                 # Its zone or expression may be one that this process's tzdata or croniter does not know.
-                log.error("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
-                left_out.add(timer.id)
+                self._give_up(timer.id, error, left_out)
                 continue
             rows += len(plans[-1].moments)
             if rows >= ROWS_A_TRANSACTION:
                 break
         return plans
+
+    def _plan_apart(self, plans: Sequence[Plan], left_out: set[int]) -> int:
+        """Plan together; where that fails for any but an absence, in halves, until what is at fault stands alone."""
+        try:
+            return self._plan_together(list(plans))
+        except StoreAway:
+            raise
+        except Exception as error:
+            if len(plans) == 1:
+                self._give_up(plans[0].timer.id, error, left_out)
+                return 0
+            half = len(plans) // 2
+            return self._plan_apart(plans[:half], left_out) + self._plan_apart(plans[half:], left_out)
+
+    def _give_up(self, timer_id: int, error: Exception, left_out: set[int]) -> None:
+        self.bad_timers.note({timer_id: reason_of("it cannot be planned", error)})
+        self._leave_out([timer_id], left_out)
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""

@@ -25,6 +25,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
+from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.migrator import Migrator, PlanRule
@@ -35,6 +36,7 @@ from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -113,7 +115,7 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database)
+        return TimerStore(self.database, self.bad_timers)
 
     @once
     def firings(self) -> FiringStore:
@@ -144,7 +146,12 @@ class Wiring:
     @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, 3 * self.settings.step_s)
+        return DefinitionStore(self.redis, self.keys, 3 * self.settings.step_s, self.bad_timers)
+
+    @once
+    def bad_timers(self) -> BadRecord:
+        """Timers that some process could not read, judge or plan."""
+        return BadRecord(self.redis, self.keys, self.clock)
 
     @once
     def outbox(self) -> Outbox:
@@ -154,7 +161,7 @@ class Wiring:
     @once
     def timer_lists(self) -> TimerLists:
         """Lists of timers."""
-        return TimerLists(self.database)
+        return TimerLists(self.database, self.bad_timers)
 
     @once
     def firing_lists(self) -> FiringLists:
@@ -243,7 +250,16 @@ class Wiring:
         rule = PlanRule(
             s.step_s * 1_000, s.plan_page_timers, s.plan_most_moments, s.near_s * 1_000, s.plan_threads
         )
-        return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
+        return Migrator(
+            self.timers,
+            self.hot,
+            self.definitions,
+            self.load,
+            self.clock,
+            rule,
+            self._buckets,
+            self.bad_timers,
+        )
 
     @once
     def scheduler(self) -> Scheduler:
@@ -297,7 +313,7 @@ class Wiring:
             s.settle_every_ms / 1_000,
             lambda: engine.has_calls_waiting,
         )
-        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
+        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         executor = Executor(
             self.slices,
             self.hot,

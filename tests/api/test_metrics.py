@@ -21,6 +21,8 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_bad_timers": 0,
+        "wangtimer_bad_timer_notes_total": 0,
     }
 
 

@@ -14,6 +14,7 @@ from wangtimer.core.errors import (
     UnknownFiring,
     UnknownTimer,
     Unplannable,
+    Unreadable,
     WangTimerError,
 )
 
@@ -52,7 +53,7 @@ def told(error: WangTimerError) -> ErrorAnswer:
             code, msg, field = ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt"
         case Conflict():
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
-        case Unplannable():
+        case Unplannable() | Unreadable():
             code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"

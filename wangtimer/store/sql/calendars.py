@@ -3,6 +3,7 @@
 from typing import Any
 
 import orjson
+import structlog
 from sqlalchemy import Connection, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -12,6 +13,8 @@ from wangtimer.core.fail_points import Step
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import calendars, timers
+
+log = structlog.get_logger()
 
 
 class CalendarStore:
@@ -44,10 +47,16 @@ class CalendarStore:
         return None if text is None else calendar_from(orjson.loads(text))
 
     def all_of(self, app: str) -> list[Calendar]:
-        """Return the app's calendars by name."""
-        query = select(calendars.c.content).where(calendars.c.app == app).order_by(calendars.c.name)
-        texts = self._database.read(lambda sql: list(sql.execute(query).scalars()))
-        return [calendar_from(orjson.loads(text)) for text in texts]
+        """Return the app's calendars by name; one that cannot be read is named in the log and left out."""
+        query = select(calendars.c.name, calendars.c.content).where(calendars.c.app == app)
+        rows = self._database.read(lambda sql: sql.execute(query.order_by(calendars.c.name)).all())
+        found = []
+        for name, text in rows:
+            try:
+                found.append(calendar_from(orjson.loads(text)))
+            except Exception as error:
+                log.error("calendar_cannot_be_read", app=app, calendar=name, error=repr(error))
+        return found
 
     def remove(self, app: str, name: str) -> bool:
         """Forget a calendar; tell whether there was one. Timers keep the days they carry."""

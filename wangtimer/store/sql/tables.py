@@ -16,7 +16,8 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.misfire import MisfirePolicy
@@ -44,9 +45,23 @@ _TimerId = BigInteger().with_variant(Integer, "sqlite")
 _LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
+class _Words(Enum):
+    """Words as they stand: one of another version must not spoil the reading of the rows around it."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Pass what was read on to who reads that row."""
+
+
+class _MySQLWords(_Words, ENUM):
+    """The same, as one byte."""
+
+
 def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
     """One byte in MySQL, and still a word to whoever reads the table."""
-    return Enum(*(word.value for word in of), name=of.__name__.lower())
+    words, name = [word.value for word in of], of.__name__.lower()
+    return _Words(*words, name=name).with_variant(_MySQLWords(*words, name=name), "mysql", "mariadb")
 
 
 # Every moment is ms since 1970-01-01 UTC.

@@ -18,7 +18,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.store.sql.timer_rows import read_rows, timer_of
 from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
@@ -162,14 +162,17 @@ def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
 def _switch_off(
     sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
 ) -> list[Timer]:
-    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand."""
+    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand.
+
+    One whose row cannot be read is left as it is: whoever then tries it alone is told why.
+    """
     enabled = timers.c.status == TimerStatus.ENABLED.value
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
     may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
     wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
     rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
-    found = [_changed_to(status, timer_of(row), now) for row in unchanged]
+    found = [_changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id

@@ -1,16 +1,21 @@
 """How timers become rows, and rows timers."""
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import orjson
 
+from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.cron import Cron
+from wangtimer.core.errors import Unreadable
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import Fields, bounded, bounds_of
+
+Read = TypeVar("Read")
 
 
 def terms(
@@ -101,3 +106,22 @@ def timer_of(row: Any) -> Timer:
         limits=_limits(row),
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
     )
+
+
+def read_rows(rows: Iterable[Any], read: Callable[[Any], Read]) -> Readable[int, Read]:
+    """Read rows of timers one by one, in their order; one that cannot be read keeps no other from being read."""
+    found: Readable[int, Read] = Readable()
+    for row in rows:
+        try:
+            found[row["id"]] = read(row)
+        except Exception as error:
+            found.bad[row["id"]] = reason_of("its row cannot be read", error)
+    return found
+
+
+def one_timer_of(row: Any) -> Timer:
+    """Return the row's timer; raises `Unreadable`."""
+    try:
+        return timer_of(row)
+    except Exception as error:
+        raise Unreadable(row["id"], reason_of("its row", error)) from error

@@ -1,12 +1,13 @@
 """Timers in SQL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.bad_timers import BadTimers, Readable
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
@@ -22,7 +23,9 @@ from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
+from wangtimer.store.sql.timer_rows import definition_of, one_timer_of, read_rows, terms, timer_of
+
+Row = TypeVar("Row")
 
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
@@ -76,10 +79,18 @@ class Change(NamedTuple):
 
 
 class TimerStore:
-    """Every timer; a change is one transaction and raises the version."""
+    """Every timer; a change is one transaction and raises the version.
 
-    def __init__(self, database: Database) -> None:
+    Of many, those whose rows cannot be read are noted and left out; asked for one, it raises `Unreadable`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._bad_timers = bad_timers
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer to `keep` of it.
@@ -126,7 +137,7 @@ class TimerStore:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
         query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+        return list(self._read(query, timer_of).values())
 
     def enable(
         self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
@@ -241,12 +252,25 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_DELETE)
 
-    def to_plan(self, before: int, limit: int, after: int = 0) -> list[Timer]:
-        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first."""
+    def to_plan(
+        self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
+    ) -> Readable[int, Timer]:
+        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first.
+
+        Those `without` are left out before `limit` counts, so that none of them takes the place of another.
+        """
         lies_between = and_(timers.c.next_fire_at > after, timers.c.next_fire_at <= before)
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_between)
+        if without:
+            # In the text, as numbers: SQLite binds 32,766 values at most.
+            wanted = and_(
+                wanted,
+                timers.c.id.not_in(
+                    bindparam("without", sorted(without), expanding=True, literal_execute=True)
+                ),
+            )
         query = select(timers).where(wanted).order_by(timers.c.next_fire_at, timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+        return self._read(query, timer_of)
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
@@ -264,12 +288,15 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_PLAN)
 
-    def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
+    def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
-        query = select(timers).where(timers.c.id.in_(sorted(timer_ids)))
-        return self._database.read(
-            lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
-        )
+        return self._read(select(timers).where(timers.c.id.in_(sorted(timer_ids))), definition_of)
+
+    def refuse_unknown(self, app: str, timer_id: int) -> None:
+        """Return where the app has this timer, be it deleted; raises `UnknownTimer`."""
+        query = select(timers.c.id).where(timers.c.id == timer_id, timers.c.app == app)
+        if self._database.read(lambda sql: sql.execute(query).scalar_one_or_none()) is None:
+            raise UnknownTimer(app, timer_id)
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
@@ -288,6 +315,12 @@ class TimerStore:
             return sql.execute(delete(timers).where(timers.c.id.in_(ids))).rowcount if ids else 0
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
+
+    def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
+        found = self._database.read(lambda sql: read_rows(sql.execute(query).mappings(), read))
+        if found.bad:
+            self._bad_timers.note(found.bad)
+        return found
 
     def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
         """Return the living timer that this very row made."""
@@ -341,7 +374,7 @@ def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVI
     row = sql.execute(query, {"app": app, "timer_id": timer_id}).mappings().one_or_none()
     if row is None:
         raise UnknownTimer(app, timer_id)
-    return timer_of(row)
+    return one_timer_of(row)
 
 
 def change(
