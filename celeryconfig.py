@@ -43,6 +43,7 @@ task_routes = {
     "wangtimer.reconcile": {"queue": "migrate"},
     "wangtimer.rehydrate": {"queue": "migrate"},
     "wangtimer.purge": {"queue": "migrate"},
+    "wangtimer.follow": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},
 }

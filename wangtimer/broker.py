@@ -52,6 +52,10 @@ class Broker:
         """Have the horizon loaded into Redis; lost, the scheduler asks again."""
         self._send("wangtimer.rehydrate", (), MIGRATE)
 
+    def send_follow(self) -> None:
+        """Have the timers that name an uploaded calendar follow it; lost, the next sweep asks again."""
+        self._send("wangtimer.follow", (), MIGRATE)
+
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
         now = time.monotonic()

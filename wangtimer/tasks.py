@@ -60,10 +60,11 @@ def migrate() -> None:
 # Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, write parked outcomes."""
+    """Add overdue firings again, write parked outcomes; have calendars followed that still are to be."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).turn() as is_due:
         if is_due:
             wiring().sweeper.sweep()
+            wiring().calendar_follower.ask()
 
 
 # As above.
@@ -82,6 +83,15 @@ def purge() -> None:
     with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
         if is_due:
             wiring().purger.purge()
+
+
+# What follows already is left as it is; one at a time in this process.
+@shared_task(name="wangtimer.follow", throws=(StoreAway,))
+def follow() -> None:
+    """Let the timers that name an uploaded calendar follow it."""
+    with wiring().pace("follow", 0.0).turn() as is_due:
+        if is_due:
+            wiring().calendar_follower.follow_all()
 
 
 # Adding what stands does nothing; only the last of several loads declares the horizon loaded.

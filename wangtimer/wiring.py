@@ -14,6 +14,7 @@ from celery import Celery
 
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
+from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
 from wangtimer.core.credit import Credits
@@ -45,6 +46,7 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
@@ -187,6 +189,16 @@ class Wiring:
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
+
+    @once
+    def calendar_followers(self) -> CalendarFollowers:
+        """Timers that name an uploaded calendar."""
+        return CalendarFollowers(self.database, self.bad_timers)
+
+    @once
+    def calendar_follower(self) -> CalendarFollower:
+        """Lets them have its days."""
+        return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
 
     @once
     def kept_answers(self) -> KeptAnswers:

@@ -57,7 +57,8 @@ class Fields:
     is_fixed: bool
 
 
-@lru_cache(maxsize=1_024)
+# Daily schedules are of 1,440 minutes: with fewer places, going through them all would read each anew, 0.2 ms each.
+@lru_cache(maxsize=2_048)
 def read_fields(expression: str) -> Fields:
     """Return the fields of an expression; InvalidSchedule if it cannot be read."""
     texts = _fields_of(expression)

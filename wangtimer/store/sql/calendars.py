@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, and_, case, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
@@ -24,12 +24,19 @@ class CalendarStore:
         self._database = database
 
     def put(self, app: str, calendar: Calendar, now: int) -> None:
-        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`."""
-        content = {"content": orjson.dumps(calendar_fields(calendar)).decode(), "updated_at": now}
+        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`.
+
+        Timers that name it follow it later: its `updated_at`, which only grows, is not what they have.
+        """
+        content = orjson.dumps(calendar_fields(calendar)).decode()
+        at = calendars.c.updated_at
+        replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now)}
 
         def work(sql: Connection) -> None:
-            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(content)).rowcount:
-                sql.execute(insert(calendars).values(app=app, name=calendar.name, **content))
+            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(replaced)).rowcount:
+                sql.execute(
+                    insert(calendars).values(app=app, name=calendar.name, content=content, updated_at=now)
+                )
 
         try:
             self._database.write(work, Step.SQL_PUT_CALENDAR)

@@ -84,6 +84,8 @@ timers = Table(
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
     Column("calendar", String(64), nullable=True),
+    # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
+    Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     # JSON list; `timer_tag` has them too, to be looked up.
     Column("tags", String(TAGS_CHARACTERS), nullable=True),
     Column("notify", _LongText, nullable=False),
@@ -100,8 +102,8 @@ timers = Table(
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.
     Index("timer_to_plan", "status", "next_fire_at"),
-    # A calendar that is uploaded anew edits the timers that name it.
-    Index("timer_calendar", "app", "calendar"),
+    # Who names a calendar that is uploaded anew, and has older days of it yet.
+    Index("timer_follows", "app", "calendar", "calendar_at"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     sqlite_autoincrement=True,
@@ -117,6 +119,10 @@ calendars = Table(
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    # The `updated_at` that all timers follow which name it.
+    Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
+    # Which are to be followed.
+    Index("calendar_followed", "followed_at", "updated_at"),
     **_MYSQL,
 )
 

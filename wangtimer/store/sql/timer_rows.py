@@ -33,16 +33,29 @@ def terms(
 
 def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
     rule = rule_of(schedule)
-    bounds = (bounds_of(schedule) or {}) | _limit_fields(limits)
+    bounds = _bounds_of(schedule, limits)
     return {
         "cron": rule.expression if isinstance(rule, Cron) else None,
         "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
         "every_ms": rule.interval_ms if isinstance(rule, Every) else None,
         "anchor_ms": rule.anchor_ms if isinstance(rule, Every) else None,
         "at_ms": rule.at_ms if isinstance(rule, Once) else None,
-        "bounds": orjson.dumps(bounds).decode() if bounds else None,
+        "bounds": _text_of(bounds),
         "calendar": bounds.get("excluded", {}).get("name"),
     }
+
+
+def bounds_text(schedule: Schedule, limits: Limits) -> str | None:
+    """Return the column `bounds`."""
+    return _text_of(_bounds_of(schedule, limits))
+
+
+def _bounds_of(schedule: Schedule, limits: Limits) -> Fields:
+    return (bounds_of(schedule) or {}) | _limit_fields(limits)
+
+
+def _text_of(bounds: Fields) -> str | None:
+    return orjson.dumps(bounds).decode() if bounds else None
 
 
 def _limit_fields(limits: Limits) -> Fields:

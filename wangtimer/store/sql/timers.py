@@ -16,6 +16,7 @@ from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
@@ -103,6 +104,7 @@ class TimerStore:
         def work(sql: Connection) -> int:
             nonlocal tries
             tries += 1
+            row["calendar_at"] = calendar_mark(sql, new.app, new.schedule)
             (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
             _add_tags(sql, new.app, timer_id, new.tags)
@@ -338,6 +340,7 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
         "status": TimerStatus.DISABLED.value,
         "version": 1,
         "edited_at": 0,
+        "calendar_at": 0,
         "planned_until": now,
         "next_fire_at": new.schedule.first_after(now),
         "created_at": now,
@@ -389,9 +392,9 @@ def change(
 
     Where it differs from what it `was` otherwise, that is written too.
     """
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    columns = {
-        "version": definition.version,
+    changed = changed_to(status, timer, now)
+    columns: dict[str, Any] = {
+        "version": changed.definition.version,
         "status": status.value,
         "tombstone": tombstone,
         "planned_until": timer.planned_until,
@@ -402,9 +405,10 @@ def change(
         one = timer.definition
         columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
+        columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
-    return replace(timer, definition=definition, updated_at=now)
+    return changed
 
 
 def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
@@ -416,6 +420,12 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
         return timer
     insert_missing(sql, firings)
     return marked(timer, past)
+
+
+def changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
+    """Return the timer as it stands once its row has its next version."""
+    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
+    return replace(timer, definition=definition, updated_at=now)
 
 
 def marked(timer: Timer, planned: Plan) -> Timer:
