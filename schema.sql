@@ -18,6 +18,8 @@ CREATE TABLE timer (
     bounds MEDIUMTEXT,
     -- the name of the excluded days' calendar
     calendar VARCHAR(64),
+    -- which upload of it the days are of: its updated_at; 0 if unknown, negative where they could not be taken over
+    calendar_at BIGINT NOT NULL DEFAULT 0,
     -- JSON list; timer_tag has them too, to be looked up
     tags VARCHAR(2048),
     -- the HTTP call to make: JSON {url, method, headers, body}
@@ -45,10 +47,10 @@ CREATE TABLE timer (
     INDEX timer_plan_by (status, plan_by),
     -- what is not planned up to the present
     INDEX timer_to_plan (status, next_fire_at),
-    -- a calendar that is uploaded anew edits the timers that name it
-    INDEX timer_calendar (app, calendar),
     -- the purger reads only finished timers whose time has come
     INDEX timer_finished (status, next_fire_at, keep_days, planned_until),
+    -- who names a calendar that is uploaded anew, and has older days of it yet
+    INDEX timer_follows (app, calendar, calendar_at),
     -- the sweep refreshes what changed lately
     INDEX timer_updated (updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
@@ -60,7 +62,11 @@ CREATE TABLE calendar (
     -- JSON {name, weekdays, days, working}
     content MEDIUMTEXT NOT NULL,
     updated_at BIGINT NOT NULL,
-    PRIMARY KEY (app, name)
+    -- the updated_at that all timers follow which name it
+    followed_at BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, name),
+    -- which are to be followed
+    INDEX calendar_followed (followed_at, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- answers kept for callers who repeat a request, a day long

@@ -48,6 +48,10 @@ class Broker:
         shown = f"slice {order.slice.tag}, credit {order.credit}"
         self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER, shown)
 
+    def send_follow(self) -> None:
+        """Have the timers that name an uploaded calendar follow it; lost, the next sweep asks again."""
+        self._send("wangtimer.follow", (), MIGRATE)
+
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
         now = time.monotonic()

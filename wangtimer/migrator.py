@@ -1,11 +1,13 @@
 """The migrator: turns the next stretch of every schedule into firings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
+from wangtimer.core.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
@@ -17,6 +19,12 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
+
+# A bad timer rests for this part of the near future, which whoever mends a timer plans within the request: so it is
+# planned in time then, and a thousand bad ones do not cost each look a second.
+REST_SHARE = 2
+# Bad timers one statement leaves out; more take places of a page from others.
+MOST_RESTING = 20_000
 
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
@@ -40,7 +48,10 @@ class PlanRule:
 
 @dataclass(frozen=True, slots=True)
 class Migrator:
-    """Reads only timers that are not planned far enough; two of them at once waste work, and harm nothing."""
+    """Reads only timers that are not planned far enough; two of them at once waste work, and harm nothing.
+
+    A timer that cannot be read or planned here is noted, and rests: it costs the others nothing.
+    """
 
     timers: TimerStore
     hot: HotStore
@@ -49,6 +60,8 @@ class Migrator:
     clock: Clock
     rule: PlanRule
     buckets: BucketRule
+    bad_timers: BadTimers = field(default_factory=BadTimers)
+    _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
         """Plan until no timer is left that is not planned far enough; return how many plans were made.
@@ -58,7 +71,7 @@ class Migrator:
         rest of the horizon. A timer that cannot be planned is left out. Raises `StoreAway`.
         """
         planned = 0
-        left_out: set[int] = set()
+        left_out = self._still_resting()
         before: list[Timer] = []
         while True:
             page, expand = self._next_page(left_out)
@@ -71,7 +84,6 @@ class Migrator:
     def _next_page(self, left_out: set[int]) -> tuple[list[Timer], Expand]:
         """Return the timers to plan next, and what plans one of them."""
         now, rule = int(self.clock.now_ms()), self.rule
-        size = rule.page_timers + len(left_out)
 
         def far(timer: Timer) -> Plan:
             return plan_ahead(timer, now, rule.ahead)
@@ -79,15 +91,36 @@ class Migrator:
         def up_to_near(timer: Timer) -> Plan:
             return plan(timer, now + rule.near_ms, rule.ahead.most_moments)
 
-        def but_left_out(page: list[Timer]) -> list[Timer]:
-            return [timer for timer in page if timer.id not in left_out]
-
-        lagging = but_left_out(self.timers.unplanned(now, size))
+        lagging = self._page(partial(self.timers.unplanned, now), left_out)
         if not lagging:
-            return but_left_out(self.timers.to_plan(now + rule.ahead.step_ms, size)), far
-        if near := but_left_out(self.timers.unplanned(now + rule.near_ms, size, after=now)):
+            return self._page(partial(self.timers.to_plan, now + rule.ahead.step_ms), left_out), far
+        if near := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out):
             return near, far
         return lagging, up_to_near
+
+    def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
+        while True:
+            without = sorted(left_out)[:MOST_RESTING]
+            found = read(limit=self.rule.page_timers + len(left_out) - len(without), without=without)
+            page = [timer for timer in found.values() if timer.id not in left_out]
+            news = found.bad.keys() - left_out
+            self._leave_out(news, left_out)
+            if page or not news:
+                return page
+
+    def _still_resting(self) -> set[int]:
+        now = self.clock.monotonic()
+        # A copy: another thread of this process may be planning too.
+        for timer_id, until in list(self._resting.items()):
+            if until <= now:
+                self._resting.pop(timer_id, None)
+        return set(self._resting)
+
+    def _leave_out(self, timer_ids: Iterable[int], left_out: set[int]) -> None:
+        until = self.clock.monotonic() + self.rule.near_ms / REST_SHARE / 1_000
+        for timer_id in timer_ids:
+            left_out.add(timer_id)
+            self._resting[timer_id] = until
 
     def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
         """Plan a page in transactions of its own for each part; return how many timers moved on.
@@ -99,7 +132,7 @@ class Migrator:
         def work() -> int:
             held = 0
             while plans := self._plans_of(rest, expand, left_out):
-                held += self._plan_together(plans)
+                held += self._plan_apart(plans, left_out)
             return held
 
         threads = min(self.rule.threads, len(page))
@@ -117,13 +150,29 @@ class Migrator:
                 plans.append(expand(timer))
             except Exception as error:
                 # Its zone or expression may be one that this process's tzdata or croniter does not know.
-                log.error("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
-                left_out.add(timer.id)
+                self._give_up(timer.id, error, left_out)
                 continue
             rows += len(plans[-1].moments)
             if rows >= ROWS_A_TRANSACTION:
                 break
         return plans
+
+    def _plan_apart(self, plans: Sequence[Plan], left_out: set[int]) -> int:
+        """Plan together; where that fails for any but an absence, in halves, until what is at fault stands alone."""
+        try:
+            return self._plan_together(list(plans))
+        except StoreAway:
+            raise
+        except Exception as error:
+            if len(plans) == 1:
+                self._give_up(plans[0].timer.id, error, left_out)
+                return 0
+            half = len(plans) // 2
+            return self._plan_apart(plans[:half], left_out) + self._plan_apart(plans[half:], left_out)
+
+    def _give_up(self, timer_id: int, error: Exception, left_out: set[int]) -> None:
+        self.bad_timers.note({timer_id: reason_of("it cannot be planned", error)})
+        self._leave_out([timer_id], left_out)
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""

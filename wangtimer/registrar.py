@@ -1,9 +1,8 @@
 """What business services ask for: create, edit, enable, disable, delete a timer."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 
@@ -122,17 +121,6 @@ class Registrar:
             taken_by,
         )
 
-    def follow_calendar(self, app: str, calendar: Calendar, timer_ids: Iterable[int]) -> int:
-        """Edit timers that name this calendar to leave out its days as they are now; return how many did so."""
-        edited = 0
-        for timer_id in timer_ids:
-            try:
-                self.edit(app, timer_id, partial(_following, calendar=calendar))
-            except UnknownTimer:
-                continue
-            edited += 1
-        return edited
-
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
         now = int(self.clock.now_ms())
@@ -162,6 +150,24 @@ class Registrar:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
+
+    def replanned(self, timer: Timer, edited: Timer, now: int) -> tuple[Timer, Plan] | None:
+        """Return an edited timer whose rule stayed, and the first part of its new plan, from `now` (ms UTC) on.
+
+        None where its schedule stayed too. Nothing of it may have come due unplanned.
+        """
+        was = timer.definition.schedule
+        edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
+        if edited.definition.schedule == was:
+            return None
+        definition = edited.definition._replace(edited_at=now)
+        replanned = replace(edited, definition=definition, planned_until=now)
+        if definition.is_enabled:
+            near = plan(replanned, now + self.near.near_ms, self.near.most)
+        else:
+            near = Plan(replanned, (), now, definition.schedule.first_after(now))
+        marks = replace(replanned, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
+        return marks, near
 
     def _still_spread(self, edited: Timer, was: Schedule, now: int) -> Timer:
         schedule = still_spread(edited.definition.schedule, was, now, self.near.soon_ms)
@@ -287,7 +293,8 @@ def _refuse_finished(schedule: Schedule, now: int) -> None:
         raise Conflict("id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first")
 
 
-def _following(timer: Timer, calendar: Calendar) -> Timer:
+def following(timer: Timer, calendar: Calendar) -> Timer:
+    """Return a timer that names this calendar with its days as they are now; any other as it is."""
     schedule = timer.definition.schedule
     if (
         not isinstance(schedule, Bounded)

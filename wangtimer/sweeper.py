@@ -69,16 +69,25 @@ class Sweeper:
     def flush(self) -> int:
         """Write parked outcomes to SQL, add their retries, then forget them; return how many.
 
-        What SQL refuses stays parked, and keeps no other from being written; but where a whole page is refused, it
-        is not the outcomes that are at fault, and flushing ends. Raises `StoreAway`.
+        What cannot be read here, or SQL refuses, stays parked, and keeps no other from being written; but where SQL
+        refuses all of a page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
+        `StoreAway`.
         """
         flushed = 0
         refused: dict[str, str] = {}
         while texts := self._parked_but(refused):
-            refused_now = self._write(texts)
+            bad = self.outbox.read(texts).bad
+            if bad:
+                log.error(
+                    "outcomes_cannot_be_read",
+                    outcomes=len(bad),
+                    shown=dict(list(bad.items())[:MEMBERS_SHOWN]),
+                )
+                refused |= {member: texts.pop(member) for member in bad}
+            refused_now = self._write(texts) if texts else {}
             refused |= refused_now
             flushed += len(texts) - len(refused_now)
-            if len(refused_now) == len(texts):
+            if texts and len(refused_now) == len(texts):
                 break
         return flushed
 
@@ -110,7 +119,7 @@ class Sweeper:
         return True
 
     def _write_together(self, texts: dict[str, str]) -> None:
-        outcomes = self.outbox.read(texts)
+        outcomes = list(self.outbox.read(texts).values())
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
         self.outbox.forget(texts)

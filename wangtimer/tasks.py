@@ -60,10 +60,11 @@ def migrate() -> None:
 # Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, write parked outcomes."""
+    """Add overdue firings again, write parked outcomes; have calendars followed that still are to be."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).turn() as is_due:
         if is_due:
             wiring().sweeper.sweep()
+            wiring().calendar_follower.ask()
 
 
 # As above; one process feeds at a time, and one that is cut off feeds its minute again.
@@ -92,6 +93,15 @@ def purge() -> None:
         if is_due:
             wiring().purger.purge()
             wiring().finished_purger.purge()
+
+
+# What follows already is left as it is; one at a time in this process.
+@shared_task(name="wangtimer.follow", throws=(StoreAway,))
+def follow() -> None:
+    """Let the timers that name an uploaded calendar follow it."""
+    with wiring().pace("follow", 0.0).turn() as is_due:
+        if is_due:
+            wiring().calendar_follower.follow_all()
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

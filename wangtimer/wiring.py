@@ -14,6 +14,7 @@ from celery import Celery
 
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
+from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
 from wangtimer.core.credit import Credits
@@ -26,6 +27,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
+from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
@@ -40,6 +42,7 @@ from wangtimer.stops import Stops
 from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -49,6 +52,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
@@ -128,7 +132,7 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database)
+        return TimerStore(self.database, self.bad_timers)
 
     @once
     def firings(self) -> FiringStore:
@@ -165,11 +169,16 @@ class Wiring:
     @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, self._definitions_live_s)
+        return DefinitionStore(self.redis, self.keys, self._definitions_live_s, self.bad_timers)
 
     @property
     def _definitions_live_s(self) -> int:
         return 3 * self.settings.step_s
+
+    @once
+    def bad_timers(self) -> BadRecord:
+        """Timers that some process could not read, judge or plan."""
+        return BadRecord(self.redis, self.keys, self.clock)
 
     @once
     def outbox(self) -> Outbox:
@@ -179,7 +188,7 @@ class Wiring:
     @once
     def timer_lists(self) -> TimerLists:
         """Lists of timers."""
-        return TimerLists(self.database)
+        return TimerLists(self.database, self.bad_timers)
 
     @once
     def firing_lists(self) -> FiringLists:
@@ -205,6 +214,16 @@ class Wiring:
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
         return CalendarStore(self.database)
+
+    @once
+    def calendar_followers(self) -> CalendarFollowers:
+        """Timers that name an uploaded calendar."""
+        return CalendarFollowers(self.database, self.bad_timers)
+
+    @once
+    def calendar_follower(self) -> CalendarFollower:
+        """Lets them have its days."""
+        return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
 
     @once
     def kept_answers(self) -> KeptAnswers:
@@ -273,7 +292,16 @@ class Wiring:
         s = self.settings
         ahead = Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms)
         rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.plan_threads)
-        return Migrator(self.timers, self.hot, self.definitions, self.load, self.clock, rule, self._buckets)
+        return Migrator(
+            self.timers,
+            self.hot,
+            self.definitions,
+            self.load,
+            self.clock,
+            rule,
+            self._buckets,
+            self.bad_timers,
+        )
 
     @once
     def scheduler(self) -> Scheduler:
@@ -327,7 +355,7 @@ class Wiring:
             s.settle_every_ms / 1_000,
             lambda: engine.has_calls_waiting,
         )
-        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
+        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         executor = Executor(
             self.slices,
             self.hot,

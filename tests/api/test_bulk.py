@@ -159,15 +159,15 @@ def test_what_somebody_changed_after_the_filter_found_it_is_a_row_of_failed(
     world: World, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     changed = made(world, "changed", "same", tags=["x"], enable=action == "disable")[0]
-    page = TimerLists.page
+    chosen = TimerLists.chosen
 
-    def page_and_retag(self: TimerLists, *arguments: Any) -> Any:
-        found = page(self, *arguments)
+    def choose_and_retag(self: TimerLists, *arguments: Any) -> Any:
+        found = chosen(self, *arguments)
         world.patch(app="shop", id=changed, tags=["other"])
         return found
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(TimerLists, "page", page_and_retag)
+        meanwhile.setattr(TimerLists, "chosen", choose_and_retag)
         answered = bulk(world, action, filter={"tag": "x"})
     assert counts(answered) == (2, 1, 1, 0)
     assert [(one["id"], one["code"]) for one in answered.data["failed"]] == [(changed, 40903)]

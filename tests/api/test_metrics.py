@@ -23,6 +23,8 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_bad_timers": 0,
+        "wangtimer_bad_timer_notes_total": 0,
     }
 
 

@@ -134,7 +134,10 @@ def test_an_uploaded_calendar_is_read_back_listed_and_named(world: World) -> Non
     put = world.put(CALENDAR, app="shop", name="plant", **given)
     assert (put.status, put.json["edited"]) == (200, 0)
     data = world.get(CALENDAR, app="shop", name="plant").data
+    following = data.pop("following")
     assert data == given | {"name": "plant", "firstYear": None, "lastYear": None, "isBuiltIn": False}
+    assert following == {"followers": 0, "left": 0, "refused": 0, "refusedIds": []}
+    assert world.get(CALENDAR, app="shop", name="weekends").data["following"] is None
     listed = {one["name"]: one for one in world.get(CALENDARS, app="shop").data}
     assert set(listed) == {"weekends", "cn-off-days", "plant"}
     assert (listed["cn-off-days"]["firstYear"], listed["cn-off-days"]["isBuiltIn"]) == (2004, True)
@@ -143,13 +146,18 @@ def test_an_uploaded_calendar_is_read_back_listed_and_named(world: World) -> Non
     assert world.get(CALENDAR, app="bank", name="plant").code == 40403
 
 
-def test_a_calendar_uploaded_anew_is_followed_at_once(world: World) -> None:
+def test_a_calendar_uploaded_anew_is_followed(world: World) -> None:
     world.put(CALENDAR, app="shop", name="plant")
     timer_id = world.enabled(cron="0 9 * * *", excludeCalendar="plant")
     world.made(name="other", cron="0 9 * * *")
     first = world.get(DEF, app="shop", id=timer_id).data["nextFireAt"]
     put = world.put(CALENDAR, app="shop", name="plant", days=[first[:10]])
     assert put.json["edited"] == 1
+    assert put.data["following"] == {"followers": 1, "left": 1, "refused": 0, "refusedIds": []}
+    assert world.broker.follows == 1
+    assert world.wiring.calendar_follower.follow_all() == 1
+    following = world.get(CALENDAR, app="shop", name="plant").data["following"]
+    assert following == {"followers": 1, "left": 0, "refused": 0, "refusedIds": []}
     after = world.get(DEF, app="shop", id=timer_id).data
     assert after["nextFireAt"] > first
     assert after["version"] == 3

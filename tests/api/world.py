@@ -47,9 +47,13 @@ class ChunkCollector:
     """In the broker's place: keeps what would be sent to executors, as if nobody took it."""
 
     chunks: list[Chunk] = field(default_factory=list)
+    follows: int = 0
 
     def send_chunk(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
+
+    def send_follow(self) -> None:
+        self.follows += 1
 
     def ping(self) -> None:
         """It is always there."""

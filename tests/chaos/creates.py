@@ -120,7 +120,7 @@ class Changes:
     def _change(self) -> None:
         """Make a timer that fires at once and one that fires in a minute; edit, disable and delete them again.
 
-        And a calendar.
+        And a calendar, which a timer follows when it is uploaded anew.
         """
         for delay_ms in (500, 60_000):
             notify = {"url": self._target_url, "method": "POST", "body": "{}"}
@@ -130,8 +130,13 @@ class Changes:
             self._ask("PATCH", "def", id=made["id"], misfireGraceMs=delay_ms * 10)
             for method, path in (("POST", "unable"), ("DELETE", "def")):
                 self._ask(method, path, id=made["id"])
-        for method in ("PUT", "DELETE"):
-            self._ask(method, "calendar", name="change")
+        self._ask("PUT", "calendar", name="change")
+        notify = {"url": self._target_url, "method": "POST", "body": "{}"}
+        follower = {"name": f"change-{uuid4().hex}", "cron": "0 9 * * *", "excludeCalendar": "change"}
+        made = self._ask("POST", "def", notifyHTTPParam=notify, **follower)
+        self._ask("PUT", "calendar", name="change", days=["2001-01-01"])
+        self._ask("DELETE", "def", id=made["id"])
+        self._ask("DELETE", "calendar", name="change")
         self._make_many()
         self._demand()
 

@@ -104,9 +104,17 @@ REACHED = (
                 Step.AGENDA_ADD,
                 Step.ARM_NOW,
                 Step.PUBLISH_CALLBACK,
+                Step.PUBLISH_FOLLOW,
             )
         },
         faults.changes,
+    ),
+    Reached(
+        "following a calendar",
+        {"migrate": (Step.SQL_FOLLOW_CALENDAR,)},
+        faults.changes,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
     ),
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.bad_timers import Readable
 from wangtimer.core.timer import Definition
 
 
@@ -26,12 +27,22 @@ class MemoryDefinitions:
 
         self._server.call(work)
 
-    def get(self, timer_ids: Sequence[int]) -> dict[int, Definition]:
-        def work() -> dict[int, Definition]:
+    def get(self, timer_ids: Sequence[int]) -> Readable[int, Definition]:
+        def work() -> Readable[int, Definition]:
             found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
-            return {timer_id: one for timer_id, one in found.items() if one is not None}
+            return Readable({timer_id: one for timer_id, one in found.items() if one is not None})
 
-        return self._server.call(work) if timer_ids else {}
+        return self._server.call(work) if timer_ids else Readable()
+
+    def forget(self, timer_ids: Iterable[int]) -> None:
+        gone = list(timer_ids)
+
+        def work() -> None:
+            for timer_id in gone:
+                self._server.table("definitions").pop(timer_id, None)
+
+        if gone:
+            self._server.call(work)
 
     def told_until(self) -> int | None:
         return self._server.call(lambda: self._server.table("told").get("until"))

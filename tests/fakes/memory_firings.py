@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.bad_timers import Readable
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
@@ -31,9 +32,11 @@ class MemoryFirings:
         if outcomes:
             self._server.call(work)
 
-    def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
+    def rows(self, members: Iterable[Member]) -> Readable[tuple[int, int], Firing]:
         keys = {(member.timer_id, member.fire_at) for member in members}
-        return self._server.call(lambda: {key: self._table[key].firing for key in keys if key in self._table})
+        return self._server.call(
+            lambda: Readable({key: self._table[key].firing for key in keys if key in self._table})
+        )
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)

@@ -6,6 +6,7 @@ from itertools import islice
 import orjson
 
 from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.bad_timers import Readable
 from wangtimer.core.firing import Member
 from wangtimer.core.outcome import Outcome
 
@@ -32,8 +33,8 @@ class MemoryOutbox:
     def page(self, limit: int) -> dict[str, str]:
         return self._server.call(lambda: dict(islice(self._parked.items(), limit)))
 
-    def read(self, texts: dict[str, str]) -> list[Outcome]:
-        return [Outcome.from_wire(orjson.loads(text)) for text in texts.values()]
+    def read(self, texts: dict[str, str]) -> Readable[str, Outcome]:
+        return Readable({member: Outcome.from_wire(orjson.loads(text)) for member, text in texts.items()})
 
     def forget(self, texts: dict[str, str]) -> None:
         def work() -> None:

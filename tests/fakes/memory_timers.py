@@ -1,10 +1,11 @@
 """The timer table in memory; it shares its server with `MemoryFirings`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
 from tests.fakes.memory_server import MemoryServer
+from wangtimer.core.bad_timers import Readable
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
@@ -128,25 +129,31 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def to_plan(self, before: int, limit: int) -> list[Timer]:
-        def work() -> list[Timer]:
+    def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
+        def work() -> Readable[int, Timer]:
             due = [
                 (timer.next_fire_at + self._put_off.get(timer.id, 0), timer.id, timer)
                 for timer in self._timers.values()
-                if timer.definition.is_enabled and timer.next_fire_at is not None
+                if timer.definition.is_enabled and timer.next_fire_at is not None and timer.id not in without
             ]
-            return [timer for plan_by, _, timer in sorted(due)[:limit] if plan_by <= before]
+            page = [timer for plan_by, _, timer in sorted(due)[:limit] if plan_by <= before]
+            return self._read({timer.id: timer for timer in page})
 
         return self._server.call(work)
 
-    def unplanned(self, before: int, limit: int, after: int = 0) -> list[Timer]:
-        def work() -> list[Timer]:
+    def unplanned(
+        self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
+    ) -> Readable[int, Timer]:
+        def work() -> Readable[int, Timer]:
             due = [
                 (timer.next_fire_at, timer.id, timer)
                 for timer in self._timers.values()
-                if timer.definition.is_enabled and (timer.next_fire_at or 0) > after
+                if timer.definition.is_enabled
+                and (timer.next_fire_at or 0) > after
+                and timer.id not in without
             ]
-            return [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
+            page = [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
+            return self._read({timer.id: timer for timer in page})
 
         return self._server.call(work)
 
@@ -176,11 +183,18 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
-        def work() -> dict[int, Definition]:
-            return {one: self._timers[one].definition for one in timer_ids if one in self._timers}
+    def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
+        def work() -> Readable[int, Definition]:
+            found = self._read({one: self._timers[one] for one in timer_ids if one in self._timers})
+            return Readable({one: timer.definition for one, timer in found.items()}, found.bad)
 
         return self._server.call(work)
+
+    def _read(self, found: dict[int, Timer]) -> Readable[int, Timer]:
+        """Leave out what a test put into the table `unreadable`: timer id -> why."""
+        bad = self._server.table("unreadable")
+        readable = {one: timer for one, timer in found.items() if one not in bad}
+        return Readable(readable, {one: bad[one] for one in found if one in bad})
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         def work() -> list[Change]:

@@ -18,6 +18,7 @@ from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Notify, Timer
 from wangtimer.on_demand import Rate
+from wangtimer.registrar import following
 from wangtimer.store.sql.timers import NewTimer
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
@@ -207,7 +208,8 @@ def test_a_calendar_that_changes_leaves_it_cancelled(world: World) -> None:
     timer = world.timer(Bounded(Cron(TEN, "UTC"), excluded=Calendar("plant")))
     moment = coming(world, timer, 3)
     cancel(world, timer, moment)
-    world.registrar.follow_calendar(APP, Calendar("plant", weekdays=frozenset()), [timer.id])
+    changed = Calendar("plant", weekdays=frozenset())
+    world.registrar.edit(APP, timer.id, lambda one: following(one, changed))
     world.run_for(60)
     assert moment not in world.target.moments(timer.id)
 

@@ -15,7 +15,7 @@ from wangtimer.core.firing import FiringStatus
 from wangtimer.core.limits import Limits
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Notify, Timer
-from wangtimer.registrar import Change
+from wangtimer.registrar import Change, following
 from wangtimer.store.sql.timers import NewTimer
 
 SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
@@ -252,7 +252,8 @@ def test_a_calendar_uploaded_anew_edits_the_timers_that_name_it(world: World) ->
     world.run_for(30)
     today = datetime.fromtimestamp(world.now / 1_000, UTC).date()
     closed = Calendar("plant", days=frozenset({today}))
-    assert world.registrar.follow_calendar(APP, closed, [timer.id, plain.id, 99]) == 2
+    for one in (timer, plain):
+        world.registrar.edit(APP, one.id, lambda timer: following(timer, closed))
     world.run_for(30)
     assert len(world.target.moments(timer.id)) == 3
     assert len(world.target.moments(plain.id)) == 6
@@ -276,7 +277,8 @@ def test_a_calendar_does_not_begin_the_count_anew_nor_stumble_over_a_finished_ti
         world.registrar.enable(APP, timer.id)
     world.run_for(21)
     far_day = Calendar("plant", days=frozenset({datetime(2001, 1, 1, tzinfo=UTC).date()}))
-    assert world.registrar.follow_calendar(APP, far_day, [timer.id for timer in timers]) == 2
+    for timer in timers:
+        world.registrar.edit(APP, timer.id, lambda timer: following(timer, far_day))
     world.run_for(120)
     assert [len(world.target.moments(timer.id)) for timer in timers] == [1, 4]
 

@@ -29,7 +29,7 @@ def flush(outbox: Outbox, limit: int) -> list[Outcome]:
     """Take everything out, page by page."""
     taken: list[Outcome] = []
     while texts := outbox.page(limit):
-        taken += outbox.read(texts)
+        taken += outbox.read(texts).values()
         outbox.forget(texts)
     return taken
 
@@ -37,7 +37,7 @@ def flush(outbox: Outbox, limit: int) -> list[Outcome]:
 def test_an_outcome_is_read_as_it_was_parked(outbox: Outbox) -> None:
     skipped = outcome_of(TWO, FiringStatus.SKIPPED, error="disabled")
     outbox.park([ANSWERED, skipped])
-    assert sorted(outbox.read(outbox.page(10)), key=lambda one: one.member) == [ANSWERED, skipped]
+    assert sorted(outbox.read(outbox.page(10)).values(), key=lambda one: one.member) == [ANSWERED, skipped]
 
 
 def test_the_outbox_tells_which_members_it_holds(outbox: Outbox) -> None:
@@ -63,7 +63,7 @@ def test_an_outcome_parked_anew_meanwhile_is_not_forgotten(outbox: Outbox) -> No
     newer = ANSWERED._replace(cost_ms=13)
     outbox.park([newer])
     outbox.forget(texts)
-    assert outbox.read(outbox.page(10)) == [newer]
+    assert list(outbox.read(outbox.page(10)).values()) == [newer]
 
 
 def test_forgetting_twice_is_harmless(outbox: Outbox) -> None:

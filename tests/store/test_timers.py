@@ -243,10 +243,14 @@ def test_only_enabled_timers_that_come_due_are_to_plan_nearest_first(timers: Tim
     timers.create(new("d"), NOW)
     timers.delete("shop", enabled(timers, "e").id, NOW)
     assert hourly.next_fire_at is not None
-    assert timers.to_plan(FIRST - 1, 9) == []
-    assert timers.to_plan(FIRST, 9) == ([minutely] if hourly.next_fire_at > FIRST else [hourly, minutely])
-    assert timers.to_plan(hourly.next_fire_at, 9) == sorted([minutely, hourly], key=_by_next)
-    assert timers.to_plan(hourly.next_fire_at, 1) == sorted([minutely, hourly], key=_by_next)[:1]
+    assert list(timers.to_plan(FIRST - 1, 9).values()) == []
+    assert list(timers.to_plan(FIRST, 9).values()) == (
+        [minutely] if hourly.next_fire_at > FIRST else [hourly, minutely]
+    )
+    assert list(timers.to_plan(hourly.next_fire_at, 9).values()) == sorted([minutely, hourly], key=_by_next)
+    assert (
+        list(timers.to_plan(hourly.next_fire_at, 1).values()) == sorted([minutely, hourly], key=_by_next)[:1]
+    )
 
 
 def _by_next(timer: Timer) -> tuple[int, int]:

@@ -163,6 +163,22 @@ class EditAnswer(Answer):
     data: PlannedTimerData
 
 
+class FollowingData(Sent):
+    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+
+    followers: Annotated[int, Field(description="timers that name it")]
+    left: Annotated[
+        int, Field(description="those that are still to take over its days: within seconds, as a rule")
+    ]
+    refused: Annotated[
+        int,
+        Field(
+            description="those that keep older days, because their moments could not be worked out by these"
+        ),
+    ]
+    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
+
+
 class CalendarData(Sent):
     """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, save those in `working`."""
 
@@ -173,13 +189,19 @@ class CalendarData(Sent):
     first_year: Annotated[int | None, Field(description="of the years whose days are known")] = None
     last_year: Annotated[int | None, Field(description="after it only the weekdays count")] = None
     is_built_in: bool
+    following: Annotated[
+        FollowingData | None,
+        Field(
+            description="how far timers follow it; null in a list, and for a calendar that is always there"
+        ),
+    ] = None
 
 
 class CalendarAnswer(Answer):
-    """A calendar, and how many timers of the app were edited to follow it."""
+    """A calendar. `edited`: how many timers are edited to follow it, within seconds of the answer."""
 
     data: CalendarData
-    edited: int = 0
+    edited: Annotated[int, Field(description="of an upload: how many timers will follow it")] = 0
 
 
 class CalendarsAnswer(Answer):

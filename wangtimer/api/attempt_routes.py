@@ -12,7 +12,6 @@ from wangtimer.api.moments import read_moment_field
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
-from wangtimer.core.errors import UnknownTimer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.wiring import Wiring
 
@@ -30,9 +29,7 @@ class AttemptViews:
         """
         wiring = self.wiring()
         fire_at = read_moment_field(query.fire_at, "fireAt")
-        definition = wiring.timers.definitions({query.id}).get(query.id)
-        if definition is None or definition.app != query.app:
-            raise UnknownTimer(query.app, query.id)
+        wiring.timers.refuse_unknown(query.app, query.id)
         history = wiring.attempts.history(query.id, fire_at)
         if history is None:
             raise Refused(

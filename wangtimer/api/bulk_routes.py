@@ -17,9 +17,9 @@ from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import stopped_data
 from wangtimer.batches import Batches, Outcomes
-from wangtimer.core.errors import UnknownTimer, WangTimerError
+from wangtimer.core.bad_timers import Readable
+from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timer import Timer
-from wangtimer.store.sql.timer_lists import Order
 from wangtimer.wiring import Wiring
 
 MOST_TIMERS = 1_000
@@ -121,8 +121,12 @@ class Chosen:
 
     matched: int
     ids: list[int]
-    timers: dict[int, Timer]
+    timers: Readable[int, Timer]
     unknown_names: list[str] | None = None
+
+    def is_known(self, timer_id: int) -> bool:
+        """Whether there is such a timer, be it one that cannot be read."""
+        return timer_id in self.timers or timer_id in self.timers.bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ class BulkViews:
                 matched=chosen.matched,
                 done=len(outcomes) - len(failed),
                 failed=failed,
-                remaining=chosen.matched - sum(timer_id in chosen.timers for timer_id in chosen.ids),
+                remaining=chosen.matched - sum(chosen.is_known(timer_id) for timer_id in chosen.ids),
                 last_id=chosen.ids[-1] if chosen.ids else None,
                 stopped=None if body.action == "enable" else self._stopped(outcomes),
                 unknown_names=chosen.unknown_names,
@@ -174,20 +178,23 @@ class BulkViews:
         wanted = asked.wanted_of(body.app, "filter.")
         wanted = replace(wanted, is_enabled=_IS_ENABLED[body.action], names=names)
         matched = wiring.timer_lists.count(wanted, now, body.after_id)
-        found = wiring.timer_lists.page(wanted, Order(), body.limit, now, (body.after_id, body.after_id))
+        found = wiring.timer_lists.chosen(wanted, body.limit, now, body.after_id)
         unknown = None if names is None else wiring.timer_lists.unknown(body.app, names)
-        return Chosen(matched, [timer.id for timer in found], {timer.id: timer for timer in found}, unknown)
+        return Chosen(matched, sorted([*found, *found.bad]), found, unknown)
 
     def _given(self, body: ChangeTimers, ids: list[int]) -> Chosen:
         timers = self.wiring().timer_lists.of_ids(body.app, ids)
         asked = sorted({timer_id for timer_id in ids if timer_id > body.after_id})
-        return Chosen(sum(timer_id in timers for timer_id in asked), asked[: body.limit], timers)
+        chosen = Chosen(0, asked[: body.limit], timers)
+        return replace(chosen, matched=sum(map(chosen.is_known, asked)))
 
     def _apply(self, body: ChangeTimers, chosen: Chosen) -> Outcomes:
         batches: Batches = self.wiring().batches
         timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
         unknown: Outcomes = {
-            timer_id: UnknownTimer(body.app, timer_id)
+            timer_id: Unreadable(timer_id, chosen.timers.bad[timer_id])
+            if timer_id in chosen.timers.bad
+            else UnknownTimer(body.app, timer_id)
             for timer_id in chosen.ids
             if timer_id not in chosen.timers
         }

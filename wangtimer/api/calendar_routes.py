@@ -8,13 +8,14 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.answers import Answer, CalendarAnswer, CalendarData, CalendarsAnswer
+from wangtimer.api.answers import Answer, CalendarAnswer, CalendarData, CalendarsAnswer, FollowingData
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import App, Given, plain
 from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.refusals import Refused, shown
 from wangtimer.core.calendars import Calendar, built_in
+from wangtimer.store.sql.calendar_followers import Progress
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.wiring import Wiring
 
@@ -74,7 +75,8 @@ class CalendarViews:
     def put(self, body: CalendarUpload) -> CalendarAnswer:
         """Upload a calendar.
 
-        It takes the place of what the app has under this name. Each timer that names it is edited to follow it.
+        It takes the place of what the app has under this name. The timers that name it, `edited` counts them, are then
+        edited to follow it, within seconds of this answer; `following` of a later read tells how far they are.
         """
         wiring = self.wiring()
         if body.name in built_in():
@@ -88,17 +90,20 @@ class CalendarViews:
             _days(body.working, "working"),
         )
         wiring.calendars.put(body.app, calendar, int(wiring.clock.now_ms()))
-        edited = wiring.registrar.follow_calendar(
-            body.app, calendar, wiring.calendars.timers_of(body.app, body.name)
-        )
-        return CalendarAnswer(data=_data(calendar), edited=edited)
+        progress = wiring.calendar_followers.progress(body.app, body.name)
+        if progress.left:
+            wiring.broker.send_follow()
+        return CalendarAnswer(data=_data(calendar, progress), edited=progress.left)
 
     def get(self, query: CalendarKey) -> CalendarAnswer:
-        """Read a calendar."""
-        calendar = built_in().get(query.name) or self.wiring().calendars.get(query.app, query.name)
+        """Read a calendar, and how far timers follow it."""
+        if query.name in built_in():
+            return CalendarAnswer(data=_data(built_in()[query.name]))
+        wiring = self.wiring()
+        calendar = wiring.calendars.get(query.app, query.name)
         if calendar is None:
             raise _unknown(query.name)
-        return CalendarAnswer(data=_data(calendar))
+        return CalendarAnswer(data=_data(calendar, wiring.calendar_followers.progress(query.app, query.name)))
 
     def page(self, query: CalendarsQuery) -> CalendarsAnswer:
         """List the calendars an app can name."""
@@ -155,6 +160,15 @@ def _unknown(name: str) -> Refused:
     )
 
 
+def _following(progress: Progress) -> FollowingData:
+    return FollowingData(
+        followers=progress.followers,
+        left=progress.left,
+        refused=progress.refused,
+        refused_ids=list(progress.refused_ids),
+    )
+
+
 def _days(texts: list[str], field: str) -> frozenset[date]:
     return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
 
@@ -168,7 +182,7 @@ def _day(text: str, field: str) -> date:
         ) from None
 
 
-def _data(calendar: Calendar) -> CalendarData:
+def _data(calendar: Calendar, progress: Progress | None = None) -> CalendarData:
     return CalendarData(
         name=calendar.name,
         weekdays=sorted(day + 1 for day in calendar.weekdays),
@@ -177,4 +191,5 @@ def _data(calendar: Calendar) -> CalendarData:
         first_year=calendar.first_year,
         last_year=calendar.last_year,
         is_built_in=calendar.name in built_in(),
+        following=None if progress is None else _following(progress),
     )

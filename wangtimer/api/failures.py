@@ -14,6 +14,7 @@ from wangtimer.core.errors import (
     UnknownFiring,
     UnknownTimer,
     Unplannable,
+    Unreadable,
     WangTimerError,
 )
 
@@ -54,7 +55,7 @@ def told(error: WangTimerError) -> ErrorAnswer:
         case Conflict():
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
             data = None if error.existing_id is None else ConflictData(existing_id=error.existing_id)
-        case Unplannable():
+        case Unplannable() | Unreadable():
             code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"

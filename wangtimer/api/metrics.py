@@ -1,12 +1,15 @@
 """What a Prometheus reads: firings past their moment without an outcome, parked outcomes, queues."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from flask import Response
 from flask_openapi.openapi import OpenAPI
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.wiring import Wiring
 
 # A firing is silent once it is overdue by more than any lease, sweep and retry pause together.
@@ -62,7 +65,29 @@ def exposition(wiring: Wiring) -> bytes:
         "Chunks in the callback queue",
         wiring.broker.waiting_chunks(),
     )
+    _gauge(
+        registry,
+        "wangtimer_bad_timers",
+        f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
+        wiring.bad_timers.present(),
+    )
+    notes = CounterMetricFamily(
+        "wangtimer_bad_timer_notes",
+        "How often a process noted such a timer, once a minute for each at most",
+        wiring.bad_timers.notes(),
+    )
+    registry.register(_Collected(notes))
     return generate_latest(registry)
+
+
+class _Collected(Collector):
+    """A counter that stands elsewhere: one of this process would say that it began with this look."""
+
+    def __init__(self, family: CounterMetricFamily) -> None:
+        self._family = family
+
+    def collect(self) -> Iterable[CounterMetricFamily]:
+        return [self._family]
 
 
 def _gauge(registry: CollectorRegistry, name: str, meaning: str, value: float) -> None:

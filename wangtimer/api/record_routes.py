@@ -11,7 +11,6 @@ from wangtimer.api.documented import documented
 from wangtimer.api.numbered_pages import NumberedPage
 from wangtimer.api.reading import taking_query
 from wangtimer.api.record_models import RecordsQuery
-from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.moment_text import show_moment
 from wangtimer.store.sql.firings import FiringRecord
@@ -43,9 +42,7 @@ class RecordViews:
         wiring, timer_id, numbered = self.wiring(), query.timer, query.numbered
         listed = cursors.of_list(ORDER, query)
         before = None if query.cursor is None else int(cursors.read(listed, query.cursor, int)[0])
-        definition = wiring.timers.definitions({timer_id}).get(timer_id)
-        if definition is None or definition.app != query.app:
-            raise UnknownTimer(query.app, timer_id)
+        wiring.timers.refuse_unknown(query.app, timer_id)
         upto = None if query.pending else int(wiring.clock.now_ms())
         if numbered is not None:
             return self._numbered(query, numbered, upto)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.asking import Failed
+from wangtimer.cli.bad_timers_checkup import check_bad_timers
 from wangtimer.cli.broker_checkup import check_broker
 from wangtimer.cli.clock_checkup import check_clocks
 from wangtimer.cli.findings import Finding, is_wrong
@@ -59,6 +60,7 @@ def examine() -> list[Finding]:
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),
         *check_clocks(settings),
+        *check_bad_timers(settings),
     ]
 
 

@@ -188,6 +188,15 @@ class TimersChange(TypedDict):
     wasInDoubt: bool
 
 
+class Following(TypedDict):
+    """Of the timers that name a calendar: all, those still to take over its days, and those that cannot."""
+
+    followers: int
+    left: int
+    refused: int
+    refusedIds: list[int]
+
+
 class Calendar(TypedDict):
     """Days on which nothing fires."""
 
@@ -198,10 +207,11 @@ class Calendar(TypedDict):
     firstYear: int | None
     lastYear: int | None
     isBuiltIn: bool
+    following: Following | None
 
 
 class PutCalendar(TypedDict):
-    """A calendar, and how many timers were edited to follow it."""
+    """A calendar, and how many timers will follow it: within seconds, `get_calendar` tells how far they are."""
 
     data: Calendar
     edited: int

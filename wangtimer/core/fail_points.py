@@ -51,6 +51,7 @@ class Step(StrEnum):
     SQL_CANCEL = "sql_cancel"
     SQL_BACKFILL = "sql_backfill"
     SQL_PUT_CALENDAR = "sql_put_calendar"
+    SQL_FOLLOW_CALENDAR = "sql_follow_calendar"
     SQL_REMOVE_CALENDAR = "sql_remove_calendar"
     SQL_PLAN = "sql_plan"
     SQL_SETTLE = "sql_settle"
@@ -66,6 +67,7 @@ class Step(StrEnum):
     PUBLISH_RECONCILE = "wangtimer.reconcile"
     PUBLISH_PURGE = "wangtimer.purge"
     PUBLISH_FEED = "wangtimer.feed"
+    PUBLISH_FOLLOW = "wangtimer.follow"
     PUBLISH_TRIGGER = "wangtimer.trigger"
     PUBLISH_CALLBACK = "wangtimer.callback"
 

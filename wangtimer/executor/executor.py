@@ -1,6 +1,6 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
 
@@ -8,6 +8,7 @@ import structlog
 
 from wangtimer.callback import DeliveryEngine, EngineStopped
 from wangtimer.core.backlog import is_backlog
+from wangtimer.core.bad_timers import reason_of
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
@@ -18,7 +19,8 @@ from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.sender import Ready, Sender
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
+from wangtimer.executor.unread import Fail, PutBack
+from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import SliceStore, Taken
@@ -93,7 +95,8 @@ class Executor:
         try:
             ready = self._judge(claim, chunk, taken)
             with self._one_at_a_time(len(chunk.members)):
-                self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
+                unsent = self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
+            self._leave_unjudged(claim, chunk, unsent)
         except EngineStopped:
             self._give_back(claim, 0)
             return None
@@ -161,7 +164,8 @@ class Executor:
             unwanted, asked = self._questionable(mine, definitions, taken)
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
-        refused |= self._misfires(verdicts, definitions | {m.timer_id: d for m, d in cleared.items()})
+        known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
+        refused |= self._misfires(asked, verdicts, known)
         self._skip(claim, chunk, refused)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
         with self._one_at_a_time(len(chunk.members)):
@@ -170,6 +174,7 @@ class Executor:
                 for due in mine
                 if claim.holds(due.member)
                 and due.member not in refused
+                and not isinstance(verdicts.get(due.member), Fail)
                 and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id))
                 is not None
             ]
@@ -188,7 +193,7 @@ class Executor:
         for due in mine:
             member = due.member
             definition = definitions.get(member.timer_id)
-            if definition is None or not _is_wanted(definition, member):
+            if definition is None or not _seems_wanted(definition, member):
                 unwanted.append(due)
                 asked.append(due)
             elif definition.misfire.is_missed(member.fire_at, now) or _is_doubtful(
@@ -198,15 +203,23 @@ class Executor:
         return unwanted, asked
 
     def _misfires(
-        self, verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
+        self, asked: list[DueMember], verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
     ) -> dict[Member, str]:
-        """Return which first attempts, verified because they are late, are not to be made any more, and why."""
+        """Return which first attempts, verified because they are late, are not to be made any more, and why.
+
+        Where that cannot be worked out here, the member gets the verdict to wait, until it has failed, in `verdicts`.
+        """
         now = self._clock.now_ms()
         reasons = {}
-        for member, verdict in verdicts.items():
+        for due in asked:
+            member, verdict = due.member, verdicts[due.member]
             definition = definitions.get(member.timer_id)
             if isinstance(verdict, Send) and verdict.row.may_misfire and definition is not None:
-                reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
+                try:
+                    reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
+                except Exception as error:
+                    why = reason_of("its moments cannot be worked out", error)
+                    verdicts[member] = self._verifier.unjudged(due, why, verdict.row)
         return {member: reason for member, reason in reasons.items() if reason}
 
     def _skip(self, claim: Claim, chunk: Chunk, refused: dict[Member, str]) -> None:
@@ -216,8 +229,19 @@ class Executor:
             )
             self._settler.take(Finished(Held(claim, member), outcome))
 
-    def _obey(self, claim: Claim, verdicts: dict[Member, Verdict]) -> None:
+    def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str]) -> None:
+        """Put back, or fail, members of which no request could be made here, and why not."""
+        if reasons:
+            dues = {due.member: due for due in chunk.members}
+            self._obey(
+                claim, {member: self._verifier.unjudged(dues[member], why) for member, why in reasons.items()}
+            )
+
+    def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict]) -> None:
         """Put back what must wait, let go of what is over; what stands elsewhere is added there first."""
+        for member, verdict in verdicts.items():
+            if isinstance(verdict, Fail):
+                self._sender.fail(Held(claim, member), member.fire_at, verdict.reason)
         waiting = [
             DueMember(member, verdict.until)
             for member, verdict in verdicts.items()
@@ -261,6 +285,14 @@ def _is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> b
     """Tell whether it may have been sent already: only then SQL is asked."""
     member, due_at = due
     return member in suspects or member.attempt > 1 or due_at != member.fire_at or due_at < fresh_until
+
+
+def _seems_wanted(definition: Definition, member: Member) -> bool:
+    """What cannot be judged is not; SQL is then asked, and what it says is judged once more."""
+    try:
+        return _is_wanted(definition, member)
+    except Exception:
+        return False
 
 
 def _is_wanted(definition: Definition, member: Member) -> bool:

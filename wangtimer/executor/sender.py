@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.core import fail_points
+from wangtimer.core.bad_timers import reason_of
 from wangtimer.core.clock import Clock
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import FiringStatus, Member
@@ -50,21 +51,36 @@ class Sender:
         self._lease_s = rule.running_lease_ms / 1_000
         self._random = random
 
-    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> None:
-        """Submit what is ready; what died alone too has failed. Raises `EngineStopped`: then nothing is under way."""
+    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> dict[Member, str]:
+        """Submit what is ready; what died alone too has failed. Return of what no request could be made, and why not.
+
+        Raises `EngineStopped`: then nothing is under way.
+        """
         calls, suspects = [], []
+        unsent: dict[Member, str] = {}
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= LAST_DEATH:
-                self._fail(one, "each executor that ran it died, the last of them while it ran alone")
-            elif (attempt := self._attempt(one)) is None:
+                self.fail(
+                    one.held,
+                    one.due_at,
+                    "each executor that ran it died, the last of them while it ran alone",
+                )
                 continue
-            elif died >= APART_AFTER:
+            try:
+                attempt = self._attempt(one)
+            except Exception as error:
+                unsent[one.held.member] = reason_of("no request can be made of it", error)
+                continue
+            if attempt is None:
+                continue
+            if died >= APART_AFTER:
                 suspects.append(Suspect(one.held, attempt, died))
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
         self._quarantine.take(suspects)
+        return unsent
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -85,15 +101,13 @@ class Sender:
         try:
             request = request_of(definition.notify, definition.app, held.member)
         except ValueError as error:
-            self._fail(ready, str(error))
+            self.fail(held, due_at, str(error))
             return None
         return Attempt(self, held, due_at, request)
 
-    def _fail(self, ready: Ready, error: str) -> None:
-        held = ready.held
-        outcome = Outcome(
-            held.member, held.claim.slice.bucket, FiringStatus.FAILED, ready.due_at, error=error
-        )
+    def fail(self, held: Held, due_at: int, error: str) -> None:
+        """Have it recorded as failed, without another attempt."""
+        outcome = Outcome(held.member, held.claim.slice.bucket, FiringStatus.FAILED, due_at, error=error)
         self._settler.take(Finished(held, outcome))
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:

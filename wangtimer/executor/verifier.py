@@ -1,12 +1,13 @@
 """The verifier: what SQL says of a member that may have been sent already, or is about to be skipped."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.core.slicing import Slice
+from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore
 
@@ -28,14 +29,7 @@ class Drop:
     row: Firing | None
 
 
-@dataclass(frozen=True, slots=True)
-class PutBack:
-    """Nobody can tell now, or it is too early: wait until this moment, ms UTC."""
-
-    until: int
-
-
-Verdict = Send | Drop | PutBack
+Verdict = Send | Drop | PutBack | Fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +40,7 @@ class Verifier:
     firings: FiringStore
     clock: Clock
     lead_ms: int
+    unread: Unread = field(default_factory=Unread)
 
     def verify(self, slice_: Slice, members: Sequence[DueMember]) -> dict[Member, Verdict]:
         """Return a verdict for each member; all wait where SQL or the outbox cannot be read."""
@@ -54,12 +49,23 @@ class Verifier:
             rows = self.firings.rows(due.member for due in members)
         except StoreAway:
             return {due.member: self.wait(due) for due in members}
-        return {
+        verdicts: dict[Member, Verdict] = {
             due.member: Drop(None)
             if due.member in parked
             else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
             for due in members
         }
+        return verdicts | {
+            due.member: self.unjudged(due, reason)
+            for due in members
+            if due.member not in parked and (reason := rows.bad.get(due.member.key))
+        }
+
+    def unjudged(self, due: DueMember, reason: str, row: Firing | None = None) -> PutBack | Fail:
+        """Return what becomes of a member that this node cannot judge."""
+        was_due_at = due.due_at if due.member.attempt > 1 else due.member.fire_at
+        due_at = was_due_at if row is None else row.due_at
+        return self.unread.verdict(due.member.timer_id, due_at, reason, self.clock.now_ms())
 
     def wait(self, due: DueMember) -> PutBack:
         """Return how long to wait before the next look: half as long as it is late by now, so ever longer.

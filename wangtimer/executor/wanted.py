@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import CANCELLED, DueMember, Firing, FiringKind, Member
 from wangtimer.core.timer import Definition, TimerStatus
@@ -36,7 +37,8 @@ class Wanted:
     ) -> tuple[Mapping[Member, Definition], dict[Member, str]]:
         """Ask SQL about members that seem unwanted; return those to send after all, and those to skip, and why.
 
-        A member that SQL cannot be asked about gets the verdict to wait, in `verdicts`.
+        A member that SQL cannot be asked about gets the verdict to wait, in `verdicts`; and so does one whose timer
+        cannot be read or judged here, until it has failed.
         """
         asked = [due for due in unwanted if isinstance(verdicts[due.member], Send)]
         if not asked:
@@ -46,24 +48,32 @@ class Wanted:
         except StoreAway:
             verdicts.update({due.member: self.verifier.wait(due) for due in asked})
             return {}, {}
-        return _sorted_out(asked, verdicts, definitions)
+        cleared: dict[Member, Definition] = {}
+        refused: dict[Member, str] = {}
+        for due in asked:
+            verdict = verdicts[due.member]
+            assert isinstance(verdict, Send)
+            definition = definitions.get(due.member.timer_id)
+            why_not, why_unjudged = _judged(definition, verdict.row, definitions)
+            if why_unjudged:
+                verdicts[due.member] = self.verifier.unjudged(due, why_unjudged, verdict.row)
+            elif why_not or definition is None:
+                refused[due.member] = why_not
+            else:
+                cleared[due.member] = definition
+        return cleared, refused
 
 
-def _sorted_out(
-    asked: list[DueMember], verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
-) -> tuple[dict[Member, Definition], dict[Member, str]]:
-    cleared: dict[Member, Definition] = {}
-    refused: dict[Member, str] = {}
-    for due in asked:
-        verdict = verdicts[due.member]
-        assert isinstance(verdict, Send)
-        definition = definitions.get(due.member.timer_id)
-        reason = _why_not(definition, verdict.row)
-        if reason or definition is None:
-            refused[due.member] = reason
-        else:
-            cleared[due.member] = definition
-    return cleared, refused
+def _judged(
+    definition: Definition | None, row: Firing, definitions: Readable[int, Definition]
+) -> tuple[str, str]:
+    """Return why a pending firing is not to be sent, and why that cannot be told; each "" where there is no why."""
+    if row.timer_id in definitions.bad:
+        return "", definitions.bad[row.timer_id]
+    try:
+        return _why_not(definition, row), ""
+    except Exception as error:
+        return "", reason_of("its moments cannot be worked out", error)
 
 
 def _why_not(definition: Definition | None, row: Firing) -> str:

@@ -13,6 +13,10 @@ from wangtimer.core.schedule import Bounded, Schedule, Spread
 
 Fields = dict[str, Any]
 
+_OWN = frozenset({"start", "last", "spread", "spread_was", "excluded", "cancelled"})
+# Timer rows keep what ends a timer beside them.
+_OF_LIMITS = frozenset({"end", "most", "from"})
+
 
 def bounds_of(schedule: Schedule) -> Fields | None:
     """Return a schedule's bounds; what is not set is left out."""
@@ -28,8 +32,14 @@ def bounds_of(schedule: Schedule) -> Fields | None:
 
 
 def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedule:
-    """Return the rule within these bounds; timers of different ids are spread differently."""
-    if not fields or not fields.keys() & {"start", "last", "spread", "excluded", "cancelled"}:
+    """Return the rule within these bounds; timers of different ids are spread differently.
+
+    Raises ValueError for a bound that this version does not know: to leave it out would fire at other moments.
+    """
+    unknown = (fields or {}).keys() - _OWN - _OF_LIMITS
+    if unknown:
+        raise ValueError(f"this version does not know the bounds {', '.join(sorted(unknown))}")
+    if not fields or not fields.keys() & _OWN - {"spread_was"}:
         return rule
     excluded = fields.get("excluded")
     return Bounded(
@@ -78,5 +88,7 @@ def calendar_from(fields: Fields) -> Calendar:
     name = fields["name"]
     if name in built_in():
         return built_in()[name]
+    if "days" not in fields:
+        raise ValueError(f"calendar {name!r} is only named, and this version has none of that name")
     days, working = (frozenset(map(date.fromordinal, fields[each])) for each in ("days", "working"))
     return Calendar(name, frozenset(fields["weekdays"]), days, working)

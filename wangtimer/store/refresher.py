@@ -54,7 +54,10 @@ class Refresher:
     def _tell(self, versions: dict[int, int]) -> None:
         news = {one for one, version in versions.items() if self._told.get(one) != version}
         if news:
-            self.definitions.put(self.timers.definitions(news).values())
+            found = self.timers.definitions(news)
+            self.definitions.put(found.values())
+            # What cannot be read here may have been disabled: rather no definition than one of before the change.
+            self.definitions.forget(found.bad)
         if len(self._told) > PAGE * PAGES_A_CALL:
             self._told.clear()
         self._told |= versions

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from wangtimer.core.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
@@ -23,37 +24,63 @@ _STATUSES = {status.value: status for status in TimerStatus}
 class DefinitionStore:
     """Definitions by timer; Redis says which is current, memory saves reading its text again."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, seconds_to_live: int) -> None:
+    def __init__(
+        self,
+        connection: RedisConnection,
+        keys: Keys,
+        seconds_to_live: int,
+        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+    ) -> None:
         self._connection = connection
         self._keys = keys
         self._seconds_to_live = seconds_to_live
+        self._bad_timers = bad_timers
         self._memory: dict[int, tuple[str, Definition]] = {}
         self._found_current_at = float("-inf")
 
     def put(self, definitions: Iterable[Definition]) -> None:
-        """Write definitions where they are newer than what is there, and let all live on."""
-        calls = [
-            ScriptCall(
-                script("define"),
-                [self._keys.definition(one.timer_id)],
-                [one.version, _to_text(one), self._seconds_to_live],
-            )
-            for one in definitions
-        ]
+        """Write definitions where they are newer than what is there, and let all live on.
+
+        One that cannot be written is noted and left out: whoever misses it here asks SQL.
+        """
+        calls: list[ScriptCall] = []
+        bad: dict[int, str] = {}
+        for one in definitions:
+            try:
+                text = _to_text(one)
+            except Exception as error:
+                bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
+                continue
+            key = self._keys.definition(one.timer_id)
+            calls.append(ScriptCall(script("define"), [key], [one.version, text, self._seconds_to_live]))
         for start in range(0, len(calls), 1_000):
             self._connection.run_all(calls[start : start + 1_000])
+        if bad:
+            self._bad_timers.note(bad)
 
-    def get(self, timer_ids: Sequence[int]) -> dict[int, Definition]:
-        """Return the current definitions of these timers; an unknown one is absent."""
+    def forget(self, timer_ids: Iterable[int]) -> None:
+        """Drop these timers' definitions: whoever misses one here asks SQL."""
+        keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
+        if keys:
+            self._connection.command(lambda client: client.delete(*keys))
+
+    def get(self, timer_ids: Sequence[int]) -> Readable[int, Definition]:
+        """Return the current definitions of these timers; an unknown one is absent, and so is one not readable."""
+        found: Readable[int, Definition] = Readable()
         if not timer_ids:
-            return {}
+            return found
         keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
         texts = self._connection.command(lambda client: client.mget(keys))
-        return {
-            timer_id: self._recall(timer_id, str(text))
-            for timer_id, text in zip(timer_ids, texts, strict=True)
-            if text is not None
-        }
+        for timer_id, text in zip(timer_ids, texts, strict=True):
+            if text is None:
+                continue
+            try:
+                found[timer_id] = self._recall(timer_id, str(text))
+            except Exception as error:
+                found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
+        if found.bad:
+            self._bad_timers.note(found.bad)
+        return found
 
     def told_until(self) -> int | None:
         """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""

@@ -25,6 +25,8 @@ class Keys:
         self.load = f"{agenda}:load"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
+        self.bad_timers = f"{prefix}:bad"
+        self.bad_notes = f"{prefix}:bad:notes"
 
     def of_slice(self, slice_: Slice, *names: str) -> list[str]:
         """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock."""

@@ -1,10 +1,11 @@
 """The outbox: outcomes that wait in Redis until SQL is back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.firing import Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.store.redis.connection import RedisConnection
@@ -59,9 +60,15 @@ class Outbox:
             if not cursor or len(found) >= limit:
                 return found
 
-    def read(self, texts: dict[str, str]) -> list[Outcome]:
-        """Return the outcomes of a page."""
-        return [Outcome.from_wire(orjson.loads(text)) for text in texts.values()]
+    def read(self, texts: Mapping[str, str]) -> Readable[str, Outcome]:
+        """Return the outcomes of a page by member; what cannot be read, say of another version, is not among them."""
+        found: Readable[str, Outcome] = Readable()
+        for member, text in texts.items():
+            try:
+                found[member] = Outcome.from_wire(orjson.loads(text))
+            except Exception as error:
+                found.bad[member] = reason_of("its parked outcome cannot be read", error)
+        return found
 
     def forget(self, texts: dict[str, str]) -> None:
         """Drop a page that is written to SQL, save what was parked anew meanwhile."""

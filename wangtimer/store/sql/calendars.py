@@ -3,7 +3,8 @@
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, delete, insert, select, update
+import structlog
+from sqlalchemy import Connection, and_, case, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
@@ -13,6 +14,8 @@ from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import calendars, timers
 
+log = structlog.get_logger()
+
 
 class CalendarStore:
     """Each app's own calendars; timers carry the days they leave out, as they were when they were last edited."""
@@ -21,12 +24,19 @@ class CalendarStore:
         self._database = database
 
     def put(self, app: str, calendar: Calendar, now: int) -> None:
-        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`."""
-        content = {"content": orjson.dumps(calendar_fields(calendar)).decode(), "updated_at": now}
+        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`.
+
+        Timers that name it follow it later: its `updated_at`, which only grows, is not what they have.
+        """
+        content = orjson.dumps(calendar_fields(calendar)).decode()
+        at = calendars.c.updated_at
+        replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now)}
 
         def work(sql: Connection) -> None:
-            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(content)).rowcount:
-                sql.execute(insert(calendars).values(app=app, name=calendar.name, **content))
+            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(replaced)).rowcount:
+                sql.execute(
+                    insert(calendars).values(app=app, name=calendar.name, content=content, updated_at=now)
+                )
 
         try:
             self._database.write(work, Step.SQL_PUT_CALENDAR)
@@ -44,10 +54,16 @@ class CalendarStore:
         return None if text is None else calendar_from(orjson.loads(text))
 
     def all_of(self, app: str) -> list[Calendar]:
-        """Return the app's calendars by name."""
-        query = select(calendars.c.content).where(calendars.c.app == app).order_by(calendars.c.name)
-        texts = self._database.read(lambda sql: list(sql.execute(query).scalars()))
-        return [calendar_from(orjson.loads(text)) for text in texts]
+        """Return the app's calendars by name; one that cannot be read is named in the log and left out."""
+        query = select(calendars.c.name, calendars.c.content).where(calendars.c.app == app)
+        rows = self._database.read(lambda sql: sql.execute(query.order_by(calendars.c.name)).all())
+        found = []
+        for name, text in rows:
+            try:
+                found.append(calendar_from(orjson.loads(text)))
+            except Exception as error:
+                log.error("calendar_cannot_be_read", app=app, calendar=name, error=repr(error))
+        return found
 
     def remove(self, app: str, name: str) -> bool:
         """Forget a calendar; tell whether there was one. Timers keep the days they carry."""

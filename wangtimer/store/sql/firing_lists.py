@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Executable, Select, func, select, union_all
+from sqlalchemy import Executable, RowMapping, Select, func, select, union_all
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.firing import Firing, FiringKind
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
-from wangtimer.store.sql.firings import PENDING, FiringRecord, record_of
+from wangtimer.store.sql.firings import PENDING, FiringRecord, read_records, record_of
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.parts import PACE_OF_COUNTS, Pace, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings, timers
@@ -50,7 +50,7 @@ class FiringLists:
             last = min(last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
         parts = parts_of(reach.first, last, _pace(reach), self._clock, ends_at, latest_first=True)
-        return self._first_of(query, parts, limit)
+        return self._first_of(query, parts, limit, descending=True)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
         """Return the timer's firing of this moment (ms UTC); None where there is none."""
@@ -111,17 +111,27 @@ class FiringLists:
     def _latest_of_each(self, wanted: Select[Any], timer_ids: Sequence[int]) -> list[FiringRecord]:
         latest = by_index(wanted.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
         each = (latest.where(firings.c.timer_id == timer_id).subquery() for timer_id in timer_ids)
-        return self._records(union_all(*(select(one) for one in each)))
+        return read_records(self._rows(union_all(*(select(one) for one in each))))
 
     def _first_of(
-        self, query: Select[Any], parts: Iterable[tuple[int, int]], limit: int
+        self, query: Select[Any], parts: Iterable[tuple[int, int]], limit: int, descending: bool = False
     ) -> list[FiringRecord]:
         """Return the first rows of a query in order; what lies in parts beyond them is not looked at."""
         found: list[FiringRecord] = []
         for part in parts:
-            found += self._records(query.where(firings.c.fire_at.between(*part)).limit(limit - len(found)))
-            if len(found) == limit:
-                break
+            of_part = query.where(firings.c.fire_at.between(*part))
+            while True:
+                room = limit - len(found)
+                rows = self._rows(of_part.limit(room))
+                read = read_records(rows)
+                found += read
+                if len(found) == limit:
+                    return found
+                if len(rows) < room:
+                    break
+                # Some cannot be read: others of this part take their places.
+                last = rows[-1]["fire_at"], rows[-1]["timer_id"]
+                of_part = of_part.where(behind(_KEY, last, descending))
         return found
 
     def _reach(self, wanted: FiringFilter) -> Reach:
@@ -135,8 +145,8 @@ class FiringLists:
     def _number(self, query: Select[Any]) -> int:
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
-    def _records(self, query: Executable) -> list[FiringRecord]:
-        return self._database.read(lambda sql: [record_of(row) for row in sql.execute(query).mappings()])
+    def _rows(self, query: Executable) -> Sequence[RowMapping]:
+        return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
 
 def _pace(reach: Reach) -> Pace:

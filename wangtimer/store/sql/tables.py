@@ -16,7 +16,8 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.misfire import MisfirePolicy
@@ -44,9 +45,23 @@ _TimerId = BigInteger().with_variant(Integer, "sqlite")
 _LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
+class _Words(Enum):
+    """Words as they stand: one of another version must not spoil the reading of the rows around it."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Pass what was read on to who reads that row."""
+
+
+class _MySQLWords(_Words, ENUM):
+    """The same, as one byte."""
+
+
 def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
     """One byte in MySQL, and still a word to whoever reads the table."""
-    return Enum(*(word.value for word in of), name=of.__name__.lower())
+    words, name = [word.value for word in of], of.__name__.lower()
+    return _Words(*words, name=name).with_variant(_MySQLWords(*words, name=name), "mysql", "mariadb")
 
 
 # Every moment is ms since 1970-01-01 UTC.
@@ -69,6 +84,8 @@ timers = Table(
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
     Column("calendar", String(64), nullable=True),
+    # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
+    Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     # JSON list; `timer_tag` has them too, to be looked up.
     Column("tags", String(TAGS_CHARACTERS), nullable=True),
     Column("notify", _LongText, nullable=False),
@@ -91,10 +108,10 @@ timers = Table(
     Index("timer_plan_by", "status", "plan_by"),
     # What is not planned up to the present.
     Index("timer_to_plan", "status", "next_fire_at"),
-    # A calendar that is uploaded anew edits the timers that name it.
-    Index("timer_calendar", "app", "calendar"),
     # The purger reads only finished timers whose time has come.
     Index("timer_finished", "status", "next_fire_at", "keep_days", "planned_until"),
+    # Who names a calendar that is uploaded anew, and has older days of it yet.
+    Index("timer_follows", "app", "calendar", "calendar_at"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     sqlite_autoincrement=True,
@@ -110,6 +127,10 @@ calendars = Table(
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    # The `updated_at` that all timers follow which name it.
+    Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
+    # Which are to be followed.
+    Index("calendar_followed", "followed_at", "updated_at"),
     **_MYSQL,
 )
 

@@ -7,19 +7,22 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.calendars import Calendar
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
 from wangtimer.core.limits import UNLIMITED
 from wangtimer.core.planning import Plan
+from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import timer_of
-from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
+from wangtimer.store.sql.timer_rows import read_rows, timer_of
+from wangtimer.store.sql.timers import NewTimer, change, changed_to, marked, new_row
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
@@ -67,10 +70,11 @@ class TimerBatches:
         Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
         """
         rows: dict[str, dict[str, Any]] = {}
+        schedules = {one.name: one.schedule for one in reversed(new)}
         first_of_name = [rows.setdefault(one.name, row := new_row(one, now)) is row for one in new]
         for _ in range(TRIES):
             try:
-                made = self._insert_free(app, rows)
+                made = self._insert_free(app, rows, schedules)
             except IntegrityError:
                 continue
             return [
@@ -139,7 +143,9 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
-    def _insert_free(self, app: str, rows: dict[str, dict[str, Any]]) -> dict[str, Timer | Taken]:
+    def _insert_free(
+        self, app: str, rows: dict[str, dict[str, Any]], schedules: Mapping[str, Schedule]
+    ) -> dict[str, Timer | Taken]:
         """Insert the rows whose names are free; return by name their timers, and by whom the others are taken."""
         tries = 0
 
@@ -153,6 +159,7 @@ class TimerBatches:
             # By name, as whoever else inserts them does: so that neither waits for the other.
             free = [row for name, row in sorted(rows.items()) if name not in held]
             if free:
+                _mark_calendars(sql, app, free, schedules)
                 sql.execute(_INSERT, free)
                 held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             made = [timer_of(held[name]) for name in [*own, *(row["name"] for row in free)]]
@@ -167,6 +174,19 @@ def _taken_by(found: Timer | Taken) -> Taken:
     return found if isinstance(found, Taken) else Taken(found.id)
 
 
+def _mark_calendars(
+    sql: Connection, app: str, rows: Sequence[dict[str, Any]], schedules: Mapping[str, Schedule]
+) -> None:
+    """Note of each row which upload its days are of; one look for all that have the same days."""
+    marks: dict[Calendar, int] = {}
+    for row in rows:
+        schedule = schedules[row["name"]]
+        if isinstance(schedule, Bounded) and schedule.excluded is not None:
+            if schedule.excluded not in marks:
+                marks[schedule.excluded] = calendar_mark(sql, app, schedule)
+            row["calendar_at"] = marks[schedule.excluded]
+
+
 def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
     return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
 
@@ -174,14 +194,17 @@ def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
 def _switch_off(
     sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
 ) -> list[Timer]:
-    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand."""
+    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand.
+
+    One whose row cannot be read is left as it is: whoever then tries it alone is told why.
+    """
     enabled = timers.c.status == TimerStatus.ENABLED.value
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
     may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
     wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
     rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
-    found = [_changed_to(status, timer_of(row), now) for row in unchanged]
+    found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
@@ -221,12 +244,7 @@ def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:
 
 
 def _enabled(a_plan: Plan, now: int) -> Timer:
-    return _changed_to(TimerStatus.ENABLED, marked(a_plan.timer, a_plan), now)
-
-
-def _changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    return replace(timer, definition=definition, updated_at=now)
+    return changed_to(TimerStatus.ENABLED, marked(a_plan.timer, a_plan), now)
 
 
 def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, exists, func, not_, or_, select
 
+from wangtimer.core.bad_timers import BadTimers, Readable
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.tables import firings, timer_tags, timers
-from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.store.sql.timer_rows import read_rows, timer_of
 
 
 class ListedStatus(StrEnum):
@@ -79,10 +80,18 @@ class Order:
 
 
 class TimerLists:
-    """Pages stay right while rows come and go: each goes on behind a key, not after a number of rows."""
+    """Pages stay right while rows come and go: each goes on behind a key, not after a number of rows.
 
-    def __init__(self, database: Database) -> None:
+    A timer whose row cannot be read is noted; a page leaves it out, and has the next one instead.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._bad_timers = bad_timers
 
     def page(
         self,
@@ -94,12 +103,24 @@ class TimerLists:
         skipped: int = 0,
     ) -> list[Timer]:
         """Return so many timers in order, those that come after the value and id given, or after so many `skipped`."""
-        query = select(timers).where(_wanted(wanted, now))
         keys = (_COLUMNS[order.key], timers.c.id)
-        if after is not None:
-            query = query.where(behind(keys, after, order.descending))
-        query = query.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
-        return self._read(query.limit(limit).offset(skipped))
+        whole = select(timers).where(_wanted(wanted, now))
+        whole = whole.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
+        page: list[Timer] = []
+        while True:
+            query = whole if after is None else whole.where(behind(keys, after, order.descending))
+            room = limit - len(page)
+            rows = self._rows(query.limit(room).offset(skipped))
+            found = self._read(rows)
+            page += found.values()
+            if not found.bad or len(rows) < room or skipped:
+                return page
+            after = rows[-1][keys[0].name], rows[-1]["id"]
+
+    def chosen(self, wanted: TimerFilter, limit: int, now: int, after_id: int) -> Readable[int, Timer]:
+        """Return the first of these with an id over `after_id`, and which of them cannot be read: `limit` together."""
+        query = select(timers).where(_wanted(wanted, now), timers.c.id > after_id)
+        return self._read(self._rows(query.order_by(timers.c.id).limit(limit)))
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
         """Return how many timers there are of these with an id over `after_id`."""
@@ -107,10 +128,10 @@ class TimerLists:
         query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
-    def of_ids(self, app: str, ids: Sequence[int]) -> dict[int, Timer]:
+    def of_ids(self, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
         """Return the app's living timers of these ids, by id; what is not one of them is absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
-        return {timer.id: timer for timer in self._read(select(timers).where(wanted))} if ids else {}
+        return self._read(self._rows(select(timers).where(wanted))) if ids else Readable()
 
     def unknown(self, app: str, names: Sequence[str]) -> list[str]:
         """Return those of the names that no living timer of the app has, in their order."""
@@ -119,8 +140,14 @@ class TimerLists:
         known = self._database.read(lambda sql: set(sql.execute(query).scalars()))
         return [name for name in dict.fromkeys(names) if name not in known]
 
-    def _read(self, query: Select[Any]) -> list[Timer]:
-        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+    def _rows(self, query: Select[Any]) -> Sequence[RowMapping]:
+        return self._database.read(lambda sql: sql.execute(query).mappings().all())
+
+    def _read(self, rows: Sequence[RowMapping]) -> Readable[int, Timer]:
+        found = read_rows(rows, timer_of)
+        if found.bad:
+            self._bad_timers.note(found.bad)
+        return found
 
 
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:

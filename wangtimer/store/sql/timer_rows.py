@@ -1,16 +1,21 @@
 """How timers become rows, and rows timers."""
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import orjson
 
+from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.cron import Cron
+from wangtimer.core.errors import Unreadable
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import Fields, bounded, bounds_of
+
+Read = TypeVar("Read")
 
 
 def terms(
@@ -34,16 +39,29 @@ def terms(
 
 def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
     rule = rule_of(schedule)
-    bounds = (bounds_of(schedule) or {}) | _limit_fields(limits)
+    bounds = _bounds_of(schedule, limits)
     return {
         "cron": rule.expression if isinstance(rule, Cron) else None,
         "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
         "every_ms": rule.interval_ms if isinstance(rule, Every) else None,
         "anchor_ms": rule.anchor_ms if isinstance(rule, Every) else None,
         "at_ms": rule.at_ms if isinstance(rule, Once) else None,
-        "bounds": orjson.dumps(bounds).decode() if bounds else None,
+        "bounds": _text_of(bounds),
         "calendar": bounds.get("excluded", {}).get("name"),
     }
+
+
+def bounds_text(schedule: Schedule, limits: Limits) -> str | None:
+    """Return the column `bounds`."""
+    return _text_of(_bounds_of(schedule, limits))
+
+
+def _bounds_of(schedule: Schedule, limits: Limits) -> Fields:
+    return (bounds_of(schedule) or {}) | _limit_fields(limits)
+
+
+def _text_of(bounds: Fields) -> str | None:
+    return orjson.dumps(bounds).decode() if bounds else None
 
 
 def _limit_fields(limits: Limits) -> Fields:
@@ -108,3 +126,22 @@ def timer_of(row: Any) -> Timer:
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
         keep_days=row["keep_days"],
     )
+
+
+def read_rows(rows: Iterable[Any], read: Callable[[Any], Read]) -> Readable[int, Read]:
+    """Read rows of timers one by one, in their order; one that cannot be read keeps no other from being read."""
+    found: Readable[int, Read] = Readable()
+    for row in rows:
+        try:
+            found[row["id"]] = read(row)
+        except Exception as error:
+            found.bad[row["id"]] = reason_of("its row cannot be read", error)
+    return found
+
+
+def one_timer_of(row: Any) -> Timer:
+    """Return the row's timer; raises `Unreadable`."""
+    try:
+        return timer_of(row)
+    except Exception as error:
+        raise Unreadable(row["id"], reason_of("its row", error)) from error

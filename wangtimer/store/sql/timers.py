@@ -1,12 +1,13 @@
 """Timers in SQL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.bad_timers import BadTimers, Readable
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
@@ -15,6 +16,7 @@ from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
@@ -22,7 +24,9 @@ from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
+from wangtimer.store.sql.timer_rows import definition_of, one_timer_of, read_rows, terms, timer_of
+
+Row = TypeVar("Row")
 
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
@@ -77,10 +81,18 @@ class Change(NamedTuple):
 
 
 class TimerStore:
-    """Every timer; a change is one transaction and raises the version."""
+    """Every timer; a change is one transaction and raises the version.
 
-    def __init__(self, database: Database) -> None:
+    Of many, those whose rows cannot be read are noted and left out; asked for one, it raises `Unreadable`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._bad_timers = bad_timers
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer to `keep` of it.
@@ -93,6 +105,7 @@ class TimerStore:
         def work(sql: Connection) -> int:
             nonlocal tries
             tries += 1
+            row["calendar_at"] = calendar_mark(sql, new.app, new.schedule)
             (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
             assert timer_id is not None
             _add_tags(sql, new.app, timer_id, new.tags)
@@ -127,7 +140,7 @@ class TimerStore:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
         query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+        return list(self._read(query, timer_of).values())
 
     def enable(
         self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
@@ -244,22 +257,32 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_DELETE)
 
-    def to_plan(self, before: int, limit: int) -> list[Timer]:
-        """Return enabled timers that are to be planned by a moment up to `before`, those planned least far first."""
-        return self._enabled_between(timers.c.plan_by, None, before, limit)
+    def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
+        """Return enabled timers that are to be planned by a moment up to `before`, those planned least far first.
 
-    def unplanned(self, before: int, limit: int, after: int = 0) -> list[Timer]:
-        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first."""
-        return self._enabled_between(timers.c.next_fire_at, after, before, limit)
+        Those `without` are left out before `limit` counts, so that none of them takes the place of another.
+        """
+        return self._enabled(timers.c.plan_by, timers.c.plan_by <= before, limit, without)
 
-    def _enabled_between(
-        self, mark: ColumnElement[Any], after: int | None, before: int, limit: int
-    ) -> list[Timer]:
-        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, mark <= before)
-        if after is not None:
-            wanted = and_(wanted, mark > after)
-        query = select(timers).where(wanted).order_by(mark, timers.c.id).limit(limit)
-        return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+    def unplanned(
+        self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
+    ) -> Readable[int, Timer]:
+        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first.
+
+        Those `without` are left out as above.
+        """
+        mark = timers.c.next_fire_at
+        return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
+
+    def _enabled(
+        self, mark: ColumnElement[Any], lies_there: ColumnElement[bool], limit: int, without: Collection[int]
+    ) -> Readable[int, Timer]:
+        wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_there)
+        if without:
+            # In the text, as numbers: SQLite binds 32,766 values at most.
+            others = bindparam("without", sorted(without), expanding=True, literal_execute=True)
+            wanted = and_(wanted, timers.c.id.not_in(others))
+        return self._read(select(timers).where(wanted).order_by(mark, timers.c.id).limit(limit), timer_of)
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
@@ -277,12 +300,15 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_PLAN)
 
-    def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
+    def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
-        query = select(timers).where(timers.c.id.in_(sorted(timer_ids)))
-        return self._database.read(
-            lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
-        )
+        return self._read(select(timers).where(timers.c.id.in_(sorted(timer_ids))), definition_of)
+
+    def refuse_unknown(self, app: str, timer_id: int) -> None:
+        """Return where the app has this timer, be it deleted; raises `UnknownTimer`."""
+        query = select(timers.c.id).where(timers.c.id == timer_id, timers.c.app == app)
+        if self._database.read(lambda sql: sql.execute(query).scalar_one_or_none()) is None:
+            raise UnknownTimer(app, timer_id)
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
@@ -302,6 +328,12 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
+    def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
+        found = self._database.read(lambda sql: read_rows(sql.execute(query).mappings(), read))
+        if found.bad:
+            self._bad_timers.note(found.bad)
+        return found
+
     def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
         """Return the living timer that this very row made."""
         same = and_(*(timers.c[name] == row[name] for name in ("app", "name", "notify", "created_at")))
@@ -318,6 +350,7 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
         "status": TimerStatus.DISABLED.value,
         "version": 1,
         "edited_at": 0,
+        "calendar_at": 0,
         "planned_until": now,
         "next_fire_at": new.schedule.first_after(now),
         "created_at": now,
@@ -356,7 +389,7 @@ def _living(sql: Connection, app: str, timer_id: int, query: Select[Any] = _LIVI
     row = sql.execute(query, {"app": app, "timer_id": timer_id}).mappings().one_or_none()
     if row is None:
         raise UnknownTimer(app, timer_id)
-    return timer_of(row)
+    return one_timer_of(row)
 
 
 def change(
@@ -371,9 +404,9 @@ def change(
 
     Where it differs from what it `was` otherwise, that is written too.
     """
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    columns = {
-        "version": definition.version,
+    changed = changed_to(status, timer, now)
+    columns: dict[str, Any] = {
+        "version": changed.definition.version,
         "status": status.value,
         "tombstone": tombstone,
         "planned_until": timer.planned_until,
@@ -385,9 +418,10 @@ def change(
         one = timer.definition
         columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
+        columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
-    return replace(timer, definition=definition, updated_at=now)
+    return changed
 
 
 def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
@@ -399,6 +433,12 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
         return timer
     insert_missing(sql, firings)
     return marked(timer, past)
+
+
+def changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
+    """Return the timer as it stands once its row has its next version."""
+    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
+    return replace(timer, definition=definition, updated_at=now)
 
 
 def marked(timer: Timer, planned: Plan) -> Timer:

@@ -1,0 +1,249 @@
+"""A calendar uploaded anew is followed by all timers that name it, however many, whatever dies between."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text, update
+
+from tests.api.world import DEF, URL, World
+from wangtimer import calendar_follower
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.cron import Cron
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.schedule import Bounded, Schedule
+from wangtimer.core.timer import Notify
+from wangtimer.registrar import Registrar
+from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.store.sql.timers import NewTimer
+
+CALENDAR = "/api/timer/v1/calendar"
+
+
+def days(world: World, *after: int) -> list[str]:
+    now = datetime.fromtimestamp(world.clock.now / 1_000, UTC).date()
+    return [(now + timedelta(days=one)).isoformat() for one in after]
+
+
+def upload(world: World, *after: int) -> dict[str, Any]:
+    put = world.put(CALENDAR, app="shop", name="plant", days=days(world, *after))
+    assert put.status == 200
+    return put.json
+
+
+def following(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = world.get(CALENDAR, app="shop", name="plant").data["following"]
+    return found
+
+
+def closed_days(world: World) -> dict[int, list[str]]:
+    """Return the days that each timer leaves out, as its row has them."""
+    rows = world.wiring.database.read(lambda sql: sql.execute(select(timers)).mappings().all())
+    found = {}
+    for row in rows:
+        schedule = timer_of(row).definition.schedule
+        assert isinstance(schedule, Bounded)
+        assert schedule.excluded is not None
+        found[int(row["id"])] = sorted(day.isoformat() for day in schedule.excluded.days)
+    return found
+
+
+def daily(world: World, number: int) -> list[int]:
+    return [
+        world.enabled(name=f"daily-{one}", cron=f"{one % 60} 9 * * *", excludeCalendar="plant")
+        for one in range(number)
+    ]
+
+
+def spoil(world: World, timer_id: int, **values: Any) -> None:
+    change = update(timers).where(timers.c.id == timer_id).values(values)
+    world.wiring.database.write(lambda sql: sql.execute(change))
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calendar_follower, "PAGE", 4)
+
+
+def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: World, small_pages: None) -> None:
+    upload(world)
+    ids = daily(world, 10)
+    off = world.made(name="off", cron="0 9 * * *", excludeCalendar="plant")
+    other = world.enabled(name="other", cron="0 9 * * *")
+    assert upload(world, 1)["edited"] == 11
+    assert world.wiring.calendar_follower.follow_all() == 11
+    assert following(world) == {"followers": 11, "left": 0, "refused": 0, "refusedIds": []}
+    nexts = {one: world.get(DEF, app="shop", id=one).data["nextFireAt"][:10] for one in ids}
+    assert set(nexts.values()).isdisjoint(days(world, 1))
+    known = world.wiring.definitions.get([*ids, other])
+    assert {known[one].schedule.excluded.name for one in ids} == {"plant"}  # type: ignore[union-attr]
+    assert all(known[one].schedule.excluded.days for one in ids)  # type: ignore[union-attr]
+    versions = [world.get(DEF, app="shop", id=one).data["version"] for one in (ids[0], off, other)]
+    assert versions == [3, 2, 2]
+    assert world.wiring.calendar_follower.follow_all() == 0
+
+
+def test_the_near_moments_of_the_new_days_are_planned_with_them(world: World) -> None:
+    upload(world, 0)
+    timer_id = world.enabled(cron="*/20 * * * * *", excludeCalendar="plant")
+    own = select(firings).where(firings.c.timer_id == timer_id)
+    assert not world.wiring.database.read(lambda sql: sql.execute(own).all())
+    upload(world)
+    world.wiring.calendar_follower.follow_all()
+    planned = world.wiring.database.read(lambda sql: sql.execute(own).all())
+    assert len(planned) == world.wiring.settings.near_s // 20
+
+
+def test_one_that_cannot_follow_is_skipped_and_reported_and_the_others_follow(
+    world: World, small_pages: None
+) -> None:
+    upload(world)
+    ids = daily(world, 10)
+    spoil(world, ids[2], timezone="Mars/Phobos")
+    spoil(world, ids[5], bounds='{"excluded":{"name":"plant"}}')
+    upload(world, 1)
+    assert world.wiring.calendar_follower.follow_all() == 8
+    bad = sorted([ids[2], ids[5]])
+    assert following(world) == {"followers": 10, "left": 0, "refused": 2, "refusedIds": bad}
+    reasons = {one.timer_id: one.reason for one in world.wiring.bad_timers.latest(9)}
+    assert set(reasons) == set(bad)
+    assert "cannot follow calendar 'plant'" in reasons[ids[2]]
+    assert world.wiring.calendar_follower.follow_all() == 0, "it is not tried for ever"
+    spoil(world, ids[2], timezone="UTC")
+    upload(world, 1)
+    world.wiring.calendar_follower.follow_all()
+    assert following(world)["refusedIds"] == [ids[5]]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_what_died_half_way_is_gone_on_with(
+    world: World, monkeypatch: pytest.MonkeyPatch, small_pages: None, moment: str
+) -> None:
+    upload(world)
+    ids = daily(world, 10)
+    upload(world, 1)
+    followers = type(world.wiring.calendar_followers)
+    follow, calls = followers.follow, []
+
+    def dying(self: Any, *arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2 and moment == "before":
+            raise StoreAway("SQL", "it died")
+        done = follow(self, *arguments)
+        if len(calls) == 2:
+            raise StoreAway("SQL", "it died after the commit")
+        return done
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(followers, "follow", dying)
+        with pytest.raises(StoreAway):
+            world.wiring.calendar_follower.follow_all()
+    left = 6 if moment == "before" else 2
+    assert following(world)["left"] == left
+    world.broker.follows = 0
+    world.wiring.calendar_follower.ask()
+    assert world.broker.follows == 1, "each sweep looks for what is left"
+    assert world.wiring.calendar_follower.follow_all() == left
+    assert following(world)["left"] == 0
+    assert set(map(tuple, closed_days(world).values())) == {tuple(days(world, 1))}
+    assert len(ids) == 10
+
+
+def test_two_at_once_follow_each_timer_once(world: World, small_pages: None) -> None:
+    upload(world)
+    ids = daily(world, 30)
+    upload(world, 1)
+    threads = [Thread(target=world.wiring.calendar_follower.follow_all) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert following(world)["left"] == 0
+    assert {world.get(DEF, app="shop", id=one).data["version"] for one in ids} == {3}
+
+
+def stale(world: World) -> Schedule:
+    """Return a schedule as a request has it that read the calendar before it was uploaded anew."""
+    return Bounded(Cron("0 9 * * *", "UTC"), excluded=Calendar("plant"))
+
+
+@pytest.mark.parametrize("how", ["create", "create many", "edit"])
+def test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones(
+    world: World, how: str
+) -> None:
+    upload(world)
+    timer_id = world.made(cron="0 8 * * *")
+    upload(world, 1)
+    world.wiring.calendar_follower.follow_all()
+    registrar: Registrar = world.wiring.registrar
+    new = NewTimer("shop", "late", stale(world), Notify(URL))
+    if how == "create":
+        registrar.create(new)
+    elif how == "create many":
+        world.wiring.batches.create("shop", [new], enable=False)
+    else:
+        registrar.edit("shop", timer_id, lambda one: _with(one, stale(world)))
+    assert following(world)["left"] == 1
+    assert world.wiring.calendar_follower.follow_all() == 1
+    shown = [found for found in rows_of(world) if found]
+    assert shown == [days(world, 1)]
+
+
+def _with(timer: Any, schedule: Schedule) -> Any:
+    return replace(timer, definition=timer.definition._replace(schedule=schedule))
+
+
+def rows_of(world: World) -> list[list[str]]:
+    rows = world.wiring.database.read(lambda sql: sql.execute(select(timers)).mappings().all())
+    found = []
+    for row in rows:
+        schedule = timer_of(row).definition.schedule
+        excluded = schedule.excluded if isinstance(schedule, Bounded) else None
+        found.append([] if excluded is None else sorted(day.isoformat() for day in excluded.days))
+    return found
+
+
+def test_a_timer_made_after_the_upload_is_no_work(world: World) -> None:
+    upload(world, 1)
+    world.wiring.calendar_follower.follow_all()
+    daily(world, 3)
+    assert following(world) == {"followers": 3, "left": 0, "refused": 0, "refusedIds": []}
+    assert world.wiring.calendar_followers.uploads_to_follow(9) == []
+
+
+def test_what_came_due_unplanned_is_planned_by_the_days_it_had(world: World) -> None:
+    upload(world)
+    timer_id = world.enabled(cron="* * * * *", excludeCalendar="plant")
+    world.clock.now += 10 * 60_000
+    upload(world, 0)
+    assert world.wiring.calendar_follower.follow_all() == 1
+    own = select(firings.c.fire_at).where(firings.c.timer_id == timer_id)
+    planned = world.wiring.database.read(lambda sql: list(sql.execute(own).scalars()))
+    assert len([one for one in planned if one <= world.clock.now]) >= 10
+    assert not [one for one in planned if one > world.clock.now]
+    assert following(world)["left"] == 0
+
+
+def test_a_calendar_whose_content_cannot_be_read_keeps_no_other_from_being_followed(world: World) -> None:
+    upload(world)
+    (timer_id,) = daily(world, 1)
+    world.put(CALENDAR, app="aaaa", name="broken")
+    spoilt = "UPDATE calendar SET content = '{\"name\":\"broken\"}' WHERE name = 'broken'"
+    world.wiring.database.write(lambda sql: sql.execute(text(spoilt)))
+    upload(world, 1)
+    assert world.wiring.calendar_follower.follow_all() == 1
+    assert closed_days(world) == {timer_id: days(world, 1)}
+
+
+def test_two_uploads_within_one_millisecond_are_two(world: World) -> None:
+    upload(world)
+    (timer_id,) = daily(world, 1)
+    upload(world, 1)
+    world.wiring.calendar_follower.follow_all()
+    upload(world, 2)
+    assert following(world)["left"] == 1
+    world.wiring.calendar_follower.follow_all()
+    assert closed_days(world) == {timer_id: days(world, 2)}

@@ -1,0 +1,121 @@
+"""The follower of calendars: lets the timers that name an uploaded calendar have its days, many at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+
+from wangtimer.core.bad_timers import reason_of
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway, UnknownTimer
+from wangtimer.core.timer import Timer
+from wangtimer.registrar import Registrar, following
+from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following, Upload
+
+log = structlog.get_logger()
+
+# Timers one transaction changes: it holds their rows for some 0.2 s.
+PAGE = 500
+# Uploads looked up at once.
+UPLOADS = 10
+# One run ends after this long, however much is left; the next sweep asks for another.
+LONGEST_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarFollower:
+    """Goes on where it or another stopped: what is left stands in the timers' rows. Two at once waste a little work."""
+
+    registrar: Registrar
+    followers: CalendarFollowers
+    clock: Clock
+    send_follow: Callable[[], None]
+
+    def ask(self) -> None:
+        """Have a run begin soon, where some calendar is to be followed; raises `StoreAway`."""
+        if self.followers.uploads_to_follow(1):
+            self.send_follow()
+
+    def follow_all(self) -> int:
+        """Let timers follow the calendars uploaded, until none is left or the time is over; return how many did.
+
+        A timer that cannot is noted, skipped, and not tried again until the calendar is uploaded anew. Raises
+        `StoreAway`.
+        """
+        ends_at = self.clock.monotonic() + LONGEST_S
+        changed = 0
+        left_out: set[Upload] = set()
+        while uploads := self._uploads_but(left_out):
+            for upload in uploads:
+                try:
+                    changed += self._follow(upload, ends_at)
+                except StoreAway:
+                    raise
+                except Exception as error:
+                    # Say, its content is of another version, which will follow it.
+                    log.error("calendar_not_followed", **upload._asdict(), error=repr(error))
+                    left_out.add(upload)
+                if self.clock.monotonic() >= ends_at:
+                    return changed
+        return changed
+
+    def _uploads_but(self, left_out: set[Upload]) -> list[Upload]:
+        found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
+        return [upload for upload in found if upload not in left_out]
+
+    def _follow(self, upload: Upload, ends_at: float) -> int:
+        changed = refused = 0
+        is_done = False
+        refused_apart: dict[int, str] = {}
+        while not is_done and self.clock.monotonic() < ends_at:
+            now = int(self.clock.now_ms())
+            page = self.followers.follow(
+                upload,
+                PAGE,
+                now,
+                partial(self._following, now=now),
+                self.registrar.firings_of,
+                refused_apart,
+            )
+            self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
+            refused_apart = self._one_by_one(upload, page.apart)
+            changed += len(page.changed) + len(page.apart) - len(refused_apart)
+            refused += len(page.refused)
+            is_done = page.is_done
+        log.info(
+            "calendar_followed",
+            app=upload.app,
+            calendar=upload.name,
+            timers=changed,
+            refused=refused,
+            is_done=is_done,
+        )
+        return changed
+
+    def _following(self, timer: Timer, calendar: Calendar, now: int) -> Following | None:
+        edited = self.registrar.replanned(timer, following(timer, calendar), now)
+        return None if edited is None else Following(*edited)
+
+    def _one_by_one(self, upload: Upload, apart: list[Timer]) -> dict[int, str]:
+        """Edit timers of which something came due unplanned: that is planned first, by the days they had.
+
+        Return those that cannot follow, and why not.
+        """
+        refused: dict[int, str] = {}
+        for timer in apart:
+            try:
+                self._edit(upload, timer)
+            except StoreAway:
+                raise
+            except UnknownTimer:
+                continue
+            except Exception as error:
+                refused[timer.id] = reason_of(f"it cannot follow calendar {upload.name!r}", error)
+        return refused
+
+    def _edit(self, upload: Upload, timer: Timer) -> None:
+        calendar = self.followers.calendar(upload)
+        if calendar is not None:
+            self.registrar.edit(upload.app, timer.id, lambda one: following(one, calendar))

@@ -1,0 +1,243 @@
+"""Timers that name an uploaded calendar: which have its days as they are now, and which do not yet."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, and_, func, select, update
+
+from wangtimer.core.bad_timers import BadTimers, reason_of
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.fail_points import Step
+from wangtimer.core.firing import Firing
+from wangtimer.core.planning import Plan
+from wangtimer.core.timer import Timer
+from wangtimer.store.bounds import calendar_from
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.marks import move_marks
+from wangtimer.store.sql.tables import calendars, timers
+from wangtimer.store.sql.timer_rows import bounds_text, read_rows, timer_of
+from wangtimer.store.sql.timers import changed_to
+
+
+class Upload(NamedTuple):
+    """A calendar as it was uploaded at `at` (ms UTC), which no other upload of it shares."""
+
+    app: str
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of the timers that name a calendar: how many there are, have older days yet, or cannot take its days at all.
+
+    `refused_ids` are the first of those.
+    """
+
+    followers: int
+    left: int
+    refused: int
+    refused_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A timer with the calendar's days, and the first part of its new plan, which begins at its moment of change."""
+
+    timer: Timer
+    plan: Plan
+
+
+@dataclass(slots=True)
+class Page:
+    """What one transaction did: timers as they then stand, firings that wait, those refused and why.
+
+    `apart` are timers that want planning first. `is_done`: no timer has older days any more.
+    """
+
+    changed: list[Timer] = field(default_factory=list)
+    pending: list[Firing] = field(default_factory=list)
+    refused: dict[int, str] = field(default_factory=dict)
+    apart: list[Timer] = field(default_factory=list)
+    is_done: bool = False
+
+
+# Returns how a timer follows a calendar; None where it has its days already. May raise to refuse.
+Follow = Callable[[Timer, Calendar], Following | None]
+
+
+class CalendarFollowers:
+    """`timer.calendar_at` says which upload a timer's days are of; negative, which one it cannot take.
+
+    So the work that an upload makes stands in the rows themselves: whoever dies leaves the rest to the next, and two at
+    once wait for each other's rows.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+    ) -> None:
+        self._database = database
+        self._bad_timers = bad_timers
+
+    def uploads_to_follow(self, limit: int) -> list[Upload]:
+        """Return uploads of which some timer may have older days."""
+        columns = (calendars.c.app, calendars.c.name, calendars.c.updated_at)
+        query = select(*columns).where(calendars.c.followed_at != calendars.c.updated_at).limit(limit)
+        return self._database.read(lambda sql: [Upload(*row) for row in sql.execute(query)])
+
+    def progress(self, app: str, name: str) -> Progress:
+        """Return how far the timers of the app that name its calendar follow it."""
+        return self._database.read(lambda sql: _progress(sql, app, name))
+
+    def follow(
+        self,
+        upload: Upload,
+        limit: int,
+        now: int,
+        follow: Follow,
+        firings_of: Callable[[list[Plan]], list[Firing]],
+        refused_apart: Mapping[int, str] | None = None,
+    ) -> Page:
+        """Let up to so many timers follow an upload, in one transaction; raises `StoreAway`.
+
+        A timer that something came due of unplanned is `apart`; those that then could not follow alone, and why not,
+        are for the next call. An upload that another took the place of is done. Repeating it is harmless.
+        """
+        already_refused = dict(refused_apart or {})
+
+        def work(sql: Connection) -> Page:
+            page = Page(refused=dict(already_refused))
+            _refuse(sql, upload, already_refused)
+            calendar = _calendar(sql, upload)
+            if calendar is None:
+                page.is_done = True
+                return page
+            query = select(timers).where(_to_follow(upload))
+            query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit).with_for_update()
+            rows = sql.execute(query).mappings().all()
+            found = read_rows(rows, timer_of)
+            page.refused |= found.bad
+            followings, same = _sorted_out(found.values(), calendar, now, follow, page)
+            _mark(sql, same, upload.at)
+            page.changed, page.pending = _write(sql, followings, upload.at, now, firings_of)
+            _refuse(sql, upload, page.refused)
+            if len(rows) < limit and not page.apart:
+                page.is_done = _finish(sql, upload)
+            return page
+
+        page = self._database.write(work, Step.SQL_FOLLOW_CALENDAR)
+        if page.refused:
+            self._bad_timers.note(page.refused)
+        return page
+
+    def calendar(self, upload: Upload) -> Calendar | None:
+        """Return the calendar; None where it has been uploaded anew since, or deleted."""
+        return self._database.read(lambda sql: _calendar(sql, upload))
+
+
+def _followers(app: str, name: str) -> ColumnElement[bool]:
+    return and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
+
+
+def _to_follow(upload: Upload) -> ColumnElement[bool]:
+    """The moments of uploads only grow, and so one range of the index has them."""
+    is_older = and_(timers.c.calendar_at > -upload.at, timers.c.calendar_at < upload.at)
+    return and_(_followers(upload.app, upload.name), is_older)
+
+
+def _progress(sql: Connection, app: str, name: str) -> Progress:
+    own = and_(calendars.c.app == app, calendars.c.name == name)
+    marks = sql.execute(select(calendars.c.updated_at, calendars.c.followed_at).where(own)).one_or_none()
+    number = select(func.count()).select_from(timers)
+    followers = sql.execute(number.where(_followers(app, name))).scalar_one()
+    if marks is None:
+        return Progress(followers, 0, 0)
+    upload = Upload(app, name, marks.updated_at)
+    # Once it is done, older marks are of timers that another version made, with its days.
+    left = 0
+    if marks.followed_at != marks.updated_at:
+        left = sql.execute(number.where(_to_follow(upload))).scalar_one()
+    is_refused = and_(_followers(app, name), timers.c.calendar_at == -upload.at)
+    refused = sql.execute(number.where(is_refused)).scalar_one()
+    ids = sql.execute(select(timers.c.id).where(is_refused).order_by(timers.c.id).limit(10)).scalars()
+    return Progress(followers, left, refused, tuple(ids))
+
+
+def _is(upload: Upload) -> ColumnElement[bool]:
+    own = and_(calendars.c.app == upload.app, calendars.c.name == upload.name)
+    return and_(own, calendars.c.updated_at == upload.at)
+
+
+def _calendar(sql: Connection, upload: Upload) -> Calendar | None:
+    """Return the calendar; None where it has been uploaded anew since, or deleted."""
+    text = sql.execute(select(calendars.c.content).where(_is(upload))).scalar_one_or_none()
+    return None if text is None else calendar_from(orjson.loads(text))
+
+
+def _sorted_out(
+    read: Any, calendar: Calendar, now: int, follow: Follow, page: Page
+) -> tuple[list[Following], list[int]]:
+    """Return how timers follow the calendar, and the ids of those that have its days already."""
+    followings, same = [], []
+    for timer in read:
+        try:
+            following = follow(timer, calendar)
+        except Exception as error:
+            page.refused[timer.id] = reason_of(f"it cannot follow calendar {calendar.name!r}", error)
+            continue
+        if following is None:
+            same.append(timer.id)
+        elif timer.definition.is_enabled and timer.next_fire_at is not None and timer.next_fire_at <= now:
+            page.apart.append(timer)
+        else:
+            followings.append(following)
+    return followings, same
+
+
+def _write(
+    sql: Connection,
+    followings: Sequence[Following],
+    at: int,
+    now: int,
+    firings_of: Callable[[list[Plan]], list[Firing]],
+) -> tuple[list[Timer], list[Firing]]:
+    """Give timers their days and marks, those of the same days together, and insert the firings of their plans."""
+    alike: defaultdict[str | None, list[int]] = defaultdict(list)
+    for one in followings:
+        alike[bounds_text(one.timer.definition.schedule, one.timer.limits)].append(one.timer.id)
+    changed = {"edited_at": now, "updated_at": now, "calendar_at": at, "version": timers.c.version + 1}
+    for text, ids in alike.items():
+        sql.execute(update(timers).where(timers.c.id.in_(ids)).values(changed | {"bounds": text}))
+    plans = [one.plan for one in followings]
+    move_marks(sql, plans)
+    with_moments = [plan for plan in plans if plan.moments]
+    pending = insert_missing(sql, firings_of(with_moments)) if with_moments else []
+    return [changed_to(one.timer.definition.status, one.timer, now) for one in followings], pending
+
+
+def _mark(sql: Connection, ids: Sequence[int], at: int) -> None:
+    if ids:
+        sql.execute(update(timers).where(timers.c.id.in_(ids)).values(calendar_at=at))
+
+
+def _refuse(sql: Connection, upload: Upload, refused: Mapping[int, str]) -> None:
+    if refused:
+        own = and_(_to_follow(upload), timers.c.id.in_(list(refused)))
+        sql.execute(update(timers).where(own).values(calendar_at=-upload.at))
+
+
+def _finish(sql: Connection, upload: Upload) -> bool:
+    """Note that no timer has older days, if that is so; whoever is making one holds the calendar's row until then."""
+    held = sql.execute(select(calendars.c.updated_at).where(_is(upload)).with_for_update()).one_or_none()
+    if held is None:
+        return True
+    if sql.execute(select(timers.c.id).where(_to_follow(upload)).limit(1)).one_or_none() is not None:
+        return False
+    sql.execute(update(calendars).where(_is(upload)).values(followed_at=upload.at))
+    return True
