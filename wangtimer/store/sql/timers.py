@@ -4,7 +4,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.bad_timers import BadTimers, Readable
@@ -280,7 +291,9 @@ class TimerStore:
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_there)
         if without:
             # In the text, as numbers: SQLite binds 32,766 values at most.
-            others = bindparam("without", sorted(without), expanding=True, literal_execute=True)
+            others: BindParameter[Any] = bindparam(
+                "without", sorted(without), expanding=True, literal_execute=True
+            )
             wanted = and_(wanted, timers.c.id.not_in(others))
         return self._read(select(timers).where(wanted).order_by(mark, timers.c.id).limit(limit), timer_of)
 
