@@ -128,7 +128,7 @@ class Settings(BaseSettings):
         description="s; Redis holds at least what comes due within this, whatever it takes: so long callbacks go on "
         "while SQL is away",
     )
-    window_mb: int = Field(
+    window_memory_mb: int = Field(
         default=200,
         ge=1,
         description="MB of firings that Redis holds beyond window_s, up to two steps ahead; 150 bytes each",

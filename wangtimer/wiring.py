@@ -159,7 +159,9 @@ class Wiring:
     def window(self) -> Window:
         """How far ahead Redis holds firings."""
         s = self.settings
-        return Window(self.redis, self.keys, WindowRule(s.window_ms, s.horizon_ms, s.window_mb * 1_000_000))
+        return Window(
+            self.redis, self.keys, WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
+        )
 
     @once
     def hot(self) -> HotStore:

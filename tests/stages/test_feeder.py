@@ -17,7 +17,7 @@ WINDOW_S = 300
 @pytest.fixture
 def idle(make_world: Callable[..., World]) -> World:
     """A deployment whose beat never ticks, half an hour old, with no room beyond the least window."""
-    world = make_world(executors=0, window_mb=0, window_s=WINDOW_S)
+    world = make_world(executors=0, window_memory_mb=0, window_s=WINDOW_S)
     world.run_for(1_800)
     return world
 
@@ -73,7 +73,7 @@ def test_a_full_window_costs_one_look(idle: World) -> None:
 
 
 def test_as_much_as_fits_is_held_beyond_the_least_window(make_world: Callable[..., World]) -> None:
-    world = make_world(executors=0, window_mb=1)
+    world = make_world(executors=0, window_memory_mb=1)
     rows = [
         row_at(world.now + minute * MINUTE_MS, number) for minute in range(60) for number in range(1, 1_001)
     ]
@@ -86,7 +86,7 @@ def test_as_much_as_fits_is_held_beyond_the_least_window(make_world: Callable[..
 def test_where_more_is_planned_than_fits_the_rest_waits_in_sql_until_its_time_has_come(
     make_world: Callable[..., World],
 ) -> None:
-    world = make_world(executors=0, window_mb=1)
+    world = make_world(executors=0, window_memory_mb=1)
     feeder_of(world).feed()
     announced = world.window_marks["announced"]
     counts = {world.now // MINUTE_MS + minute: 10_000 for minute in range(100)}

@@ -36,7 +36,7 @@ def test_a_timer_with_less_than_a_step_left_is_planned_two_steps_ahead(idle: Wor
 
 
 def test_what_is_planned_beyond_the_window_waits_in_sql(make_world: Callable[..., World]) -> None:
-    world = make_world(executors=0, window_mb=0)
+    world = make_world(executors=0, window_memory_mb=0)
     timer = world.timer("* * * * *")
     world.beat.feeder.feed()
     world.beat.migrator.plan_due()

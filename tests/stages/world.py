@@ -246,7 +246,7 @@ class World:
         leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
         self.slices = MemorySlices(self.redis, self.time, leases)
         self.agenda = MemoryAgenda(self.redis)
-        self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_mb * 1_000_000)
+        self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)
