@@ -78,10 +78,10 @@ def main() -> None:
         with MariaDBServer(sql) as mariadb, RedisServer(redis_program(), store) as redis:
             url = mariadb.create_database("wangtimer")
             settings = Settings(database_url=url, store_url=redis.url(0), broker_url=redis.url(1))
-            wiring = Wiring(settings, None)  # type: ignore[arg-type]
+            wiring = Wiring(settings, None)
             vars(wiring).update(broker=NOBODY)
             wiring.database.create_tables()
-            measure(wiring, number, {"MariaDB": [mariadb.pid], "Redis": [redis.pid]})
+            measure(wiring, number, {"MariaDB": [mariadb.process.pid], "Redis": [redis.process.pid]})
 
 
 if __name__ == "__main__":

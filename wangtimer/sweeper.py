@@ -70,24 +70,16 @@ class Sweeper:
         """Write parked outcomes to SQL, add their retries, then forget them; return how many.
 
         What cannot be read here, or SQL refuses, stays parked, and keeps no other from being written; but where SQL
-        refuses all of a page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
+        refuses a whole page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
         `StoreAway`.
         """
         flushed = 0
         refused: dict[str, str] = {}
         while texts := self._parked_but(refused):
-            bad = self.outbox.read(texts).bad
-            if bad:
-                log.error(
-                    "outcomes_cannot_be_read",
-                    outcomes=len(bad),
-                    shown=dict(list(bad.items())[:MEMBERS_SHOWN]),
-                )
-                refused |= {member: texts.pop(member) for member in bad}
-            refused_now = self._write(texts) if texts else {}
+            refused_now = self._write(texts)
             refused |= refused_now
             flushed += len(texts) - len(refused_now)
-            if texts and len(refused_now) == len(texts):
+            if len(refused_now) == len(texts) and not self.outbox.read(texts).bad:
                 break
         return flushed
 
@@ -119,7 +111,10 @@ class Sweeper:
         return True
 
     def _write_together(self, texts: dict[str, str]) -> None:
-        outcomes = list(self.outbox.read(texts).values())
+        found = self.outbox.read(texts)
+        if found.bad:
+            raise ValueError(next(iter(found.bad.values())))
+        outcomes = list(found.values())
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
         self.outbox.forget(texts)

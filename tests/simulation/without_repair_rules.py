@@ -76,7 +76,7 @@ _insert_missing = memory_timers.insert_missing
 def forget_then_settle(self: Any) -> int:
     flushed = 0
     while texts := self.outbox.page(sweeper.PAGE):
-        outcomes = self.outbox.read(texts)
+        outcomes = list(self.outbox.read(texts).values())
         self.outbox.forget(texts)
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
@@ -87,7 +87,7 @@ def forget_then_settle(self: Any) -> int:
 def flush_without_retry(self: Any) -> int:
     flushed = 0
     while texts := self.outbox.page(sweeper.PAGE):
-        self.firings.settle(self.outbox.read(texts))
+        self.firings.settle(list(self.outbox.read(texts).values()))
         self.outbox.forget(texts)
         flushed += len(texts)
     return flushed

@@ -57,7 +57,8 @@ class Refresher:
             found = self.timers.definitions(news)
             self.definitions.put(found.values())
             # What cannot be read here may have been disabled: rather no definition than one of before the change.
-            self.definitions.forget(found.bad)
+            if found.bad:
+                self.definitions.forget(found.bad)
         if len(self._told) > PAGE * PAGES_A_CALL:
             self._told.clear()
         self._told |= versions
