@@ -45,13 +45,13 @@ def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
         preexec_fn=dying_with(os.getpid()),
     )
     url = f"http://127.0.0.1:{port}"
-    _wait_until_it_listens(url, process)
+    wait_until_it_listens(url, process)
     yield url
     process.terminate()
     assert process.wait(20) == 0
 
 
-def _wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
+def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:

@@ -6,13 +6,15 @@ from wangtimer.api.asked_schedule import FindCalendar, edited_schedule, replaced
 from wangtimer.api.timer_models import EditTimer, NotifyParam, TermFields, TimerTerms
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timer import Notify, Timer
+from wangtimer.store.sql.timer_rows import terms
 from wangtimer.store.sql.timers import NewTimer
+from wangtimer.store.sql.widths import refuse_wide
 
 
 def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
     schedule = schedule_of(asked, now, find)
-    return NewTimer(
+    new = NewTimer(
         app,
         asked.name,
         schedule.schedule,
@@ -21,6 +23,8 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         schedule.limits,
         _tags(asked.tags),
     )
+    refuse_wide(terms(new.schedule, new.limits, new.notify, new.misfire, new.tags))
+    return new
 
 
 def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
@@ -31,13 +35,14 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         notify=timer.definition.notify if asked.notify is None else _notify(asked.notify),
         misfire=_misfire(asked, timer.definition.misfire),
     )
-    return replace(
+    edited = replace(
         timer,
         definition=definition,
         name=timer.name if asked.name is None else asked.name,
         limits=schedule.limits,
         tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
     )
+    return _fitting(edited)
 
 
 def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
@@ -48,7 +53,13 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
         notify=_notify(asked.notify),
         misfire=_misfire(asked, USUAL),
     )
-    return replace(timer, definition=definition, limits=schedule.limits, tags=_tags(asked.tags))
+    return _fitting(replace(timer, definition=definition, limits=schedule.limits, tags=_tags(asked.tags)))
+
+
+def _fitting(timer: Timer) -> Timer:
+    one = timer.definition
+    refuse_wide(terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags))
+    return timer
 
 
 def _notify(asked: NotifyParam) -> Notify:

@@ -2,7 +2,7 @@
 
 import structlog
 from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import ClientDisconnected, HTTPException
 
 from wangtimer.api.answers import ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
@@ -85,6 +85,8 @@ def _http(error: HTTPException) -> Response | HTTPException:
     code, msg = _BY_STATUS.get(
         error.code, (ErrorCode.BAD_REQUEST, "request: it cannot be read; /docs shows how")
     )
+    if isinstance(error, ClientDisconnected):
+        msg = "request: its body did not come whole in time; send all of it at once"
     response = _error(code, msg)
     if error.code == 405:
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])

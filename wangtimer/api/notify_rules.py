@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, shown
 from wangtimer.callback.request import METHODS
+from wangtimer.callback.reserved import folded, is_ours
 
 MOST_URL_CHARACTERS = 2_048
 MOST_HEADERS = 50
@@ -33,7 +34,6 @@ _OF_THE_CONNECTION = frozenset(
         "upgrade",
     }
 )
-_OURS = ("webhook-", "x-wangtimer-")
 
 
 def check_url(url: str) -> str:
@@ -120,11 +120,14 @@ def _pairs(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _check_name(name: str) -> None:
     if not _TOKEN.fullmatch(name):
         raise _bad_header(name, "not a header's name", "use letters, digits and -")
-    lowered = name.lower()
-    if lowered in _OF_THE_CONNECTION:
+    if folded(name) in _OF_THE_CONNECTION:
         raise _bad_header(name, "reserved: the connection decides it", "leave it out")
-    if lowered.startswith(_OURS):
-        raise _bad_header(name, "reserved: every callback carries ours", "choose another name")
+    if is_ours(name):
+        raise _bad_header(
+            name,
+            "reserved: every callback carries ours, and targets read _ and - alike",
+            "choose another name",
+        )
 
 
 def _check_value(name: str, value: Any) -> None:
