@@ -254,6 +254,13 @@ class Settings(BaseSettings):
         le=600,
         description="s in which the body of a request is to come, or its thread is freed",
     )
+    http_work_ms: int = Field(
+        default=500,
+        ge=50,
+        le=60_000,
+        description="ms of CPU after which a request that asks for more work is refused (40012) before it has changed "
+        "anything; 1,000 timers with crons of their own take some 350 on the machine this was measured on",
+    )
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
     fail_point: str = Field(

@@ -23,7 +23,8 @@ from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import TimerTerms
 from wangtimer.batches import Batches, Made
 from wangtimer.core.calendars import Calendar
-from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
@@ -76,6 +77,8 @@ class BatchViews:
         read = self._read(body)
         batches: Batches = wiring.batches
         good = [one for one in read if isinstance(one, NewTimer)]
+        if body.enable and batches.how_many_to_enable(one.schedule for one in good) < len(good):
+            raise TooMuchWork
         made = iter(batches.create(body.app, good, body.enable))
         results = [next(made) if isinstance(one, NewTimer) else Made(error=one) for one in read]
         data = [_shown(index, one) for index, one in enumerate(results)]
@@ -91,10 +94,11 @@ class BatchViews:
         find = _once_each(partial(find_calendar, wiring.calendars, body.app))
 
         def read(given: object) -> NewTimer | WangTimerError:
+            refuse_more()
             try:
                 _refuse_large(given)
                 return new_timer(body.app, read_model(TimerTerms, given), now, find)
-            except StoreAway:
+            except (StoreAway, TooMuchWork):
                 raise
             except WangTimerError as error:
                 return error

@@ -33,7 +33,9 @@ class ChangeTimers(Given):
         FilterFields | None,
         Field(description="those that all of these hold of, and that the action would change"),
     ] = None
-    ids: Annotated[list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, examples=[[1, 2]])] = None
+    ids: Annotated[
+        list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, fail_fast=True, examples=[[1, 2]])
+    ] = None
     all: Annotated[bool, Field(description="required where there is no condition and no id")] = False
     dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
     limit: Annotated[int, Field(ge=1, le=MOST_TIMERS, description="timers of this request, at most")] = (
@@ -105,6 +107,8 @@ class BulkViews:
         chosen = self._given(body, body.ids) if body.ids is not None else self._matching(body)
         if body.dry_run:
             chosen = replace(chosen, ids=[])
+        if body.action == "enable":
+            chosen = self._as_one_request_may(chosen)
         outcomes = self._apply(body, chosen)
         failed = [
             _failed(timer_id, chosen.timers.get(timer_id), outcome)
@@ -135,6 +139,15 @@ class BulkViews:
         timers = self.wiring().timer_lists.of_ids(body.app, ids)
         asked = sorted({timer_id for timer_id in ids if timer_id > body.after_id})
         return Chosen(sum(timer_id in timers for timer_id in asked), asked[: body.limit], timers)
+
+    def _as_one_request_may(self, chosen: Chosen) -> Chosen:
+        """Leave those that would have more planned than one request may to the next one."""
+        known = [timer_id for timer_id in chosen.ids if timer_id in chosen.timers]
+        schedules = (chosen.timers[timer_id].definition.schedule for timer_id in known)
+        most = self.wiring().batches.how_many_to_enable(schedules)
+        if most == len(known):
+            return chosen
+        return replace(chosen, ids=[timer_id for timer_id in chosen.ids if timer_id <= known[most - 1]])
 
     def _apply(self, body: ChangeTimers, chosen: Chosen) -> Outcomes:
         batches: Batches = self.wiring().batches

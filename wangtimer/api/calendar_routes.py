@@ -31,13 +31,20 @@ class CalendarUpload(Given):
     name: _Name
     weekdays: Annotated[
         list[_Weekday],
-        Field(default_factory=list, max_length=6, description="1 Monday to 7 Sunday", examples=[[6, 7]]),
+        Field(
+            default_factory=list,
+            max_length=6,
+            fail_fast=True,
+            description="1 Monday to 7 Sunday",
+            examples=[[6, 7]],
+        ),
     ]
     days: Annotated[
         list[str],
         Field(
             default_factory=list,
             max_length=MOST_DAYS,
+            fail_fast=True,
             description="further days",
             examples=[["2027-01-01"]],
         ),
@@ -47,6 +54,7 @@ class CalendarUpload(Given):
         Field(
             default_factory=list,
             max_length=MOST_DAYS,
+            fail_fast=True,
             description="days on which timers fire all the same",
         ),
     ]

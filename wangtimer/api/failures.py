@@ -11,6 +11,7 @@ from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
     StoreAway,
+    TooMuchWork,
     UnknownFiring,
     UnknownTimer,
     Unplannable,
@@ -54,6 +55,12 @@ def told(error: WangTimerError) -> ErrorAnswer:
             code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
         case Unplannable():
             code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
+        case TooMuchWork():
+            code, field = ErrorCode.TOO_MUCH_WORK, ""
+            msg = (
+                "request: it takes more CPU than one request may, and nothing of it is done; send fewer timers, a "
+                "shorter range, a smaller maxFirings or count, or a simpler cron"
+            )
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
             code, field = ErrorCode.STORE_AWAY, ""

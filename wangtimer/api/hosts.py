@@ -4,9 +4,8 @@ Without it, a page of `evil.example` whose name is pointed at this address (DNS 
 same-origin rule, and can read and make timers with the rights of whoever looks at it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from flask import Flask, request
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, shown
+from wangtimer.api.settings_in_use import settings_in_use
 from wangtimer.settings import ENV_PREFIX, Settings
 
 SETTING = f"{ENV_PREFIX}HTTP_HOSTS"
@@ -54,16 +54,17 @@ class AllowedHosts:
         return name is not None and (name in self.names or (self.addresses and _is_address(name)))
 
 
-def refuse_other_hosts(app: Flask, settings: Callable[[], Settings]) -> None:
+def refuse_other_hosts(app: Flask) -> None:
     """Let every request, health probes too, be refused unless its `Host` is an allowed one."""
-    known: list[AllowedHosts] = []
+
+    @cache
+    def allowed() -> AllowedHosts:
+        return AllowedHosts.of(settings_in_use())
 
     @app.before_request
     def look_at_host() -> None:
-        if not known:
-            known.append(AllowedHosts.of(settings()))
         host = request.environ.get("HTTP_HOST", "")
-        if not known[0].allow(host):
+        if not allowed().allow(host):
             raise Refused(
                 ErrorCode.WRONG_HOST,
                 "Host",

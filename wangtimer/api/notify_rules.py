@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from ipaddress import IPv6Address
+from itertools import islice
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -100,9 +101,9 @@ def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
         return ()
     if not isinstance(given, dict):
         raise _wrong_type("notifyHTTPParam.header", "an object of names and values")
-    headers = tuple(_pairs(given))
+    headers = tuple(islice(_pairs(given), MOST_HEADERS + 1))
     if len(headers) > MOST_HEADERS:
-        raise _bad_header("", f"{len(headers)} headers", f"at most {MOST_HEADERS} are allowed")
+        raise _bad_header("", f"over {MOST_HEADERS} headers", f"at most {MOST_HEADERS} are allowed")
     size = sum(len(name) + len(value.encode()) for name, value in headers)
     if size > MOST_HEADER_BYTES:
         raise _bad_header("", f"{size} bytes in all", f"at most {MOST_HEADER_BYTES} are allowed")
