@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from tests.api.slow_shapes import (
 from tests.api.world import DEF, DEFS, World
 
 MOST_S = 1.0
+# Of the batches; so that they run beside one another.
+PARTS = 4
 CALENDAR, BULK, PREVIEW = "/api/timer/v1/calendar", "/api/timer/v1/bulk", "/api/timer/v1/preview"
 ENABLE, FIRE = "/api/timer/v1/enable", "/api/task/v1/fire"
 REPLAY, BACKFILL, CANCEL = (f"/api/task/v1/{verb}" for verb in ("replay", "backfill", "cancel"))
@@ -111,15 +114,18 @@ def test_a_field_filled_with_what_is_not_its(
     assert not slow_ones(small_world, method, path, fields_of(field, {"app": "shop"}, most))
 
 
-def test_a_thousand_timers_of_any_kind(busy: World) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_thousand_timers_of_any_kind(busy: World, part: int) -> None:
     """Each batch of other names, so that none is refused for those."""
     shapes = (
         (title, body.replace(b'"name":"t', b'"name":"%d-' % number))
-        for number, (title, body) in enumerate(batches())
+        for number, (title, body) in enumerate(islice(batches(), part, None, PARTS))
     )
     assert not slow_ones(busy, "POST", DEFS, shapes)
 
 
+@pytest.mark.timeout(600)
 def test_a_timer_and_all_that_can_be_asked_of_it(busy: World) -> None:
     slow: list[str] = []
     for title, fields in single_timers():
@@ -145,6 +151,7 @@ def test_a_timer_and_all_that_can_be_asked_of_it(busy: World) -> None:
     assert not slow
 
 
+@pytest.mark.timeout(600)
 def test_a_thousand_every_second_timers_enabled_and_replayed(busy: World) -> None:
     """The work is done by parts: each answer says what is left."""
     jittered = [timer(one, cron="* * * * * *", jitterMs=1_000) for one in range(1_000)]

@@ -18,6 +18,7 @@ from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import App, Given
 from wangtimer.api.kept_answer import refusing_key
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import MOST_BODY_BYTES, read_model, taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import TimerTerms
@@ -109,7 +110,7 @@ class BatchViews:
 def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of many timers; of one path, all must be of one blueprint."""
     views = BatchViews(wiring)
-    create = refusing_key(taking_body(views.create, MOST_BATCH_BYTES))
+    create = refusing_callbacks(refusing_key(taking_body(views.create, MOST_BATCH_BYTES)))
     routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
 
 

@@ -13,6 +13,7 @@ from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import MOST_ID, App, Given, Id
 from wangtimer.api.filter_fields import FilterFields
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.batches import Batches, Outcomes
@@ -175,7 +176,9 @@ _IS_ENABLED = {"enable": False, "disable": True, "delete": None}
 def add_bulk_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the route of changes of many timers."""
     views = BulkViews(wiring)
-    routes.post("/bulk", **documented(views.change, "changeTimers"))(taking_body(views.change))
+    routes.post("/bulk", **documented(views.change, "changeTimers"))(
+        refusing_callbacks(taking_body(views.change))
+    )
 
 
 def _refuse_unclear(body: ChangeTimers) -> None:

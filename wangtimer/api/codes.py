@@ -35,6 +35,13 @@ class ErrorCode(Enum):
             "fields in an object, or more than 200,000 objects, lists and numbers."
         ),
     )
+    OWN_CALLBACK = (
+        40013,
+        (
+            "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer, and these may make no "
+            "timers and no firings, or one timer could fire for ever."
+        ),
+    )
     UNKNOWN_TIMER = 40401, "This app has no timer with this id or name (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
