@@ -167,7 +167,7 @@ class OnDemand:
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
-            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger)
+            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger, now)
         )
         self._tell_redis([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
@@ -177,8 +177,11 @@ class OnDemand:
 
         Return what is replayed, what was overtaken, and how many are left because the request may do no more work.
         """
-        stagger = _stagger(rate, self._now())
-        replays = [Replay(row, max(stagger.due_at(number), row.fire_at)) for number, row in enumerate(rows)]
+        now = self._now()
+        stagger = _stagger(rate, now)
+        replays = [
+            Replay(row, max(stagger.due_at(number), row.fire_at), now) for number, row in enumerate(rows)
+        ]
         replayed: list[Firing] = []
         tried = 0
         told = True
@@ -193,10 +196,10 @@ class OnDemand:
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
         return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left], len(rows) - tried
 
-    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger) -> list[Firing]:
+    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int) -> list[Firing]:
         dues = [stagger.due_at(number) for number in range(len(moments))]
         return [
-            Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at)
+            Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at, asked_at=now)
             for moment, due_at, bucket in zip(moments, dues, self._buckets_of(dues), strict=True)
         ]
 

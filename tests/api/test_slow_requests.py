@@ -169,7 +169,7 @@ def test_a_thousand_every_second_timers_enabled_and_replayed(busy: World) -> Non
     with busy.wiring.database.engine.begin() as sql:
         sql.exec_driver_sql("UPDATE firing SET status = 'failed'")
     left = busy.post(REPLAY, app="shop", since=busy.clock.now - DAY_MS, dryRun=True).data["matched"]
-    assert left > 10_000
+    assert left >= 10_000
     while left:
         began = left
         replay = {"app": "shop", "since": busy.clock.now - DAY_MS, "perSecond": 1_000}

@@ -119,7 +119,8 @@ class TimerViews:
     def disable(self, body: TimerKey) -> TimerAnswer:
         """Disable a timer, by its id or by its name.
 
-        A moment more than a second away no longer fires. Disabling twice changes nothing.
+        A moment more than a second away no longer fires, nor does what was asked for before (fire now, replay,
+        backfill) and is not sent by then. Disabling twice changes nothing.
         """
         return self._answer(self.wiring().registrar.disable(body.app, self._id_of(body)))
 

@@ -254,6 +254,7 @@ def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
         firings.c.status,
         firings.c.due_at,
         firings.c.attempt,
+        firings.c.asked_at,
     )
     return select(*columns).where(wanted).order_by(*_IN_ORDER)
 
@@ -261,8 +262,8 @@ def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
 def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
     # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
     return [
-        Firing(timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt)
-        for timer_id, fire_at, bucket, kind, status, due_at, attempt in sql.execute(query)
+        Firing(timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt, asked_at)
+        for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at in sql.execute(query)
     ]
 
 
@@ -276,6 +277,7 @@ def record_of(row: Any) -> FiringRecord:
         FiringStatus(row["status"]),
         row["due_at"],
         row["attempt"],
+        row["asked_at"],
     )
     return FiringRecord(
         firing,

@@ -19,7 +19,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
-from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
+from wangtimer.store.sql.timers import NewTimer, change, changed_definition, marked, new_row
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
@@ -171,6 +171,8 @@ def _switch_off(
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     found = [_changed_to(status, timer_of(row), now) for row in unchanged]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
+    if status is TimerStatus.DISABLED:
+        columns["disabled_at"] = now
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
     if found:
@@ -213,8 +215,7 @@ def _enabled(a_plan: Plan, now: int) -> Timer:
 
 
 def _changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    return replace(timer, definition=definition, updated_at=now)
+    return replace(timer, definition=changed_definition(timer.definition, now, status), updated_at=now)
 
 
 def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:

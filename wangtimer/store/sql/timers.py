@@ -305,6 +305,7 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
         "status": TimerStatus.DISABLED.value,
         "version": 1,
         "edited_at": 0,
+        "disabled_at": 0,
         "planned_until": now,
         "next_fire_at": new.schedule.first_after(now),
         "created_at": now,
@@ -356,10 +357,11 @@ def change(
 
     Where it differs from what it `was` otherwise, that is written too.
     """
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
+    definition = changed_definition(timer.definition, now, status)
     columns = {
         "version": definition.version,
         "status": status.value,
+        "disabled_at": definition.disabled_at,
         "tombstone": tombstone,
         "planned_until": timer.planned_until,
         "next_fire_at": timer.next_fire_at,
@@ -372,6 +374,13 @@ def change(
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return replace(timer, definition=definition, updated_at=now)
+
+
+def changed_definition(was: Definition, now: int, status: TimerStatus) -> Definition:
+    """Return a definition as a change of its timer leaves it."""
+    is_switched_off = was.is_enabled and status is TimerStatus.DISABLED
+    disabled_at = now if is_switched_off else was.disabled_at
+    return was._replace(version=was.version + 1, status=status, disabled_at=disabled_at)
 
 
 def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
