@@ -28,6 +28,8 @@ CREATE TABLE timer (
     misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
     misfire_grace_ms BIGINT NOT NULL,
     catchup_window_ms BIGINT NOT NULL,
+    -- when it was last disabled, 0 = never: what was asked for before is stopped, what is asked for afterwards is fired
+    disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
     -- when the schedule last changed, 0 = never
@@ -113,6 +115,8 @@ CREATE TABLE firing (
     http_status SMALLINT DEFAULT 0,
     output VARCHAR(1024) NOT NULL DEFAULT '',
     error VARCHAR(255) NOT NULL DEFAULT '',
+    -- when somebody asked for it; NULL, which takes no room, where its schedule did
+    asked_at BIGINT,
     PRIMARY KEY (fire_at, timer_id),
     -- overdue work, and one slice's pending rows
     INDEX firing_due (status, due_at),

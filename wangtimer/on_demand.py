@@ -12,9 +12,11 @@ from wangtimer.core.cancelling import without
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import InvalidInput, StoreAway
 from wangtimer.core.firing import Chunk, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.schedule import Schedule
 from wangtimer.core.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.stagger import Stagger
 from wangtimer.core.timer import Definition
+from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
@@ -32,6 +34,8 @@ Item = TypeVar("Item")
 MOST_AT_ONCE = 10_000
 # Moments to backfill are counted up to this: half a second of CPU.
 MOST_COUNTED = 100_000
+# Moments expanded between two looks at the request's budget of work: 0.1 s at most, were each put off.
+MOMENTS_A_LOOK = 1_000
 LONGEST_RANGE_MS = 366 * 86_400_000
 
 REPLAYABLE = (FiringStatus.FAILED, FiringStatus.SKIPPED)
@@ -54,7 +58,7 @@ class NotReplayed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many firings can be replayed, how many were; `remaining`: the request was too small for so many."""
+    """How many firings can be replayed, how many were; `remaining`: more than one request may do."""
 
     matched: int
     firings: tuple[Firing, ...] = ()
@@ -66,8 +70,8 @@ class Replayed:
 class Backfilled:
     """How many moments there are, and the firings made of those that had none.
 
-    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`. Of a dry run,
-    which counts so many moments too, `remaining` are those that have no firing.
+    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`, or as far as the
+    work of one request goes. Of a dry run, which counts so many moments too, `remaining` are those that have no firing.
     """
 
     matched: int
@@ -133,8 +137,8 @@ class OnDemand:
         matched = [rows[key] for key, why in reasons.items() if not why]
         if dry_run:
             return Replayed(len(matched), left=tuple(left), remaining=len(matched))
-        replayed, overtaken = self._replay(matched, rate)
-        return Replayed(len(matched), tuple(replayed), (*left, *overtaken))
+        replayed, overtaken, undone = self._replay(matched, rate)
+        return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
         """Have the oldest `MOST_AT_ONCE` of these firings attempted once more. Raises `StoreAway`."""
@@ -142,8 +146,8 @@ class OnDemand:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
         found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
-        replayed, overtaken = self._replay(found, rate)
-        return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found))
+        replayed, overtaken, undone = self._replay(found, rate)
+        return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
     def backfill(
         self, app: str, timer_id: int, since: int, until: int, rate: Rate, dry_run: bool = False
@@ -156,35 +160,46 @@ class OnDemand:
         _refuse_range(since, until, now)
         schedule = self.timers.get(app, timer_id).definition.schedule
         if dry_run:
-            counted = schedule.moments(since, until, MOST_COUNTED)
-            return Backfilled(len(counted), remaining=self.demands.missing(timer_id, counted))
-        moments = schedule.moments(since, until, MOST_AT_ONCE)
+            counted, is_whole = _counted(schedule, since, until)
+            missing = self.demands.missing(timer_id, counted)
+            return Backfilled(len(counted), remaining=missing, next_since=None if is_whole else counted[-1])
+        moments = _expanded(schedule, since, until)
+        rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
-            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger)
+            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger, now)
         )
         self._tell_redis([], pending)
-        rest = len(schedule.moments(moments[-1], until, MOST_COUNTED)) if moments else 0
-        return Backfilled(len(moments), tuple(made), rest, moments[-1] if rest else None)
+        return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
-    def _replay(self, rows: Sequence[Firing], rate: Rate) -> tuple[list[Firing], list[NotReplayed]]:
-        """Replay in transactions of a bounded size; what one of them did stays, whatever becomes of the next."""
-        stagger = _stagger(rate, self._now())
-        replays = [Replay(row, max(stagger.due_at(number), row.fire_at)) for number, row in enumerate(rows)]
+    def _replay(self, rows: Sequence[Firing], rate: Rate) -> tuple[list[Firing], list[NotReplayed], int]:
+        """Replay in transactions of a bounded size; what one of them did stays, whatever becomes of the next.
+
+        Return what is replayed, what was overtaken, and how many are left because the request may do no more work.
+        """
+        now = self._now()
+        stagger = _stagger(rate, now)
+        replays = [
+            Replay(row, max(stagger.due_at(number), row.fire_at), now) for number, row in enumerate(rows)
+        ]
         replayed: list[Firing] = []
+        tried = 0
         told = True
         for page in _pages(replays, REPLAYS_A_TRANSACTION):
             done = self.demands.replay(page)
             told = told and self._tell_redis([], done)
             replayed += done
+            tried += len(page)
+            if is_over():
+                break
         keys = {firing.member.key for firing in replayed}
-        left = [row.member.key for row in rows if row.member.key not in keys]
-        return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left]
+        left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
+        return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left], len(rows) - tried
 
-    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger) -> list[Firing]:
+    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int) -> list[Firing]:
         dues = [stagger.due_at(number) for number in range(len(moments))]
         return [
-            Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at)
+            Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at, asked_at=now)
             for moment, due_at, bucket in zip(moments, dues, self._buckets_of(dues), strict=True)
         ]
 
@@ -231,6 +246,35 @@ def _why_not(row: Firing | None, living: set[int]) -> str:
     if row is None or row.timer_id not in living:
         return "this app has no such firing, or its timer is deleted"
     return "" if row.status in REPLAYABLE else f"it is {row.status.value}"
+
+
+def _expanded(schedule: Schedule, since: int, until: int) -> list[int]:
+    """Return the first `MOST_AT_ONCE` moments in (since, until]; raises `TooMuchWork`."""
+    found: list[int] = []
+    for page in _moment_pages(schedule, since, until, MOST_AT_ONCE):
+        found += page
+        refuse_more()
+    return found
+
+
+def _counted(schedule: Schedule, since: int, until: int) -> tuple[list[int], bool]:
+    """Return the first `MOST_COUNTED` moments in (since, until], and whether these are all.
+
+    Fewer, but one page at least, where the request may not take more work.
+    """
+    found: list[int] = []
+    for page in _moment_pages(schedule, since, until, MOST_COUNTED):
+        found += page
+        if is_over():
+            break
+    return found, not found or not schedule.moments(found[-1], until, 1)
+
+
+def _moment_pages(schedule: Schedule, since: int, until: int, most: int) -> Iterator[list[int]]:
+    """Yield the first `most` moments in (since, until], `MOMENTS_A_LOOK` at a time."""
+    while most and (page := schedule.moments(since, until, min(most, MOMENTS_A_LOOK))):
+        yield page
+        since, most = page[-1], most - len(page)
 
 
 def _refuse_range(since: int, until: int, now: int) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -12,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
+from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
 # Variables with our prefix that are no settings of the service: the command line's, compose's, and a mark of tests.
@@ -26,23 +28,44 @@ RECONCILE_EVERY_S = 10
 
 def _known_database(url: str) -> str:
     try:
-        backend = make_url(url).get_backend_name()
-    except ArgumentError:
-        backend = ""
-    if backend not in ("mysql", "mariadb", "sqlite"):
-        raise ValueError("write mysql+mysqldb://user:password@host/database or sqlite:///path/to/file.db")
+        parsed = make_url(url)
+        # SQLAlchemy takes an @ of the password for the end of it; the rest would be a host that errors name.
+        is_read = parsed.get_backend_name() in ("mysql", "mariadb", "sqlite") and "@" not in (
+            parsed.host or ""
+        )
+    except (ArgumentError, ValueError):
+        is_read = False
+    if not is_read:
+        raise ValueError(
+            "write mysql+mysqldb://user:password@host/database, with @ : / ? # of the password as %40 %3A %2F %3F "
+            "%23, or sqlite:///path/to/file.db"
+        )
     return url
 
 
 def _redis_url(url: str) -> str:
     if not url.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("write redis://host:port/db, rediss://... or unix:///path.sock?db=0")
-    return url
+    return _with_readable_place(url)
 
 
 def _broker_url(url: str) -> str:
     if "://" not in url:
         raise ValueError("write redis://host:port/db, redis+socket:///path.sock?virtual_host=1 or amqp://...")
+    return _with_readable_place(url)
+
+
+def _with_readable_place(url: str) -> str:
+    """Return the URL if its user, host and port end where they seem to; what reads it later would name the rest."""
+    try:
+        parts = urlsplit(url)
+        is_read = parts.port is None or parts.port >= 0
+    except ValueError:
+        is_read = False
+    if not is_read or "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        raise ValueError(
+            "its host or port cannot be read: write @ : / ? # of a password as %40 %3A %2F %3F %23"
+        )
     return url
 
 
@@ -255,6 +278,32 @@ class Settings(BaseSettings):
 
     # API
     http_bind: str = Field(default="127.0.0.1:5000", description="address the API listens on")
+    http_hosts: str = Field(
+        default="",
+        max_length=4_096,
+        description="names by which clients may call the API (their Host header), with commas between, beside "
+        "localhost and the address it is bound to; bound to all, any IP address is allowed too; `*` is any name, and "
+        "lets web pages reach the API by DNS rebinding",
+    )
+    http_head_s: int = Field(
+        default=5,
+        ge=1,
+        le=60,
+        description="s in which the head of a request is to come, or its thread is freed",
+    )
+    http_body_s: int = Field(
+        default=20,
+        ge=1,
+        le=600,
+        description="s in which the body of a request is to come, or its thread is freed",
+    )
+    http_work_ms: int = Field(
+        default=500,
+        ge=50,
+        le=60_000,
+        description="ms of CPU after which a request that asks for more work is refused (40012) before it has changed "
+        "anything; 1,000 timers with crons of their own take some 350 on the machine this was measured on",
+    )
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
     fail_point: str = Field(
@@ -322,7 +371,8 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
 def _complaint(problem: object) -> str:
     assert isinstance(problem, dict)
     name = ENV_PREFIX + "_".join(str(part) for part in problem["loc"]).upper()
-    return f"{name}={problem['input']!r}: {problem['msg'].removeprefix('Value error, ')}"
+    given = shown_unread(problem["input"]) if name.endswith("_URL") else problem["input"]
+    return f"{name}={given!r}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def _check_together(settings: Settings) -> None:

@@ -46,13 +46,13 @@ def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
         preexec_fn=dying_with(os.getpid()),
     )
     url = f"http://127.0.0.1:{port}"
-    _wait_until_it_listens(url, process)
+    wait_until_it_listens(url, process)
     yield url
     process.terminate()
     assert process.wait(20) == 0
 
 
-def _wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
+def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -111,7 +111,7 @@ def test_an_unknown_variable_is_one_line_of_the_log(tmp_path: Path) -> None:
         text=True,
         preexec_fn=dying_with(os.getpid()),
     )
-    _wait_until_it_listens(f"http://127.0.0.1:{port}", process)
+    wait_until_it_listens(f"http://127.0.0.1:{port}", process)
     process.terminate()
     _, log = process.communicate(timeout=20)
     warnings = [json.loads(line) for line in log.splitlines() if "unknown_settings" in line]

@@ -23,7 +23,7 @@ class MemoryDemands:
         def work() -> tuple[Timer, Firing]:
             timer = living(self._timers, app, timer_id)
             at = free_moment(timer, {key[1] for key in self._firings if key[0] == timer_id}, now)
-            firing = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at)
+            firing = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at, asked_at=now)
             insert_missing(self._firings, [firing])
             return timer, firing
 

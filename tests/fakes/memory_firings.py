@@ -114,7 +114,8 @@ def _settle(table: Table, outcome: Outcome) -> None:
     kind = held.firing.kind if held else FiringKind.SCHEDULED
     bucket = held.firing.bucket if held else outcome.bucket
     attempt = max(outcome.next_attempt, held.firing.attempt if held else 0)
-    firing = Firing(*key, bucket, kind, outcome.status, outcome.due_at, attempt)
+    asked_at = held.firing.asked_at if held else None
+    firing = Firing(*key, bucket, kind, outcome.status, outcome.due_at, attempt, asked_at)
     is_first = held is None or held.first_sent_at is None
     table[key] = FiringRecord(
         firing,

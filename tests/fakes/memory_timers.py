@@ -11,7 +11,15 @@ from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import Change, NewTimer, PlanPart, Revision, name_taken, refuse_changed
+from wangtimer.store.sql.timers import (
+    Change,
+    NewTimer,
+    PlanPart,
+    Revision,
+    changed_definition,
+    name_taken,
+    refuse_changed,
+)
 
 
 class MemoryTimers:
@@ -250,8 +258,7 @@ def living(timers: dict[int, Timer], app: str, timer_id: int) -> Timer:
 
 
 def _changed(timer: Timer, now: int, status: TimerStatus) -> Timer:
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    return replace(timer, definition=definition, updated_at=now)
+    return replace(timer, definition=changed_definition(timer.definition, now, status), updated_at=now)
 
 
 def _moved(timer: Timer, marks: Plan) -> Timer:

@@ -14,7 +14,7 @@ from wangtimer.stack.procfile import Command, read_commands
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 QUEUES = {"schedule", "migrate", "trigger", "callback"}
-PUBLISHED = {"web", "flower"}
+PUBLISHED = {"proxy", "flower"}
 
 SERVICE_KEYS = {
     "build",
@@ -102,7 +102,7 @@ def test_a_celery_process_is_asked_by_the_node_name_it_was_given(name: str) -> N
 
 
 @pytest.mark.parametrize("name", sorted(services()))
-def test_only_web_and_flower_are_reachable_from_outside(name: str) -> None:
+def test_only_the_proxy_and_flower_are_reachable_from_outside(name: str) -> None:
     assert ("ports" in services()[name]) == (name in PUBLISHED)
 
 

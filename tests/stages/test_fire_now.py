@@ -46,11 +46,54 @@ def test_a_timer_that_was_never_enabled_fires_and_stays_disabled(world: World) -
     assert not world.timers.get(APP, timer.id).definition.is_enabled
 
 
-def test_a_timer_disabled_after_it_was_asked_for_fires_all_the_same(world: World) -> None:
+def test_disabling_stops_what_was_asked_for_before_and_is_not_sent(world: World) -> None:
     timer = world.timer(FAR)
     world.redis.away = True
     world.on_demand.fire_now(APP, timer.id)
+    world.run_for(1)
     world.registrar.disable(APP, timer.id)
+    world.redis.away = False
+    world.run_for(30)
+    record = world.record(timer)
+    assert (record.firing.status, record.error) == (FiringStatus.SKIPPED, "disabled")
+    assert not world.target.moments(timer.id)
+
+
+def test_what_is_asked_for_of_a_disabled_timer_fires_and_what_was_asked_for_before_does_not(
+    world: World,
+) -> None:
+    timer = world.timer(FAR)
+    world.redis.away = True
+    before = world.on_demand.fire_now(APP, timer.id)
+    world.run_for(1)
+    world.registrar.disable(APP, timer.id)
+    world.run_for(1)
+    after = world.on_demand.fire_now(APP, timer.id)
+    world.redis.away = False
+    world.run_for(30)
+    statuses = {one.firing.fire_at: one.firing.status for one in world.settled(timer)}
+    assert statuses == {before.fire_at: FiringStatus.SKIPPED, after.fire_at: FiringStatus.SUCCEEDED}
+
+
+def test_disabling_stops_the_retries_of_what_was_asked_for(world: World) -> None:
+    timer = world.timer(FAR)
+    world.target.answer = lambda arrival: Answer(500)
+    world.on_demand.fire_now(APP, timer.id)
+    world.run_for(1)
+    world.registrar.disable(APP, timer.id)
+    world.run_for(60)
+    record = world.record(timer)
+    assert (record.firing.status, record.error) == (FiringStatus.SKIPPED, "disabled")
+    assert len(world.target.moments(timer.id)) < 3
+
+
+def test_enabling_again_lets_what_was_asked_for_go_on(world: World) -> None:
+    timer = world.timer(FAR)
+    world.redis.away = True
+    world.on_demand.fire_now(APP, timer.id)
+    world.run_for(1)
+    world.registrar.disable(APP, timer.id)
+    world.registrar.enable(APP, timer.id)
     world.redis.away = False
     world.run_for(30)
     assert world.record(timer).firing.status is FiringStatus.SUCCEEDED

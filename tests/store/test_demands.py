@@ -12,6 +12,7 @@ from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.cancelling import without
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.planning import plan
 from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.core.timer import Timer
@@ -19,6 +20,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timers import NewTimer
 
 NOW = 1_799_999_990_000  # 50 s into a minute
@@ -72,7 +74,7 @@ def test_a_firing_asked_for_waits_at_the_present_moment(sql: SqlWorld) -> None:
     timer = made(sql)
     read, firing = sql.demands.fire_now("shop", timer.id, NOW, 3)
     assert read == timer
-    assert firing == Firing(timer.id, NOW, 3, FiringKind.MANUAL, PENDING, NOW, 1)
+    assert firing == Firing(timer.id, NOW, 3, FiringKind.MANUAL, PENDING, NOW, 1, NOW)
     assert sql.firings.pending_between(NOW, NOW, 9) == [firing]
 
 
@@ -118,6 +120,28 @@ def test_asked_by_many_at_once_each_is_made(database: Database) -> None:
     assert sorted(moments) == sorted(records(sql, timer.id)) == list(range(NOW, NOW + 24))
 
 
+def test_when_it_was_asked_for_stays_through_its_attempts(sql: SqlWorld) -> None:
+    _, firing = sql.demands.fire_now("shop", made(sql).id, NOW, 3)
+    sql.firings.settle([outcome_of(firing.member, PENDING, SECOND, first_sent_at=NOW)])
+    (row,) = sql.firings.rows([firing.member]).values()
+    assert (row.attempt, row.kind, row.asked_at) == (2, FiringKind.MANUAL, NOW)
+
+
+def test_disabling_is_kept_with_its_moment_alone_and_together(database: Database) -> None:
+    """Only where it was enabled: disabling twice, and editing, change nothing of it."""
+    sql, batches = real_sql(database), TimerBatches(database)
+    timer = made(sql)
+    assert timer.definition.disabled_at == 0
+    sql.timers.enable("shop", timer.id, NOW, lambda read: (plan(read, NOW, 1), []))
+    assert sql.timers.disable("shop", timer.id, NOW + 1).definition.disabled_at == NOW + 1
+    sql.timers.disable("shop", timer.id, NOW + 2)
+    assert sql.timers.get("shop", timer.id).definition.disabled_at == NOW + 1
+    sql.timers.enable("shop", timer.id, NOW + 3, lambda read: (plan(read, NOW + 3, 1), []))
+    (together,) = batches.disable([timer.id], NOW + 4)
+    assert together == sql.timers.get("shop", timer.id)
+    assert sql.timers.definitions({timer.id})[timer.id].disabled_at == NOW + 4
+
+
 # once more
 
 
@@ -125,8 +149,8 @@ def test_a_replayed_firing_waits_for_the_next_attempt_and_keeps_what_was_sent(sq
     row = settled(
         sql, row_at(FIRST, bucket=2), FAILED, first_sent_at=FIRST + 3, lateness_ms=3, error="HTTP 500"
     )
-    (firing,) = sql.demands.replay([Replay(row, SECOND)])
-    assert firing == Firing(1, FIRST, 2, FiringKind.MANUAL, PENDING, SECOND, 2)
+    (firing,) = sql.demands.replay([Replay(row, SECOND, NOW)])
+    assert firing == Firing(1, FIRST, 2, FiringKind.MANUAL, PENDING, SECOND, 2, NOW)
     record = records(sql)[FIRST]
     assert record.firing == firing
     assert (record.first_sent_at, record.lateness_ms, record.error) == (FIRST + 3, 3, "HTTP 500")
@@ -137,28 +161,28 @@ def test_a_replayed_firing_waits_for_the_next_attempt_and_keeps_what_was_sent(sq
 
 def test_a_replayed_firing_that_was_skipped_has_no_error_any_more(sql: SqlWorld) -> None:
     row = settled(sql, row_at(FIRST), SKIPPED, error="disabled")
-    sql.demands.replay([Replay(row, SECOND)])
+    sql.demands.replay([Replay(row, SECOND, NOW)])
     assert records(sql)[FIRST].error == ""
 
 
 def test_a_late_outcome_of_the_attempt_before_changes_nothing(sql: SqlWorld) -> None:
     row = settled(sql, row_at(FIRST), FAILED)
-    (firing,) = sql.demands.replay([Replay(row, SECOND)])
+    (firing,) = sql.demands.replay([Replay(row, SECOND, NOW)])
     sql.firings.settle([outcome_of(row.member, FAILED, error="late")])
     assert records(sql)[FIRST].firing == firing
 
 
 def test_a_backfilled_firing_stays_one(sql: SqlWorld) -> None:
     asked = row_at(FIRST)._replace(kind=FiringKind.BACKFILL)
-    (firing,) = sql.demands.replay([Replay(settled(sql, asked, FAILED), SECOND)])
+    (firing,) = sql.demands.replay([Replay(settled(sql, asked, FAILED), SECOND, NOW)])
     assert firing.kind is FiringKind.BACKFILL
 
 
 def test_what_no_longer_stands_as_it_was_read_is_left_out(sql: SqlWorld) -> None:
     rows = [settled(sql, row_at(FIRST, timer_id), FAILED) for timer_id in (1, 2)]
-    sql.demands.replay([Replay(rows[0], SECOND)])
+    sql.demands.replay([Replay(rows[0], SECOND, NOW)])
     unknown = rows[0]._replace(timer_id=3)
-    again = [Replay(row, SECOND + 1) for row in (*rows, unknown)]
+    again = [Replay(row, SECOND + 1, NOW) for row in (*rows, unknown)]
     assert [firing.timer_id for firing in sql.demands.replay(again)] == [2]
     assert records(sql)[FIRST].firing.due_at == SECOND
     assert sql.demands.replay([]) == []
@@ -167,7 +191,7 @@ def test_what_no_longer_stands_as_it_was_read_is_left_out(sql: SqlWorld) -> None
 
 def test_a_replay_whose_answer_was_lost_is_one(forgetful: SqlWorld) -> None:
     rows = [settled(forgetful, row_at(FIRST + number, 1), FAILED) for number in range(3)]
-    replays = [Replay(row, SECOND) for row in rows]
+    replays = [Replay(row, SECOND, NOW) for row in rows]
     assert forgetful.demands.replay(replays) == [one.firing for one in replays]
     assert {one.firing.attempt for one in records(forgetful).values()} == {2}
 
@@ -281,8 +305,8 @@ def test_one_that_was_not_sent_stays_cancelled(sql: SqlWorld, status: FiringStat
 def test_a_cancelled_firing_can_be_replayed(sql: SqlWorld) -> None:
     timer = made(sql)
     _, record = cancel(sql, timer, FIRST)
-    (firing,) = sql.demands.replay([Replay(record.firing, FIRST)])
-    assert firing == Firing(timer.id, FIRST, 0, FiringKind.MANUAL, PENDING, FIRST, 1)
+    (firing,) = sql.demands.replay([Replay(record.firing, FIRST, NOW)])
+    assert firing == Firing(timer.id, FIRST, 0, FiringKind.MANUAL, PENDING, FIRST, 1, NOW)
 
 
 # of a range

@@ -13,13 +13,16 @@ from wangtimer.api.docs_page import add_docs
 from wangtimer.api.failures import answer_failures
 from wangtimer.api.firing_routes import firing_routes
 from wangtimer.api.health import health_routes
+from wangtimer.api.hosts import refuse_other_hosts
 from wangtimer.api.late_wiring import LateWiring
 from wangtimer.api.load_routes import load_routes
 from wangtimer.api.metrics import add_metrics
 from wangtimer.api.reading import MOST_BODY_BYTES
 from wangtimer.api.record_routes import record_routes
+from wangtimer.api.settings_in_use import keep_settings
 from wangtimer.api.timer_list_routes import timer_list_routes
 from wangtimer.api.timer_routes import timer_routes
+from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring
 
 __all__ = ["WIRING", "create_app"]
@@ -62,5 +65,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         app.register_api(routes)
     add_docs(app)
     add_metrics(app, late)
+    keep_settings(app, read_settings if wiring is None else lambda: wiring.settings)
+    refuse_other_hosts(app)
     answer_failures(app)
     return app

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from wangtimer.api.codes import ErrorCode
@@ -11,6 +12,7 @@ from wangtimer.api.timer_models import ScheduleFields
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import uncancelled
 from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.meant_zones import unknown_zone
@@ -192,9 +194,15 @@ def _refuse_bounds(asked: ScheduleFields) -> None:
 
 
 def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
+    rule = rule_of(schedule)
+    if isinstance(rule, Cron) and _has_no_day(_days_of(rule)):
+        raise InvalidSchedule(
+            "cron",
+            f"{rule.expression!r} never fires",
+            "name a day that its months have, and a year still to come",
+        )
     if isinstance(schedule, Once) or schedule.first_after(now) is not None:
         return
-    rule = rule_of(schedule)
     if isinstance(rule, Cron):
         Cron.parse(rule.expression, rule.timezone, now)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
@@ -203,6 +211,19 @@ def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
         "the schedule never fires within its bounds",
         "leave it a moment to come: look at startAt, endAt, maxFirings and excludeCalendar",
     )
+
+
+def _days_of(cron: Cron) -> Cron:
+    """Return the cron that fires at midnight, UTC, of the days of this one: thousands of crons have the same days."""
+    fields = cron.expression.split()
+    days = fields[2:] if len(fields) == 5 else fields[3:] or ["*", "*", "*"]
+    return replace(cron, expression=" ".join(["0 0 0", *days]), timezone="UTC")
+
+
+@lru_cache(maxsize=4_096)
+def _has_no_day(days: Cron) -> bool:
+    """Tell whether there is no such day at all: to search in vain takes 0.1 s, which a batch would pay for each."""
+    return days.first_after(0) is None
 
 
 def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | None:

@@ -9,13 +9,15 @@ from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import EditTimer, TermFields, TimerTerms
 from wangtimer.core.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timer import Timer
+from wangtimer.store.sql.timer_rows import terms
 from wangtimer.store.sql.timers import NewTimer
+from wangtimer.store.sql.widths import refuse_wide
 
 
 def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
     schedule = schedule_of(asked, now, find)
-    return NewTimer(
+    new = NewTimer(
         app,
         asked.name,
         schedule.schedule,
@@ -25,6 +27,8 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         _tags(asked.tags),
         _keep_days(asked, None),
     )
+    refuse_wide(terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days))
+    return new
 
 
 def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
@@ -35,7 +39,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         notify=changed_notify(asked.notify, timer.definition.notify),
         misfire=_misfire(asked, timer.definition.misfire),
     )
-    return replace(
+    edited = replace(
         timer,
         definition=definition,
         name=timer.name if asked.name is None else asked.name,
@@ -43,6 +47,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
         keep_days=_keep_days(asked, timer.keep_days),
     )
+    return _fitting(edited)
 
 
 def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
@@ -53,13 +58,21 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
         notify=new_notify(asked.notify),
         misfire=_misfire(asked, USUAL),
     )
-    return replace(
-        timer,
-        definition=definition,
-        limits=schedule.limits,
-        tags=_tags(asked.tags),
-        keep_days=_keep_days(asked, None),
+    return _fitting(
+        replace(
+            timer,
+            definition=definition,
+            limits=schedule.limits,
+            tags=_tags(asked.tags),
+            keep_days=_keep_days(asked, None),
+        )
     )
+
+
+def _fitting(timer: Timer) -> Timer:
+    one = timer.definition
+    refuse_wide(terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days))
+    return timer
 
 
 def _misfire(asked: TermFields, usual: MisfireRule) -> MisfireRule:

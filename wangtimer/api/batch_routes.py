@@ -18,12 +18,14 @@ from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import App, Given
 from wangtimer.api.kept_answer import refusing_key
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import MOST_BODY_BYTES, read_model, taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import TimerTerms
 from wangtimer.batches import Batches, Made
 from wangtimer.core.calendars import Calendar
-from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
@@ -80,6 +82,8 @@ class BatchViews:
         read = self._read(body)
         batches: Batches = wiring.batches
         good = [one for one in read if isinstance(one, NewTimer)]
+        if body.enable and batches.how_many_to_enable(one.schedule for one in good) < len(good):
+            raise TooMuchWork
         made = iter(batches.create(body.app, good, body.enable))
         results = [next(made) if isinstance(one, NewTimer) else Made(error=one) for one in read]
         data = [_shown(index, one) for index, one in enumerate(results)]
@@ -95,10 +99,11 @@ class BatchViews:
         find = _once_each(partial(find_calendar, wiring.calendars, body.app))
 
         def read(given: object) -> NewTimer | WangTimerError:
+            refuse_more()
             try:
                 _refuse_large(given)
                 return new_timer(body.app, read_model(TimerTerms, given), now, find)
-            except StoreAway:
+            except (StoreAway, TooMuchWork):
                 raise
             except WangTimerError as error:
                 return error
@@ -109,7 +114,7 @@ class BatchViews:
 def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of many timers; of one path, all must be of one blueprint."""
     views = BatchViews(wiring)
-    create = refusing_key(taking_body(views.create, MOST_BATCH_BYTES))
+    create = refusing_callbacks(refusing_key(taking_body(views.create, MOST_BATCH_BYTES)))
     routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
 
 

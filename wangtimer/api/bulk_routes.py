@@ -13,6 +13,7 @@ from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
 from wangtimer.api.field_types import MOST_ID, App, Given, Id
 from wangtimer.api.filter_fields import FilterFields, Text
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import stopped_data
@@ -45,7 +46,9 @@ class ChangeTimers(Given):
         BulkFilter | None,
         Field(description="those that all of these hold of, and that the action would change"),
     ] = None
-    ids: Annotated[list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, examples=[[1, 2]])] = None
+    ids: Annotated[
+        list[Id] | None, Field(min_length=1, max_length=MOST_TIMERS, fail_fast=True, examples=[[1, 2]])
+    ] = None
     all: Annotated[bool, Field(description="required where there is no condition and no id")] = False
     dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
     limit: Annotated[int, Field(ge=1, le=MOST_TIMERS, description="timers of this request, at most")] = (
@@ -145,6 +148,8 @@ class BulkViews:
         chosen = self._given(body, body.ids) if body.ids is not None else self._matching(body)
         if body.dry_run:
             chosen = replace(chosen, ids=[])
+        if body.action == "enable":
+            chosen = self._as_one_request_may(chosen)
         outcomes = self._apply(body, chosen)
         failed = [
             _failed(timer_id, chosen.timers.get(timer_id), outcome)
@@ -188,6 +193,15 @@ class BulkViews:
         chosen = Chosen(0, asked[: body.limit], timers)
         return replace(chosen, matched=sum(map(chosen.is_known, asked)))
 
+    def _as_one_request_may(self, chosen: Chosen) -> Chosen:
+        """Leave those that would have more planned than one request may to the next one."""
+        known = [timer_id for timer_id in chosen.ids if timer_id in chosen.timers]
+        schedules = (chosen.timers[timer_id].definition.schedule for timer_id in known)
+        most = self.wiring().batches.how_many_to_enable(schedules)
+        if most == len(known):
+            return chosen
+        return replace(chosen, ids=[timer_id for timer_id in chosen.ids if timer_id <= known[most - 1]])
+
     def _apply(self, body: ChangeTimers, chosen: Chosen) -> Outcomes:
         batches: Batches = self.wiring().batches
         timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
@@ -216,7 +230,9 @@ _IS_ENABLED = {"enable": False, "disable": True, "delete": None}
 def add_bulk_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the route of changes of many timers."""
     views = BulkViews(wiring)
-    routes.post("/bulk", **documented(views.change, "changeTimers"))(taking_body(views.change))
+    routes.post("/bulk", **documented(views.change, "changeTimers"))(
+        refusing_callbacks(taking_body(views.change))
+    )
 
 
 def _refuse_unclear(body: ChangeTimers) -> None:

@@ -12,6 +12,7 @@ from wangtimer.api.answers import Answer, CalendarAnswer, CalendarData, Calendar
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.field_types import App, Given, plain
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.refusals import Refused, shown
 from wangtimer.core.calendars import Calendar, built_in
@@ -32,13 +33,20 @@ class CalendarUpload(Given):
     name: _Name
     weekdays: Annotated[
         list[_Weekday],
-        Field(default_factory=list, max_length=6, description="1 Monday to 7 Sunday", examples=[[6, 7]]),
+        Field(
+            default_factory=list,
+            max_length=6,
+            fail_fast=True,
+            description="1 Monday to 7 Sunday",
+            examples=[[6, 7]],
+        ),
     ]
     days: Annotated[
         list[str],
         Field(
             default_factory=list,
             max_length=MOST_DAYS,
+            fail_fast=True,
             description="further days",
             examples=[["2027-01-01"]],
         ),
@@ -48,6 +56,7 @@ class CalendarUpload(Given):
         Field(
             default_factory=list,
             max_length=MOST_DAYS,
+            fail_fast=True,
             description="days on which timers fire all the same",
         ),
     ]
@@ -142,7 +151,9 @@ def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of calendars."""
     views = CalendarViews(wiring)
     routes = APIBlueprint("calendars", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "calendars"}])
-    routes.put("/calendar", **documented(views.put, "putCalendar"))(taking_body(views.put))
+    routes.put("/calendar", **documented(views.put, "putCalendar"))(
+        refusing_callbacks(taking_body(views.put))
+    )
     routes.get("/calendar", **documented(views.get, "getCalendar", 404))(taking_query(views.get))
     routes.get("/calendars", **documented(views.page, "listCalendars"))(taking_query(views.page))
     routes.delete("/calendar", **documented(views.delete, "deleteCalendar", 404, 409))(

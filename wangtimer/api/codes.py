@@ -26,6 +26,22 @@ class ErrorCode(Enum):
     )
     BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
     BAD_CURSOR = 40010, "A cursor that no answer of this operation gave, for the same app, filters and sort."
+    WRONG_HOST = 40011, "The `Host` is no name of this service: `WANGTIMER_HTTP_HOSTS` says which are."
+    TOO_MUCH_WORK = (
+        40012,
+        (
+            "The request takes more CPU than one may (about half a second): nothing of it is done. Send fewer timers, "
+            "a shorter range, a smaller `maxFirings` or `count`, or a simpler `cron`. Also for JSON with more than 64 "
+            "fields in an object, or more than 200,000 objects, lists and numbers."
+        ),
+    )
+    OWN_CALLBACK = (
+        40013,
+        (
+            "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer, and these may make no "
+            "timers and no firings, or one timer could fire for ever."
+        ),
+    )
     UNKNOWN_TIMER = 40401, "This app has no timer with this id or name (another app's timer is unknown too)."
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."

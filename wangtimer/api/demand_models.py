@@ -54,7 +54,7 @@ class ReplayFirings(SpreadFields):
     app: App
     firings: Annotated[
         list[FiringKey] | None,
-        Field(min_length=1, max_length=MOST_NAMED, description="these, failed or skipped"),
+        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="these, failed or skipped"),
     ] = None
     id: Annotated[Id | None, Field(description="else: of this timer only")] = None
     since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
@@ -100,7 +100,10 @@ class ReplayData(_Dues):
     replayed: int
     not_replayed: list[NotReplayedData]
     remaining: Annotated[
-        int, Field(description=f"left to be replayed, beyond the {MOST_AT_ONCE} of a request: call again")
+        int,
+        Field(
+            description=f"left to be replayed, beyond the {MOST_AT_ONCE} or the work of a request: call again"
+        ),
     ]
 
 
@@ -124,7 +127,12 @@ class BackfillData(_Dues):
             "with dryRun those of matched that have no record"
         ),
     ]
-    next_since: Annotated[str | None, Field(description="since of the next part; null: this was the last")]
+    next_since: Annotated[
+        str | None,
+        Field(
+            description="since of the next part, of a dryRun that was not counted to its end too; null: it was the last"
+        ),
+    ]
 
 
 class BackfillAnswer(Answer):

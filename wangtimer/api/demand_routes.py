@@ -23,6 +23,7 @@ from wangtimer.api.demand_models import (
 from wangtimer.api.documented import documented
 from wangtimer.api.kept_answer import refusing_key
 from wangtimer.api.moments import read_moment_field, read_range
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import taking_body
 from wangtimer.api.record_routes import record_data
 from wangtimer.api.refusals import Refused
@@ -117,11 +118,15 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     views = DemandViews(wiring)
     routes = APIBlueprint("demands", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
     fire, cancel = views.fire_now, views.cancel
-    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(refusing_key(taking_body(fire)))
+    routes.post("/fire", **documented(fire, "fireNow", 404, 409))(
+        refusing_callbacks(refusing_key(taking_body(fire)))
+    )
     routes.post("/cancel", **documented(cancel, "cancelFiring", 404, 409))(taking_body(cancel))
-    routes.post("/replay", **documented(views.replay, "replayFirings"))(taking_body(views.replay))
+    routes.post("/replay", **documented(views.replay, "replayFirings"))(
+        refusing_callbacks(taking_body(views.replay))
+    )
     routes.post("/backfill", **documented(views.backfill, "backfillFirings", 404))(
-        taking_body(views.backfill)
+        refusing_callbacks(taking_body(views.backfill))
     )
     return routes
 

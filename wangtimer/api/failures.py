@@ -2,7 +2,7 @@
 
 import structlog
 from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import ClientDisconnected, HTTPException
 
 from wangtimer.api.answers import ConflictData, ErrorAnswer, send
 from wangtimer.api.codes import ErrorCode
@@ -11,6 +11,7 @@ from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
     StoreAway,
+    TooMuchWork,
     UnknownFiring,
     UnknownTimer,
     Unplannable,
@@ -57,6 +58,12 @@ def told(error: WangTimerError) -> ErrorAnswer:
             data = None if error.existing_id is None else ConflictData(existing_id=error.existing_id)
         case Unplannable() | Unreadable():
             code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
+        case TooMuchWork():
+            code, field = ErrorCode.TOO_MUCH_WORK, ""
+            msg = (
+                "request: it takes more CPU than one request may, and nothing of it is done; send fewer timers, a "
+                "shorter range, a smaller maxFirings or count, or a simpler cron"
+            )
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
             code, field = ErrorCode.STORE_AWAY, ""
@@ -88,6 +95,8 @@ def _http(error: HTTPException) -> Response | HTTPException:
     code, msg = _BY_STATUS.get(
         error.code, (ErrorCode.BAD_REQUEST, "request: it cannot be read; /docs shows how")
     )
+    if isinstance(error, ClientDisconnected):
+        msg = "request: its body did not come whole in time; send all of it at once"
     response = _error(code, msg)
     if error.code == 405:
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])

@@ -103,7 +103,7 @@ Headers = Annotated[
             },
             "description": f"name to value or list of values; at most {MOST_HEADERS}, 8 KiB in all. Not allowed: "
             "names starting with webhook- or x-wangtimer-, and those of the connection (Host, Content-Length, "
-            "Transfer-Encoding, Connection, Expect, ...)",
+            "Transfer-Encoding, Connection, Expect, ...), be they written with _ or another sign instead of -",
             "examples": [{"Content-Type": "application/json", "X-Tag": ["a", "b"]}],
         }
     ),

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from ipaddress import IPv6Address
+from itertools import islice
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, shown
 from wangtimer.callback.request import METHODS
+from wangtimer.callback.reserved import folded, is_ours
 
 MOST_URL_CHARACTERS = 2_048
 MOST_HEADERS = 50
@@ -33,7 +35,6 @@ _OF_THE_CONNECTION = frozenset(
         "upgrade",
     }
 )
-_OURS = ("webhook-", "x-wangtimer-")
 
 # Headers by name, each with the values it is to have; without any it goes.
 HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
@@ -108,7 +109,8 @@ def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
     """
     if given is None:
         return ()
-    headers = tuple((name, value) for name, values in _named_values(given) for value in values)
+    pairs = ((name, value) for name, values in _named_values(given) for value in values)
+    headers = tuple(islice(pairs, MOST_HEADERS + 1))
     check_headers(headers)
     return headers
 
@@ -118,13 +120,13 @@ def read_header_changes(given: Any) -> HeaderChanges | None:
 
     Takes the same as `read_headers`, and null for a header that is to go. Raises `Refused`.
     """
-    return None if given is None else tuple(_named_values(given, takes_null=True))
+    return None if given is None else tuple(islice(_named_values(given, takes_null=True), MOST_HEADERS + 1))
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
     """Return unless these are too many, or too long in all, for one call: raises `Refused`."""
     if len(headers) > MOST_HEADERS:
-        raise _bad_header("", f"{len(headers)} headers", f"at most {MOST_HEADERS} are allowed")
+        raise _bad_header("", f"over {MOST_HEADERS} headers", f"at most {MOST_HEADERS} are allowed")
     size = sum(len(name) + len(value.encode()) for name, value in headers)
     if size > MOST_HEADER_BYTES:
         raise _bad_header("", f"{size} bytes in all", f"at most {MOST_HEADER_BYTES} are allowed")
@@ -138,7 +140,7 @@ def _named_values(given: Any, takes_null: bool = False) -> Iterator[tuple[str, t
         if values is None and takes_null:
             yield name, ()
             continue
-        listed = values if isinstance(values, list) else [values]
+        listed = values[: MOST_HEADERS + 1] if isinstance(values, list) else [values]
         for value in listed:
             _check_value(name, value)
         yield name, tuple(listed)
@@ -147,11 +149,14 @@ def _named_values(given: Any, takes_null: bool = False) -> Iterator[tuple[str, t
 def _check_name(name: str) -> None:
     if not _TOKEN.fullmatch(name):
         raise _bad_header(name, "not a header's name", "use letters, digits and -")
-    lowered = name.lower()
-    if lowered in _OF_THE_CONNECTION:
+    if folded(name) in _OF_THE_CONNECTION:
         raise _bad_header(name, "reserved: the connection decides it", "leave it out")
-    if lowered.startswith(_OURS):
-        raise _bad_header(name, "reserved: every callback carries ours", "choose another name")
+    if is_ours(name):
+        raise _bad_header(
+            name,
+            "reserved: every callback carries ours, and targets read _ and - alike",
+            "choose another name",
+        )
 
 
 def _check_value(name: str, value: Any) -> None:

@@ -1,8 +1,10 @@
 """Requests into models, once: JSON bodies and query strings, and nothing but what a model has."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial, wraps
+from itertools import islice
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import orjson
@@ -13,12 +15,21 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from wangtimer.api.answers import Answer, send
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.refusals import Refused, refusal_of, shown
+from wangtimer.api.settings_in_use import work_s
+from wangtimer.core.work_budget import work_budget
 
 MOST_BODY_BYTES = 65_536
 # Objects and lists within one another; no request has use for more than five.
 MOST_DEPTH = 32
+# Of one object; no model has half as many, and no timer more headers than 50.
+MOST_FIELDS = 64
+# Objects, lists and numbers of one request; a batch of 1,000 timers with everything has some 70,000.
+MOST_PARTS = 200_000
 # Of a whole number; Python reads no more.
 MOST_DIGITS = 4_300
+
+# A text, or one that does not end.
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -54,10 +65,11 @@ def _taking(
 
     @wraps(view)
     def read_and_answer() -> Response:
-        given = [read_model(model, read())]
-        if header is not None:
-            given.append(read_model(header, _read_header(header)))
-        answer = view(*given)
+        with work_budget(work_s()):
+            given = [read_model(model, read())]
+            if header is not None:
+                given.append(read_model(header, _read_header(header)))
+            answer = view(*given)
         return answer if isinstance(answer, Response) else send(answer)
 
     # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
@@ -109,9 +121,14 @@ def _read_raw(most_bytes: int) -> bytes:
 
 def read_object(raw: bytes) -> dict[str, Any]:
     """Return the JSON object that `raw` spells; raises `Refused` for anything else."""
+    _refuse_many_parts(raw)
+    parts = _Parts()
     try:
         found = json.loads(
-            raw.decode(), object_pairs_hook=_unique, parse_int=_whole, parse_constant=_refuse_constant
+            raw.decode(),
+            object_pairs_hook=parts.object_of,
+            parse_int=parts.whole,
+            parse_constant=_refuse_constant,
         )
         if b"\\u" in raw:
             # Escapes can spell half a surrogate pair, which no UTF-8 can hold: orjson refuses that.
@@ -130,11 +147,16 @@ def read_object(raw: bytes) -> dict[str, Any]:
 def _is_deep(found: Any) -> bool:
     """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
     level = [found]
+    seen = 0
     for _ in range(MOST_DEPTH):
         inner = (
             one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
         )
-        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        within = (part for parts in inner for part in parts if isinstance(part, dict | list))
+        level = list(islice(within, MOST_PARTS + 1 - seen))
+        seen += len(level)
+        if seen > MOST_PARTS:
+            raise _too_many_parts()
         if not level:
             return False
     return True
@@ -144,15 +166,59 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    names = [name for name, _ in pairs]
-    twice = next(name for name in names if names.count(name) > 1)
+    seen: set[str] = set()
+    # The first that comes again: each is looked at once.
+    twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     raise Refused(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
-        raise ValueError(f"it has a number of {len(digits)} digits")
-    return int(digits)
+class _Parts:
+    """Reads the objects and whole numbers of one body, and counts them: what is too many is read no further."""
+
+    def __init__(self) -> None:
+        self._left = MOST_PARTS
+
+    def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the object of these fields; raises `Refused` for one given twice, and for too many."""
+        self._count()
+        found = _unique(pairs)
+        if len(pairs) > MOST_FIELDS:
+            raise Refused(
+                ErrorCode.TOO_MUCH_WORK,
+                "",
+                f"an object has {len(pairs)} fields",
+                f"write {MOST_FIELDS} at most; /docs shows which there are",
+            )
+        return found
+
+    def whole(self, digits: str) -> int:
+        """Return the whole number; raises ValueError for one that is too long."""
+        self._count()
+        if len(digits) > MOST_DIGITS:
+            raise ValueError(f"it has a number of {len(digits)} digits")
+        return int(digits)
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _too_many_parts()
+
+
+def _refuse_many_parts(raw: bytes) -> None:
+    """Raise `Refused` for more objects and lists than a request may have, before any is made."""
+    if raw.count(b"[") + raw.count(b"{") > MOST_PARTS:
+        outside = _TEXT.sub(b"", raw)
+        if outside.count(b"[") + outside.count(b"{") > MOST_PARTS:
+            raise _too_many_parts()
+
+
+def _too_many_parts() -> Refused:
+    return Refused(
+        ErrorCode.TOO_MUCH_WORK,
+        "",
+        f"it has more than {MOST_PARTS} objects, lists and numbers",
+        "divide it into smaller requests",
+    )
 
 
 def _refuse_constant(word: str) -> NoReturn:

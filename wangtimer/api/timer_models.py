@@ -179,7 +179,7 @@ class TermFields(ScheduleFields):
     ] = None
     tags: Annotated[
         list[_Tag] | None,
-        Field(max_length=MOST_TAGS, description="to find timers by", examples=[["billing"]]),
+        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
     ] = None
     retention_days: Annotated[
         int | None,

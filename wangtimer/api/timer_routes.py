@@ -26,6 +26,7 @@ from wangtimer.api.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.calendar_routes import find_calendar
 from wangtimer.api.documented import documented
 from wangtimer.api.kept_answer import CreateHeader, answer_once
+from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.previews import preview
 from wangtimer.api.reading import taking_body, taking_query
 from wangtimer.api.timer_data import planned_timer, stopped_data, timer_fields
@@ -121,8 +122,9 @@ class TimerViews:
     def disable(self, body: TimerKey) -> StopAnswer:
         """Disable a timer, by its id or by its name.
 
-        A moment more than a second away no longer fires; `stopped` says what becomes of the next one. Disabling twice
-        changes nothing.
+        A moment more than a second away no longer fires, nor does what was asked for before (fire now, replay,
+        backfill) and is not sent by then; `stopped` says what becomes of the next moment. Disabling twice changes
+        nothing.
         """
         timer = self.wiring().registrar.disable(body.app, self._id_of(body))
         return StopAnswer(data=self._answer(timer).data, stopped=self._stopped(timer))
@@ -158,14 +160,18 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
-        taking_body(create)
+        refusing_callbacks(taking_body(create))
     )
-    routes.put("/def", **documented(views.put, "putTimer", 409))(taking_body(views.put))
+    routes.put("/def", **documented(views.put, "putTimer", 409))(refusing_callbacks(taking_body(views.put)))
     routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
-    routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(taking_body(views.edit))
+    routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
+        refusing_callbacks(taking_body(views.edit))
+    )
     routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
     routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
-    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(taking_body(enable))
+    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(
+        refusing_callbacks(taking_body(enable))
+    )
     routes.post("/disable", **documented(disable, "disableTimer", 404))(taking_body(disable))
     # xTimer's word for it.
     unable = documented(disable, "unableTimer", 404)

@@ -4,6 +4,7 @@ import click
 
 from wangtimer.cli.once import OnceCommand
 from wangtimer.settings import ENV_PREFIX, Settings, read_settings
+from wangtimer.shown_url import shown_url
 
 
 @click.command(cls=OnceCommand)
@@ -32,9 +33,6 @@ def _present() -> str:
 
 
 def _safe(name: str, value: object) -> str:
-    """Return the value without the password a URL may carry."""
+    """Return the value without the secrets a URL may carry."""
     text = "" if value is None else str(value)
-    if not name.endswith("_url") or "@" not in text:
-        return text
-    scheme, _, rest = text.partition("://")
-    return f"{scheme}://***@{rest.rpartition('@')[2]}"
+    return shown_url(text) if name.endswith("_url") else text

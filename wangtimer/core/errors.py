@@ -8,6 +8,7 @@ WangTimerError
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
+├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
@@ -89,6 +90,13 @@ class Unreadable(WangTimerError):
             "run the version that wrote it, and see `wangtimer doctor`"
         )
         self.timer_id = timer_id
+
+
+class TooMuchWork(WangTimerError):
+    """A request takes more of the service's time than one may; nothing of it was done."""
+
+    def __init__(self) -> None:
+        super().__init__("request: it takes more CPU than one request may; ask for less at once")
 
 
 class StoreAway(WangTimerError):

@@ -62,7 +62,8 @@ class Member(NamedTuple):
 class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
-    `attempt` is the last made or the next to be made; 0 where it was cancelled before any.
+    `attempt` is the last made or the next to be made; 0 where it was cancelled before any. `asked_at` is when somebody
+    asked for it (ms UTC); None: its schedule did, or a process of before this was kept.
     """
 
     timer_id: int
@@ -72,6 +73,7 @@ class Firing(NamedTuple):
     status: FiringStatus = FiringStatus.PENDING
     due_at: int = 0
     attempt: int = 1
+    asked_at: int | None = None
 
     @classmethod
     def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":

@@ -14,6 +14,7 @@ from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.every import Every
 from wangtimer.core.open_days import next_open
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.core.zones import read_zone
 
 # Moments looked at together while one is searched for.
@@ -119,6 +120,7 @@ class Bounded:
         """Return the last of the rule's first `number` moments (1: the first), not put off; None without any."""
         at, last = -1, None
         while number and (page := self._own_moments(at, END_MS, min(number, PAGE))):
+            refuse_more()
             number -= len(page)
             at = last = page[-1]
         return last

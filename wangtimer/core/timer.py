@@ -30,7 +30,8 @@ class Definition(NamedTuple):
     """What firing needs to know of a timer. A tuple, as its call is: every firing of a one-shot reads them from text.
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
-    schedule that never changed needs no check that it still contains a planned moment.
+    schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when it was
+    last disabled, while enabled before (ms UTC, 0 = never); only SQL knows it.
     """
 
     timer_id: int
@@ -41,6 +42,7 @@ class Definition(NamedTuple):
     notify: Notify
     edited_at: int = 0
     misfire: MisfireRule = USUAL
+    disabled_at: int = 0
 
     @property
     def is_enabled(self) -> bool:
@@ -52,6 +54,13 @@ class Definition(NamedTuple):
         if self.has_cancelled(fire_at):
             return False
         return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
+
+    def has_stopped(self, asked_at: int | None) -> bool:
+        """Whether what was asked for at this moment (ms UTC) was asked before the timer was disabled, and so is off.
+
+        What is asked for afterwards is fired: whoever fires a disabled timer means it.
+        """
+        return not self.is_enabled and asked_at is not None and asked_at < self.disabled_at
 
     def has_cancelled(self, fire_at: int) -> bool:
         """Whether this one moment was cancelled."""

@@ -6,6 +6,7 @@ import orjson
 
 from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
+from wangtimer.callback.reserved import is_ours
 from wangtimer.core.firing import Member
 from wangtimer.core.timer import Notify
 
@@ -18,7 +19,8 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     """
     timer_id, fire_at, attempt = member
     url, method, headers, body = notify
-    if body and not _name_a_type(headers):
+    headers, name_a_type = _sent(headers)
+    if body and not name_a_type:
         headers = (*headers, ("Content-Type", _content_type(body)))
     return Request(
         url,
@@ -31,8 +33,13 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
 
 
 @lru_cache(maxsize=1_024)
-def _name_a_type(headers: Headers) -> bool:
-    return any(name.lower() == "content-type" for name, _ in headers)
+def _sent(headers: Headers) -> tuple[Headers, bool]:
+    """Return the owner's headers without those that pass for ours, and whether one of them is the content type.
+
+    The API refuses such names; timers stored before it did still have them.
+    """
+    kept = tuple((name, value) for name, value in headers if not is_ours(name))
+    return kept, any(name.lower() == "content-type" for name, _ in kept)
 
 
 @lru_cache(maxsize=1_024)

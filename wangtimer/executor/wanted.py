@@ -81,8 +81,8 @@ def _why_not(definition: Definition | None, row: Firing) -> str:
     if definition is None or definition.status is TimerStatus.DELETED:
         return "deleted"
     if row.kind is not FiringKind.SCHEDULED:
-        # Somebody asked for it, whatever the schedule and its being on say.
-        return ""
+        # Somebody asked for it, whatever the schedule says; being off counts only where that came later.
+        return "disabled" if definition.has_stopped(row.asked_at) else ""
     if not definition.is_enabled:
         return "disabled"
     if definition.has_cancelled(row.fire_at):

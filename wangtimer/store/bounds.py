@@ -4,6 +4,7 @@
 """
 
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from wangtimer.core.calendars import Calendar, built_in
@@ -68,6 +69,7 @@ def _spread(fields: Fields, timer_id: int) -> Spread | None:
     return Spread(fields["spread"], timer_id, before)
 
 
+@lru_cache(maxsize=64)  # sorting thousands of days for each timer of a batch; nobody changes what is returned
 def calendar_fields(calendar: Calendar) -> Fields:
     """Return what is written of a calendar.
 
@@ -90,5 +92,12 @@ def calendar_from(fields: Fields) -> Calendar:
         return built_in()[name]
     if "days" not in fields:
         raise ValueError(f"calendar {name!r} is only named, and this version has none of that name")
-    days, working = (frozenset(map(date.fromordinal, fields[each])) for each in ("days", "working"))
-    return Calendar(name, frozenset(fields["weekdays"]), days, working)
+    return _calendar(name, tuple(fields["weekdays"]), tuple(fields["days"]), tuple(fields["working"]))
+
+
+@lru_cache(maxsize=64)  # many timers have the same one, each in full
+def _calendar(
+    name: str, weekdays: tuple[int, ...], days: tuple[int, ...], working: tuple[int, ...]
+) -> Calendar:
+    open_days = frozenset(map(date.fromordinal, working))
+    return Calendar(name, frozenset(weekdays), frozenset(map(date.fromordinal, days)), open_days)

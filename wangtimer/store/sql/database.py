@@ -138,6 +138,7 @@ def _engine(url: str, pool_size: int) -> Engine:
         max_overflow=pool_size,
         pool_timeout=5,
         pool_recycle=1800,
+        hide_parameters=True,
         pool_reset_on_return=None,
         isolation_level="READ COMMITTED",
         connect_args={
@@ -165,6 +166,8 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
+        # Headers and bodies of timers are among them: no log may show those.
+        hide_parameters=True,
         # A settle statement is as long as its rows, and hardly two are alike: 128 kept ones were 100 MB.
         connect_args={"timeout": 5, "check_same_thread": False, "cached_statements": 16},
     )

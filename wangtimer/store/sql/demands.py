@@ -24,17 +24,19 @@ REPLAYS_A_TRANSACTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A firing as it was read, and when it is to be due once more (ms UTC)."""
+    """A firing as it was read, when it is to be due once more, and when that was asked for (ms UTC)."""
 
     was: Firing
     due_at: int
+    asked_at: int
 
     @property
     def firing(self) -> Firing:
         """The firing as it then stands: asked for, so that neither its timer's schedule nor its being on decide."""
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
-        return self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
+        asked = self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
+        return asked._replace(asked_at=self.asked_at)
 
 
 class DemandStore:
@@ -57,7 +59,7 @@ class DemandStore:
             taken = _moments_held(sql, timer_id, range(now, now + NEAR_MS))
             if made is None or made.fire_at not in taken:
                 at = free_moment(timer, taken, now)
-                asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at)
+                asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at, asked_at=now)
                 insert_missing(sql, [asked])
                 # Only what was inserted and then lost on the way to its commit may have been applied.
                 made = asked

@@ -16,6 +16,7 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
+_INSERTED = (*_PLANNED, "asked_at")
 # What planning leaves at the schema's 0 and the first outcome writes: the first send's own, then the last attempt's.
 MEASURED = (
     "first_sent_at",
@@ -26,7 +27,7 @@ MEASURED = (
     "cost_ms",
     "http_status",
 )
-_MOVED = ("kind", "status", "due_at", "attempt")
+_MOVED = ("kind", "status", "due_at", "attempt", "asked_at")
 
 
 @cache
@@ -38,7 +39,7 @@ def planning(dialect: Dialect) -> ManyRows:
     60,000 at one moment.
     """
     ignoring = insert_ignore(firings)
-    return ManyRows(ignoring.from_select(_PLANNED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(ignoring.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
 
 
 @cache
@@ -50,12 +51,12 @@ def replaying(dialect: Dialect) -> ManyRows:
     is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
     error = case((is_skipped, literal_column("''")), else_=firings.c.error)
     if dialect.name == "sqlite":
-        lite = sqlite_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+        lite = sqlite_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
         moved = {name: lite.excluded[name] for name in _MOVED}
         return ManyRows(
             lite.on_conflict_do_update(index_elements=_KEY, set_={"error": error} | moved), dialect
         )
-    mysql = mysql_insert(firings).from_select(_PLANNED, rows_to_come(), include_defaults=False)
+    mysql = mysql_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
     # MySQL assigns from left to right, and the error depends on the status.
     moves = [("error", error), *((name, literal_column(f"VALUES({name})")) for name in _MOVED)]
     return ManyRows(mysql.on_duplicate_key_update(moves), dialect)
@@ -63,8 +64,9 @@ def replaying(dialect: Dialect) -> ManyRows:
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
     """Write a planned firing, in the order of the insert's columns."""
-    timer_id, fire_at, bucket, kind, _, due_at, attempt = firing
-    return "(%d,%d,%d,'%s','pending',%d,%d)" % (fire_at, timer_id, bucket, kind, due_at, attempt)
+    timer_id, fire_at, bucket, kind, _, due_at, attempt, asked_at = firing
+    row = fire_at, timer_id, bucket, kind, due_at, attempt
+    return "(%d,%d,%d,'%s','pending',%d,%d," % row + f"{number(asked_at)})"
 
 
 @cache

@@ -303,6 +303,7 @@ def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
         firings.c.status,
         firings.c.due_at,
         firings.c.attempt,
+        firings.c.asked_at,
     )
     return select(*columns).where(wanted).order_by(*_IN_ORDER)
 
@@ -315,10 +316,10 @@ def _firings_of(rows: Iterable[Any]) -> Readable[Key, Firing]:
     """Read rows one by one; a pending one that cannot be read is among the `bad`."""
     found: Readable[Key, Firing] = Readable()
     # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
-    for timer_id, fire_at, bucket, kind, status, due_at, attempt in rows:
+    for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at in rows:
         try:
             firing = Firing(
-                timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt
+                timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt, asked_at
             )
         except ValueError as error:
             log.error("firing_cannot_be_read", timer_id=timer_id, fire_at=fire_at, error=str(error))
@@ -352,6 +353,7 @@ def record_of(row: Any) -> FiringRecord:
         FiringStatus(row["status"]),
         row["due_at"],
         row["attempt"],
+        row["asked_at"],
     )
     return FiringRecord(
         firing,

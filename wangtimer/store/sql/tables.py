@@ -93,6 +93,8 @@ timers = Table(
     Column("misfire", _words(MisfirePolicy), nullable=False),
     Column("misfire_grace_ms", BigInteger, nullable=False),
     Column("catchup_window_ms", BigInteger, nullable=False),
+    # When it was last disabled: what was asked for before is stopped, what is asked for afterwards is fired.
+    Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
@@ -182,6 +184,8 @@ firings = Table(
     Column("http_status", SmallInteger, nullable=True, server_default="0"),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
+    # When somebody asked for it; NULL, which takes no room, where its schedule did.
+    Column("asked_at", BigInteger, nullable=True),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue work, and one slice's pending rows.

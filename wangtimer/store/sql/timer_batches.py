@@ -206,6 +206,8 @@ def _switch_off(
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
+    if status is TimerStatus.DISABLED:
+        columns["disabled_at"] = now
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
     if found:

@@ -110,6 +110,7 @@ def definition_of(row: Any) -> Definition:
         notify=_notify(row["notify"]),
         edited_at=row["edited_at"],
         misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
+        disabled_at=row["disabled_at"],
     )
 
 

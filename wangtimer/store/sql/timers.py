@@ -364,6 +364,7 @@ def new_row(new: NewTimer, now: int) -> dict[str, Any]:
         "version": 1,
         "edited_at": 0,
         "calendar_at": 0,
+        "disabled_at": 0,
         "planned_until": now,
         "next_fire_at": new.schedule.first_after(now),
         "created_at": now,
@@ -421,6 +422,7 @@ def change(
     columns: dict[str, Any] = {
         "version": changed.definition.version,
         "status": status.value,
+        "disabled_at": changed.definition.disabled_at,
         "tombstone": tombstone,
         "planned_until": timer.planned_until,
         "next_fire_at": timer.next_fire_at,
@@ -437,6 +439,13 @@ def change(
     return changed
 
 
+def changed_definition(was: Definition, now: int, status: TimerStatus) -> Definition:
+    """Return a definition as a change of its timer leaves it."""
+    is_switched_off = was.is_enabled and status is TimerStatus.DISABLED
+    disabled_at = now if is_switched_off else was.disabled_at
+    return was._replace(version=was.version + 1, status=status, disabled_at=disabled_at)
+
+
 def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
     """Make rows of what came due unplanned while the timer was on; return it with its new marks."""
     if plan_past is None or not timer.definition.is_enabled:
@@ -450,8 +459,7 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
 
 def changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
     """Return the timer as it stands once its row has its next version."""
-    definition = timer.definition._replace(version=timer.definition.version + 1, status=status)
-    return replace(timer, definition=definition, updated_at=now)
+    return replace(timer, definition=changed_definition(timer.definition, now, status), updated_at=now)
 
 
 def marked(timer: Timer, planned: Plan) -> Timer:

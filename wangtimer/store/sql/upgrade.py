@@ -24,7 +24,7 @@ def patient_connection(url: str) -> Iterator[Connection]:
     parsed = with_driver(url)
     is_sqlite = parsed.get_backend_name() == "sqlite"
     arguments = {} if is_sqlite else {"connect_timeout": CONNECT_S, "charset": "utf8mb4"}
-    engine = create_engine(parsed, isolation_level="AUTOCOMMIT", connect_args=arguments)
+    engine = create_engine(parsed, isolation_level="AUTOCOMMIT", connect_args=arguments, hide_parameters=True)
     try:
         with engine.connect() as sql:
             if not is_sqlite:

@@ -1,0 +1,137 @@
+"""Clients that send half a request, on the API as it is deployed: none holds a thread for longer than the bounds."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
+from wangtimer.stack.child import dying_with
+from wangtimer.stack.ports import HOST, free_port
+
+pytestmark = pytest.mark.processes
+
+THREADS, HALVES = 8, 16
+HEAD_S, BODY_S = 1, 2
+# 16 halves on 8 threads are two rounds; a busy machine takes its time between.
+ANSWERED_WITHIN_S = 2 * BODY_S + 10
+
+HALF_HEAD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: "
+HALF_BODY = (
+    b"POST /api/timer/v1/def HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 1000\r\n\r\n{"
+)
+HALF_CHUNKS = HALF_BODY.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked")[:-1] + b"5\r\n{"
+
+
+@dataclass
+class Served:
+    port: int
+    log: Path
+
+    def half(self, sent: bytes) -> socket.socket:
+        client = socket.create_connection((HOST, self.port), timeout=ANSWERED_WITHIN_S)
+        client.sendall(sent)
+        return client
+
+
+@pytest.fixture
+def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
+    port, log = free_port(), tmp_path / "web.log"
+    settings = {
+        "database_url": sqlite_url,
+        "store_url": f"redis://{HOST}:{free_port()}/0",
+        "broker_url": f"redis://{HOST}:{free_port()}/0",
+        "http_bind": f"{HOST}:{port}",
+        "http_workers": "1",
+        "http_threads": str(THREADS),
+        "http_head_s": str(HEAD_S),
+        "http_body_s": str(BODY_S),
+    }
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            COMMAND,
+            env=environment(tmp_path, **settings),
+            stdout=out,
+            stderr=out,
+            preexec_fn=dying_with(os.getpid()),
+        )
+    wait_until_it_listens(f"http://{HOST}:{port}", process)
+    yield Served(port, log)
+    process.terminate()
+    assert process.wait(30) == 0
+
+
+def read_all(client: socket.socket) -> bytes:
+    found = b""
+    while part := client.recv(65_536):
+        found += part
+    return found
+
+
+@pytest.mark.parametrize("sent", [HALF_HEAD, HALF_BODY, HALF_CHUNKS], ids=["head", "body", "chunks"])
+def test_sixteen_half_requests_do_not_keep_a_whole_one_from_its_answer(served: Served, sent: bytes) -> None:
+    with ExitStack() as held:
+        clients = [held.enter_context(served.half(sent)) for _ in range(HALVES)]
+        began = time.monotonic()
+        answered = requests.get(f"http://{HOST}:{served.port}/healthz", timeout=ANSWERED_WITHIN_S)
+        assert answered.status_code == 200
+        assert time.monotonic() - began < ANSWERED_WITHIN_S
+        ends = [read_all(client) for client in clients]
+    wanted = b"408" if sent == HALF_HEAD else b"400"
+    assert {end.split(b" ")[1] for end in ends} == {wanted}
+    assert "Traceback" not in served.log.read_text()
+
+
+@pytest.mark.parametrize("sent", [HALF_HEAD, HALF_BODY], ids=["head", "body"])
+def test_a_drip_ends_as_silence_does(served: Served, sent: bytes) -> None:
+    """A byte now and then: each read has its answer, the request never."""
+    with served.half(sent) as client:
+        began = time.monotonic()
+        client.settimeout(0.1)
+        found = b""
+        while not found and time.monotonic() - began < ANSWERED_WITHIN_S:
+            client.sendall(b"1")
+            try:
+                found = client.recv(100)
+            except TimeoutError:
+                continue
+    assert found.split(b" ")[1] in (b"408", b"400")
+
+
+def test_the_rest_of_a_late_body_is_no_request(served: Served) -> None:
+    """What a client sends after it was given up is not answered as a request of its own: that is smuggling."""
+    with served.half(HALF_BODY) as client:
+        found = client.recv(65_536)
+        assert found.split(b" ")[1] == b"400"
+        try:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            found += read_all(client)
+        except OSError:
+            pass
+    assert found.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_header_that_cannot_be_read_is_quoted_nowhere(served: Served) -> None:
+    secret = b"canary-of-a-broken-header"
+    for sent in (
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization Bearer " + secret + b"\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + secret + b"\0\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: b\r\n " + secret + b"\r\n\r\n",
+        b"GET /healthz " + secret + b" HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/" + secret + b"\r\n\r\n",
+        b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: " + secret + b"\r\n\r\n",
+        b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: " + secret + b"\r\n\r\n",
+    ):
+        with served.half(sent) as client:
+            answer = read_all(client)
+        assert answer.split(b" ")[1][:1] in (b"4", b"5")
+        assert secret not in answer
+    assert secret.decode() not in served.log.read_text()

@@ -1,0 +1,63 @@
+"""A timer whose target is the API itself makes nothing by it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, DEFS, DISABLE, ENABLE, World, definition
+from wangtimer.core.firing import Member
+from wangtimer.executor.prepare import request_of
+
+FIRE, REPLAY, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("fire", "replay", "backfill"))
+KEY = {"app": "shop", "name": "expire"}
+ACTING: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", DEF, definition(name="more")),
+    ("PUT", DEF, definition(cron="0 0 1 1 *")),
+    ("PATCH", DEF, {"app": "shop", "id": 1, "cron": "0 0 1 1 *"}),
+    (
+        "POST",
+        DEFS,
+        {"app": "shop", "timers": [{"name": "more", "delayMs": 0, "notifyHTTPParam": {"url": "http://h/"}}]},
+    ),
+    ("POST", "/api/timer/v1/bulk", {"app": "shop", "action": "enable", "all": True}),
+    ("PUT", "/api/timer/v1/calendar", {"app": "shop", "name": "days"}),
+    ("POST", ENABLE, KEY),
+    ("POST", FIRE, KEY),
+    ("POST", REPLAY, {"app": "shop", "since": 0}),
+    ("POST", BACKFILL, {"app": "shop", "id": 1, "since": 0, "until": 1_000}),
+]
+
+
+def sent_by_the_timer(world: World, method: str, path: str, fields: dict[str, Any]) -> Any:
+    """Send what a callback process would: the request it makes, its own headers among it."""
+    timer = world.wiring.timers.get("shop", 1)
+    notify = timer.definition.notify._replace(body=json.dumps(fields))
+    request = request_of(notify, "shop", Member(1, 1_000, 1))
+    headers = [(name, value) for name, value in request.headers if name not in ("Expect", "Content-Type")]
+    return world.call(method, path, data=request.body, headers=headers, content_type="application/json")
+
+
+@pytest.mark.parametrize(("method", "path", "fields"), ACTING, ids=lambda value: str(value)[:40])
+def test_a_callback_that_acts_on_the_api_is_refused(
+    small_world: World, method: str, path: str, fields: dict[str, Any]
+) -> None:
+    small_world.made()
+    answered = sent_by_the_timer(small_world, method, path, fields)
+    assert (answered.status, answered.code, answered.json["field"]) == (400, 40013, "webhook-id")
+    assert small_world.stored() == (1, 0)
+
+
+def test_a_callback_may_stop_and_read(small_world: World) -> None:
+    small_world.enabled()
+    assert sent_by_the_timer(small_world, "POST", DISABLE, KEY).code == 0
+    assert sent_by_the_timer(small_world, "POST", "/api/timer/v1/preview", {"cron": "* * * * *"}).code == 0
+
+
+def test_one_of_the_headers_alone_is_not_ours(small_world: World) -> None:
+    """Standard Webhooks of others have the first; a service may tell by the others on whose behalf it asks."""
+    small_world.made()
+    for headers in ({"webhook-id": "1"}, {"X-WangTimer-App": "shop"}):
+        body = json.dumps(KEY).encode()
+        answered = small_world.call("POST", FIRE, data=body, headers=headers, content_type="application/json")
+        assert answered.code == 0

@@ -1,0 +1,95 @@
+"""The nginx.conf that docker-compose.yml ships, on a real nginx: only where it listens and what it leads to differ."""
+
+import http.server
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.servers.nginx import PACKAGE
+from tests.servers.server_process import ServerProcess, find_program
+from tests.stack.test_deployment import ROOT, services
+from wangtimer.stack.ports import HOST, free_port
+
+pytestmark = pytest.mark.processes
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Answers with the Host it was called by; one request at a time, as an API of one thread."""
+
+    def do_GET(self) -> None:
+        said = str(self.headers["Host"]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def web() -> Iterator[int]:
+    server = http.server.HTTPServer((HOST, 0), Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, web: int) -> Iterator[str]:
+    port = free_port()
+    text = (ROOT / "nginx.conf").read_text()
+    for shipped, ours in (
+        ("listen 5000;", f"listen {HOST}:{port};"),
+        ("http://web:5000;", f"http://{HOST}:{web};"),
+        ("pid /tmp/nginx.pid;", f"pid {tmp_path}/pid; daemon off;"),
+        ("error_log stderr warn;", f"error_log {tmp_path}/error.log warn;"),
+        (
+            "http {",
+            "http {"
+            + "".join(
+                f"{name}_temp_path {tmp_path}/{name};"
+                for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+            ),
+        ),
+    ):
+        assert text.count(shipped) == 1, shipped
+        text = text.replace(shipped, ours)
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text(text)
+    argv = [find_program("nginx", PACKAGE), "-c", str(configuration), "-e", str(tmp_path / "error.log")]
+
+    def answers() -> bool:
+        try:
+            return requests.get(f"http://{HOST}:{port}/", timeout=1).status_code == 200
+        except requests.RequestException:
+            return False
+
+    process = ServerProcess(argv, tmp_path, answers)
+    process.start()
+    yield f"{HOST}:{port}"
+    process.stop()
+
+
+def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy: str) -> None:
+    host, _, port = proxy.partition(":")
+    halves = (b"GET / HTTP/1.1\r\nHost: ", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+    with ExitStack() as held:
+        for half in halves * 8:
+            client = held.enter_context(socket.create_connection((host, int(port)), timeout=10))
+            client.sendall(half)
+        answered = requests.get(f"http://{proxy}/", headers={"Host": "timers.example"}, timeout=10)
+    assert (answered.status_code, answered.text) == (200, "timers.example")
+
+
+def test_compose_mounts_it_and_publishes_nothing_else_of_the_api() -> None:
+    proxy = services()["proxy"]
+    assert proxy["volumes"] == ["./nginx.conf:/etc/nginx/nginx.conf:ro"]
+    assert "http://web:5000" in (ROOT / "nginx.conf").read_text()
+    assert "ports" not in services()["web"]

@@ -1,0 +1,53 @@
+"""Whether what its owner says of a timer fits its columns, measured as it is stored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import String
+
+from wangtimer.core.errors import InvalidInput
+from wangtimer.store.sql.tables import timers
+
+# Bytes of the long columns: MySQL's MEDIUMTEXT.
+MOST_LONG_BYTES = 2**24 - 1
+
+# The JSON field that each column of text is written from.
+_FIELDS = {
+    "app": "app",
+    "name": "name",
+    "cron": "cron",
+    "timezone": "timezone",
+    "bounds": "excludeCalendar",
+    "calendar": "excludeCalendar",
+    "tags": "tags",
+    "notify": "notifyHTTPParam",
+}
+
+
+def refuse_wide(row: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` for the first column of a timer's row that is given more than it holds.
+
+    SQLite would store it, and MySQL refuse the whole statement: that of a batch too.
+    """
+    for column, field in _FIELDS.items():
+        text = row.get(column)
+        if text is not None:
+            _refuse_if_wide(field, text, timers.c[column].type)
+
+
+def _refuse_if_wide(field: str, text: str, kind: Any) -> None:
+    if isinstance(kind, String) and kind.length is not None:
+        size, most, unit = len(text), kind.length, "characters"
+    else:
+        size, most, unit = _bytes_of(text), MOST_LONG_BYTES, "bytes"
+    if size > most:
+        raise InvalidInput(
+            field,
+            f"as it is stored (JSON, where each quote and backslash takes two) it has {size} {unit}",
+            f"shorten it: {most} fit",
+        )
+
+
+def _bytes_of(text: str) -> int:
+    # No character takes more than four: what is short enough by count need not be encoded.
+    return len(text) if len(text) * 4 <= MOST_LONG_BYTES else len(text.encode())
