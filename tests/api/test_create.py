@@ -44,6 +44,7 @@ def test_what_was_created_is_read_back_with_xtimer_s_names(world: World) -> None
             "status": 1,
             "statusName": "disabled",
             "cron": "*/5 9-17 * * 1-5",
+            "cronDialect": "unix",
             "timezone": "UTC",
             "notifyHTTPParam": {
                 **notify,

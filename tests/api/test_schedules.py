@@ -188,3 +188,26 @@ def test_a_bad_calendar_names_its_field(world: World, given: dict[str, Any], fie
     refused = world.put(CALENDAR, **{"app": "shop", "name": "plant"} | given)
     assert (refused.status, refused.json["field"]) == (400, field)
     assert len(world.get(CALENDARS, app="shop").data) == 2
+
+
+def test_a_dialect_is_kept_by_edits_and_goes_round(world: World) -> None:
+    made = world.create(cron="0 0 9 ? * 2", cronDialect="quartz")
+    assert (made.data["cron"], made.data["cronDialect"]) == ("0 0 9 ? * 2", "quartz")
+    assert made.data["words"]["en"] == "at 09:00 on Mondays (UTC)"
+    timer_id = made.json["id"]
+    enabled = world.post(ENABLE, app="shop", id=timer_id)
+    assert enabled.data["nextFireAt"] == made.data["nextMoments"][0]["utc"]
+    edited = world.patch(app="shop", id=timer_id, cron="0 0 9 ? * 6L")
+    assert (edited.data["cronDialect"], edited.data["words"]["en"]) == (
+        "quartz",
+        "at 09:00 on the last Friday of every month (UTC)",
+    )
+    assert (
+        world.patch(app="shop", id=timer_id, cron="0 9 * * 2", cronDialect="unix").data["cronDialect"]
+        == "unix"
+    )
+
+
+def test_a_dialect_without_a_cron_is_refused(world: World) -> None:
+    refused = world.create(cron=None, everyMs=HOUR, cronDialect="quartz")
+    assert refused.json["field"] == "cronDialect"

@@ -12,7 +12,8 @@ from wangtimer.core.cron import Cron
 from wangtimer.core.cron_fields import meaning_of
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.warnings import HORIZON_MS, WarningCode, warnings_of
+from wangtimer.core.warning import WarningCode
+from wangtimer.core.warnings import HORIZON_MS, warnings_of
 from wangtimer.core.words import Language
 from wangtimer.core.zones import Transition, transitions
 
@@ -249,7 +250,31 @@ def test_an_interval_knows_no_clock() -> None:
                 )
             ],
         ),
-        ("0 9 ? * 5", []),
+        (
+            "0 9 ? * 5",
+            [
+                (
+                    "weekday 5 is Friday here; where ? is from, in Quartz, weekdays count from 1, Sunday: write "
+                    "cronDialect quartz if that is meant, or names such as MON",
+                    "这里的星期 5 是周五；而 ? 来自 Quartz，那里的星期从 1（周日）数起：若是此意，请写 cronDialect 为 "
+                    "quartz，或写 MON 这样的名字",
+                )
+            ],
+        ),
+        ("0 9 ? * fri#2", []),
+        ("0 9 ? * */2", []),
+        ("0 9 15 * ?", []),
+        (
+            "*/90 * * * *",
+            [
+                (
+                    "minute */90 steps past the end of its field, so it is its first value alone; for an interval "
+                    "use everyMs",
+                    "分字段 */90 的步长超出了该字段，因此只有第一个值；按间隔触发请用 everyMs",
+                )
+            ],
+        ),
+        ("*/59 */23 * * *", []),
         ("0 9 1-28 * *", []),
         ("0 9 31 * *", [("31 is not in every month", "并非每个月都有 31 日")]),
         ("0 9 31 1,3,5 *", []),
@@ -355,6 +380,6 @@ def test_it_costs_little(expression: str) -> None:
 def test_codes_are_stable() -> None:
     assert {code.value for code in WarningCode} == {
         *("fieldOrder", "eitherDay", "shortMonth", "leapDay", "fifthWeekday", "clockForward", "clockBack"),
-        *("calendarEnds", "wideSpread", "neverFires"),
+        *("calendarEnds", "wideSpread", "neverFires", "quartzWeekday", "longStep"),
     }
     assert all(re.fullmatch("[a-zA-Z]+", code) for code in WarningCode)

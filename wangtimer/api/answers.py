@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.stopped_moment import StopState
-from wangtimer.core.warnings import WarningCode
+from wangtimer.core.warning import WarningCode
 
 
 class Sent(Described):
@@ -96,7 +96,7 @@ class NotifyData(Sent):
 
 
 class TimerData(Sent):
-    """A timer; it has either `cron`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+    """A timer; it has either `cron` and `cronDialect`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
 
     id: int
     app: str
@@ -104,6 +104,7 @@ class TimerData(Sent):
     status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
     status_name: str
     cron: Annotated[str | None, Field(exclude_if=is_none)] = None
+    cron_dialect: Annotated[str | None, Field(exclude_if=is_none, description="unix or quartz")] = None
     every_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     anchor_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
     at: Annotated[_Text | None, Field(exclude_if=is_none)] = None

@@ -12,6 +12,7 @@ from wangtimer.api.timer_models import ScheduleFields
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import uncancelled
 from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.cron_dialect import CronDialect
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
 from wangtimer.core.limits import UNLIMITED, Limits
@@ -68,7 +69,7 @@ def edited_schedule(
 
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at"}):
+    if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at", "cron_dialect"}):
         return AskedSchedule(timer.definition.schedule, timer.limits)
     given = [name for name in RULES if getattr(asked, name) is not None]
     if len(given) > 1:
@@ -160,19 +161,33 @@ def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every 
     timezone = old_zone if asked.timezone is None else asked.timezone
     if timezone not in zone_names():
         raise unknown_zone(timezone)
+    is_cron = asked.cron is not None or (isinstance(old, Cron) and not _is_other_than_cron(asked))
+    if asked.cron_dialect is not None and not is_cron:
+        raise _bad("cronDialect", "it belongs to cron", "leave it out")
     is_other = asked.cron is not None or asked.at is not None or asked.delay_ms is not None
     if asked.every_ms is not None or (isinstance(old, Every) and not is_other):
         return _every(asked, old, timezone, now)
     if asked.anchor_at is not None:
         raise _bad("anchorAt", "it belongs to everyMs", "leave it out")
     if asked.cron is not None:
-        return Cron.read(asked.cron, timezone)
+        return Cron.read(asked.cron, timezone, _dialect(asked, old))
     if asked.delay_ms is not None:
         return Once(_delayed(asked.delay_ms, now))
     if asked.at is not None:
         return Once(read_moment_field(asked.at, "at"))
     assert isinstance(old, Cron | Once)
-    return Cron.read(old.expression, timezone) if isinstance(old, Cron) else old
+    return Cron.read(old.expression, timezone, _dialect(asked, old)) if isinstance(old, Cron) else old
+
+
+def _is_other_than_cron(asked: ScheduleFields) -> bool:
+    return any(getattr(asked, name) is not None for name in RULES if name != "cron")
+
+
+def _dialect(asked: ScheduleFields, old: Cron | Every | Once | None) -> CronDialect:
+    """Return the dialect that is asked for, else that of the expression before."""
+    if asked.cron_dialect is not None:
+        return CronDialect(asked.cron_dialect)
+    return old.dialect if isinstance(old, Cron) else CronDialect.UNIX
 
 
 def _every(asked: ScheduleFields, old: Schedule | None, timezone: str, now: int) -> Every:
@@ -204,7 +219,7 @@ def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
     if isinstance(schedule, Once) or schedule.first_after(now) is not None:
         return
     if isinstance(rule, Cron):
-        Cron.parse(rule.expression, rule.timezone, now)
+        Cron.parse(rule.expression, rule.timezone, now, rule.dialect)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
     raise _bad(
         given[-1] if given else "cron",

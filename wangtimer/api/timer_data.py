@@ -66,7 +66,11 @@ def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
     if isinstance(schedule, Once):
         return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
     if isinstance(schedule, Cron):
-        return {"cron": schedule.expression, "timezone": schedule.timezone}
+        return {
+            "cron": schedule.expression,
+            "cron_dialect": schedule.dialect.value,
+            "timezone": schedule.timezone,
+        }
     if isinstance(schedule, Every):
         anchor = show_moment(schedule.anchor_ms)
         return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}

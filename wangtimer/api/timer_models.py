@@ -90,6 +90,15 @@ class ScheduleFields(Given):
             examples=["*/5 9-17 * * 1-5"],
         ),
     ] = None
+    cron_dialect: Annotated[
+        Literal["unix", "quartz"] | None,
+        Field(
+            alias="cronDialect",
+            description="how cron is read, unix by default. quartz, as Quartz, XXL-JOB and PowerJob write it: 6 or 7 "
+            "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
+            examples=["unix"],
+        ),
+    ] = None
     every_ms: Annotated[
         int | None,
         Field(

@@ -10,6 +10,7 @@ from wangtimer.cli.output import show_json
 from wangtimer.cli.timer_tables import show_preview
 from wangtimer.client.timer_types import Preview
 from wangtimer.core.cron import Cron
+from wangtimer.core.cron_dialect import CronDialect
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.moment_text import show_moment
 from wangtimer.core.previews import preview_of
@@ -22,6 +23,13 @@ MOST_SHOWN = 1_000
 @click.argument("expression")
 @click.option("--tz", default="UTC", show_default=True, help="IANA zone in whose wall time it is meant.")
 @click.option(
+    "--dialect",
+    type=click.Choice([one.value for one in CronDialect]),
+    default=CronDialect.UNIX.value,
+    show_default=True,
+    help="How it is read; quartz counts weekdays from 1, Sunday.",
+)
+@click.option(
     "-n",
     "count",
     type=click.IntRange(1, MOST_SHOWN),
@@ -30,14 +38,14 @@ MOST_SHOWN = 1_000
     help="Moments to show, at most.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the `data` that POST /preview would answer.")
-def cron(expression: str, tz: str, count: int, as_json: bool) -> None:
+def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> None:
     """Show the next moments of a cron EXPRESSION, the schedule in words, and what may surprise about it.
 
     Needs no server. Six or seven fields have the SECONDS FIRST. Exits with 2 where the expression or the zone cannot
     be read.
     """
     try:
-        schedule = Cron.read(expression, tz)
+        schedule = Cron.read(expression, tz, CronDialect(dialect))
     except InvalidSchedule as error:
         click.echo(f"wangtimer: {error}", err=True)
         sys.exit(2)

@@ -12,6 +12,12 @@ Command = Callable[..., None]
 
 SCHEDULE = (
     click.option("--cron", help="5 fields; or 6 or 7 with SECONDS FIRST; or @daily, ..."),
+    click.option(
+        "--dialect",
+        "cron_dialect",
+        type=click.Choice(["unix", "quartz"]),
+        help="How --cron is read: unix by default; quartz counts weekdays from 1, Sunday.",
+    ),
     click.option("--every", "every_ms", type=DURATION, help="An interval, as in 90s."),
     click.option("--anchor", "anchor_at", type=MOMENT, help="A moment intervals are counted from."),
     click.option("--at", type=MOMENT, help="One moment: RFC 3339, or ms since 1970."),

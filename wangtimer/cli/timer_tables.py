@@ -108,7 +108,8 @@ def show_preview(found: Mapping[str, Any], timezone: str) -> None:
 def when(timer: Timer) -> str:
     """Return a timer's rule in one phrase."""
     if "cron" in timer:
-        return f"{timer['cron']} ({timer['timezone']})"
+        dialect = "" if timer.get("cronDialect", "unix") == "unix" else f"{timer['cronDialect']}, "
+        return f"{timer['cron']} ({dialect}{timer['timezone']})"
     return f"every {timer['everyMs']} ms" if "everyMs" in timer else f"at {timer['at']}"
 
 

@@ -13,6 +13,7 @@ Status = Literal["disabled", "enabled", "finished"]
 FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
 FiringKind = Literal["scheduled", "manual", "backfill"]
 Action = Literal["enable", "disable", "delete"]
+CronDialect = Literal["unix", "quartz"]
 Sort = Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
 
 
@@ -42,6 +43,7 @@ class ScheduleFields(TypedDict, total=False):
     """When: one of `cron`, `every_ms`, `at`, `delay_ms`, and what bounds it."""
 
     cron: str
+    cron_dialect: CronDialect
     every_ms: Duration
     anchor_at: Moment
     at: Moment

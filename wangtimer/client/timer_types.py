@@ -44,7 +44,7 @@ class Notify(TypedDict):
 
 
 class Timer(TypedDict):
-    """A timer; it has either `cron`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+    """A timer; it has either `cron` and `cronDialect`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
 
     id: int
     app: str
@@ -52,6 +52,7 @@ class Timer(TypedDict):
     status: int
     statusName: str
     cron: NotRequired[str]
+    cronDialect: NotRequired[str]
     everyMs: NotRequired[int]
     anchorAt: NotRequired[str]
     at: NotRequired[str]

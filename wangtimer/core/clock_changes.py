@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_fields import Fields, read_fields
+from wangtimer.core.cron_fields import Fields
 from wangtimer.core.cron_meaning import EVERY_HOUR
 from wangtimer.core.schedule import Bounded, rule_of
 from wangtimer.core.zones import Transition, transitions
@@ -39,7 +39,7 @@ def clock_changes(schedule: Cron | Bounded, after_ms: int, until_ms: int) -> lis
     rule = rule_of(schedule)
     if not isinstance(rule, Cron):
         return []
-    fields = read_fields(rule.expression)
+    fields = rule.fields
     is_fixed = fields.meaning.is_fixed
     found: list[ClockChange] = []
     for change in _transitions(rule.timezone, after_ms, until_ms):
@@ -71,7 +71,7 @@ def _swallowed(plain: Cron | Bounded, rule: Cron, is_fixed: bool, change: Transi
         return []
     # Read as UTC, which has no gap, the rule has all of them.
     low_s, high_s = change.at_s + change.before_s, change.at_s + change.after_s
-    walls_ms = Cron(rule.expression, "UTC").moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
+    walls_ms = replace(rule, timezone="UTC").moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
     if isinstance(plain, Bounded) and not is_fixed:
         walls_ms = _within(plain, walls_ms, change)
     return [wall // 1_000 for wall in walls_ms]

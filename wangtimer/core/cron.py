@@ -1,9 +1,13 @@
 """Cron expressions: what is accepted, and at which moments one fires.
 
-Dialect, read in `cron_fields`: `minute hour day month weekday`, or `second minute hour day month weekday
+The unix dialect, read in `cron_unix`: `minute hour day month weekday`, or `second minute hour day month weekday
 [year]`, or a macro (`@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly`, `@annually`). Weekdays
 count 0 and 7 as Sunday. Day and weekday both given means either of them. `?` in a day field means `*`. `L` is
 the last day of the month, `L5` the last Friday, `5#2` the second Friday, `15W` the weekday nearest to the 15th.
+
+The quartz dialect, read in `cron_quartz`: `second minute hour day month weekday [year]`, with `?` for day or weekday.
+Weekdays count from 1, Sunday. `6L` is the last Friday, `6#2` the second, `L-3` the third day before the last of the
+month, `LW` its last Monday to Friday, `15W` the nearest to the 15th.
 
 What an expression means is read in `cron_fields`; its moments, and what happens when the clocks change
 (`docs/decisions/0002-dst-rule.md`), are worked out here.
@@ -17,7 +21,9 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import takewhile
 
-from wangtimer.core.cron_fields import meaning_of, read_fields
+from wangtimer.core.cron_dialect import CronDialect
+from wangtimer.core.cron_fields import Fields, meaning_of, read_fields
+from wangtimer.core.cron_meaning import Meaning
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
@@ -41,15 +47,22 @@ class Cron:
 
     expression: str
     timezone: str
+    dialect: CronDialect = CronDialect.UNIX
 
     @classmethod
-    def parse(cls, expression: str, timezone: str = "UTC", after_ms: int = 0) -> "Cron":
+    def parse(
+        cls,
+        expression: str,
+        timezone: str = "UTC",
+        after_ms: int = 0,
+        dialect: CronDialect = CronDialect.UNIX,
+    ) -> "Cron":
         """Return the schedule, its white space normalised.
 
         InvalidSchedule (field "cron" or "timezone") if either cannot be read, or if the schedule has no
         moment after `after_ms` (ms since epoch).
         """
-        cron = cls.read(expression, timezone)
+        cron = cls.read(expression, timezone, dialect)
         if cron.first_after(after_ms) is None:
             raise InvalidSchedule(
                 "cron",
@@ -59,15 +72,25 @@ class Cron:
         return cron
 
     @classmethod
-    def read(cls, expression: str, timezone: str = "UTC") -> "Cron":
+    def read(cls, expression: str, timezone: str = "UTC", dialect: CronDialect = CronDialect.UNIX) -> "Cron":
         """Return the schedule as `parse` does, even if it never fires."""
         try:
             read_zone(timezone)
         except KeyError:
             raise unknown_zone(timezone) from None
-        cron = cls(" ".join(expression.split()), timezone)
-        read_fields(cron.expression)
+        cron = cls(" ".join(expression.split()), timezone, dialect)
+        read_fields(cron.expression, dialect)
         return cron
+
+    @property
+    def fields(self) -> Fields:
+        """The fields of the expression; InvalidSchedule if it cannot be read."""
+        return read_fields(self.expression, self.dialect)
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the expression means; InvalidSchedule if it cannot be read."""
+        return self.fields.meaning
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
@@ -97,9 +120,9 @@ class Cron:
 
         Days are those of the wall clock, counted from 1970-01-01.
         """
-        if day == stretch.day_after_lost_evening and meaning_of(self.expression).is_fixed:
+        if day == stretch.day_after_lost_evening and self.meaning.is_fixed:
             return day
-        return _next_day(self.expression, day)
+        return _next_day(self.expression, self.dialect, day)
 
 
 @lru_cache(maxsize=65_536)
@@ -118,7 +141,7 @@ def _block(cron: Cron, number: int) -> "array[int]":
 def _next_full_block(cron: Cron, number: int) -> int:
     """Return the number of the first block from `number` on that has a moment, or one past the end."""
     from_s = number * HOUR_S
-    day = _next_day(cron.expression, (from_s - MAX_SHIFT_S) // DAY_S)
+    day = _next_day(cron.expression, cron.dialect, (from_s - MAX_SHIFT_S) // DAY_S)
     if day is None:
         return END_MS // BLOCK_MS
     first = next(_walk(cron, max(from_s, day * DAY_S - MAX_SHIFT_S)), None)
@@ -127,40 +150,40 @@ def _next_full_block(cron: Cron, number: int) -> int:
 
 def _walk(cron: Cron, from_s: int) -> Iterator[int]:
     """Yield the moments from `from_s` on, in seconds since epoch, ascending."""
-    is_fixed = meaning_of(cron.expression).is_fixed
+    is_fixed = cron.meaning.is_fixed
     for stretch in stretches_from(cron.timezone, from_s):
         first_s = max(from_s, stretch.start_s)
         if is_fixed:
-            yield from _fixed_moments(cron.expression, stretch, first_s)
+            yield from _fixed_moments(cron, stretch, first_s)
         else:
-            yield from _moments_between(cron.expression, stretch, first_s)
+            yield from _moments_between(cron, stretch, first_s)
         from_s = stretch.end_s
 
 
-def _moments_between(expression: str, stretch: Stretch, first_s: int) -> Iterator[int]:
+def _moments_between(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
     """Yield the moments from `first_s` to the end of the stretch, each match of the wall clock being one."""
     offset_s = stretch.offset_s
-    for wall_s in _wall_matches(expression, first_s + offset_s, stretch.end_s + offset_s):
+    for wall_s in _wall_matches(cron, first_s + offset_s, stretch.end_s + offset_s):
         yield wall_s - offset_s
 
 
-def _fixed_moments(expression: str, stretch: Stretch, first_s: int) -> Iterator[int]:
+def _fixed_moments(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
     """Yield the moments of a fixed schedule: none in a second pass, one for all that a gap swallowed."""
     new_wall_s = stretch.start_s + stretch.offset_s
     old_wall_s = stretch.start_s + stretch.offset_before_s
     if first_s == stretch.start_s and old_wall_s < new_wall_s:
         # The instant after the gap is asked about along with the gap: one firing for both.
-        if any(True for _ in _wall_matches(expression, old_wall_s, new_wall_s + 1)):
+        if any(True for _ in _wall_matches(cron, old_wall_s, new_wall_s + 1)):
             yield first_s
         first_s += 1
     second_pass_end_s = old_wall_s - stretch.offset_s
-    yield from _moments_between(expression, stretch, max(first_s, second_pass_end_s))
+    yield from _moments_between(cron, stretch, max(first_s, second_pass_end_s))
 
 
-def _wall_matches(expression: str, from_s: int, until_s: int) -> Iterator[int]:
+def _wall_matches(cron: Cron, from_s: int, until_s: int) -> Iterator[int]:
     """Yield the matching wall times in [from_s, until_s), as seconds since epoch if the zone were UTC."""
-    fields = read_fields(expression)
-    day = _next_day(expression, from_s // DAY_S)
+    fields = cron.fields
+    day = _next_day(cron.expression, cron.dialect, from_s // DAY_S)
     while day is not None and day * DAY_S < until_s:
         for hour in fields.meaning.hours:
             hour_s = day * DAY_S + hour * HOUR_S
@@ -168,26 +191,26 @@ def _wall_matches(expression: str, from_s: int, until_s: int) -> Iterator[int]:
             high = bisect_left(fields.seconds_of_hour, until_s - hour_s)
             for second in fields.seconds_of_hour[low:high]:
                 yield hour_s + second
-        day = _next_day(expression, day + 1)
+        day = _next_day(cron.expression, cron.dialect, day + 1)
 
 
 @lru_cache(maxsize=16_384)
-def _next_day(expression: str, day: int) -> int | None:
+def _next_day(expression: str, dialect: CronDialect, day: int) -> int | None:
     """Return the first matching day from `day` on, both counted from 1970-01-01, or None."""
-    meaning = meaning_of(expression)
+    meaning = meaning_of(expression, dialect)
     from_day = date.fromordinal(DAY_ZERO + day)
     # East of Greenwich the wall shows the year after the last before that is over.
     for year in meaning.years or range(from_day.year, LAST_YEAR + 2):
         for month in meaning.months or EVERY_MONTH:
             if (year, month) >= (from_day.year, from_day.month):
-                days = _days_of_month(expression, year, month)
+                days = _days_of_month(expression, dialect, year, month)
                 if days and days[-1] >= day:
                     return days[bisect_left(days, day)]
     return None
 
 
 @lru_cache(maxsize=16_384)
-def _days_of_month(expression: str, year: int, month: int) -> tuple[int, ...]:
+def _days_of_month(expression: str, dialect: CronDialect, year: int, month: int) -> tuple[int, ...]:
     """Return the matching days of a month that matches, counted from 1970-01-01."""
     before = date(year, month, 1).toordinal() - DAY_ZERO - 1
-    return tuple(before + day for day in meaning_of(expression).days.of_month(year, month))
+    return tuple(before + day for day in meaning_of(expression, dialect).days.of_month(year, month))

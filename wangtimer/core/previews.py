@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from wangtimer.core.cron import END_MS
 from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.warnings import Warning, warnings_of
+from wangtimer.core.warning import Warning
+from wangtimer.core.warnings import warnings_of
 from wangtimer.core.words import Language, describe
 from wangtimer.core.zones import DAY_S, read_zone
 

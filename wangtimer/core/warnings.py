@@ -1,57 +1,22 @@
 """What may surprise the author of a schedule within 13 months of its first moment."""
 
-from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 from itertools import pairwise
 
 from wangtimer.core import words_en, words_zh
 from wangtimer.core.clock_changes import ClockChange, clock_changes
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_fields import field_count, field_texts, meaning_of
-from wangtimer.core.cron_meaning import Meaning
+from wangtimer.core.cron_warnings import warnings_of_expression
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of
-from wangtimer.core.words import Language
+from wangtimer.core.warning import Warning, WarningCode
 from wangtimer.core.zones import read_zone
 
 # 400 days: a year, and a month to see what is new in the next.
 HORIZON_MS = 400 * 86_400_000
 # Moments whose distances are looked at to tell whether a spread has room.
 DISTANCES = 50
-FEBRUARY = 2
-# A year that is not a leap year.
-COMMON_YEAR = 2027
-ALL_MONTHS = tuple(range(1, 13))
-
-
-class WarningCode(StrEnum):
-    """What a warning is about."""
-
-    FIELD_ORDER = "fieldOrder"
-    EITHER_DAY = "eitherDay"
-    SHORT_MONTH = "shortMonth"
-    LEAP_DAY = "leapDay"
-    FIFTH_WEEKDAY = "fifthWeekday"
-    CLOCK_FORWARD = "clockForward"
-    CLOCK_BACK = "clockBack"
-    CALENDAR_ENDS = "calendarEnds"
-    WIDE_SPREAD = "wideSpread"
-    NEVER_FIRES = "neverFires"
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:
-    """One thing that may surprise, as a line without a full stop: `text` in English, `text_zh` in Chinese."""
-
-    code: WarningCode
-    text: str
-    text_zh: str
-
-    def describe(self, language: Language) -> str:
-        """Return the line in a language."""
-        return self.text if language is Language.EN else self.text_zh
 
 
 def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tuple[Warning, ...]:
@@ -65,7 +30,7 @@ def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tup
     rule = rule_of(schedule)
     found: list[Warning] = []
     if isinstance(rule, Cron):
-        found += _of_expression(rule.expression)
+        found += warnings_of_expression(rule)
     first = schedule.first_after(now_ms)
     if first is None:
         return (*found, _never(schedule))
@@ -81,52 +46,6 @@ def _never(schedule: Schedule) -> Warning:
     if isinstance(schedule, Once):
         return Warning(WarningCode.NEVER_FIRES, "never fires: its moment has passed", "不会触发：时刻已过")
     return Warning(WarningCode.NEVER_FIRES, "never fires: no moment is left", "不会触发：已没有触发时刻")
-
-
-def _of_expression(expression: str) -> Iterator[Warning]:
-    meaning = meaning_of(expression)
-    count = field_count(expression)
-    if count == 6:
-        yield Warning(
-            WarningCode.FIELD_ORDER, "6 fields are read as seconds first", "6 个字段：第一个字段是秒"
-        )
-    if count == 7:
-        yield Warning(
-            WarningCode.FIELD_ORDER,
-            "7 fields are read as seconds first and the year last",
-            "7 个字段：第一个字段是秒，最后一个字段是年",
-        )
-    if meaning.days.is_either:
-        yield Warning(
-            WarningCode.EITHER_DAY,
-            "day of month and day of week are both given: either is enough",
-            "同时指定了日期和星期：满足其一即触发",
-        )
-    # `*/2` is not meant to reach the 31st of each month.
-    if not field_texts(expression)["day"].startswith("*"):
-        yield from _of_short_months(meaning)
-    for weekday, place in meaning.days.nth_weekdays:
-        if place == 5:
-            yield Warning(
-                WarningCode.FIFTH_WEEKDAY,
-                f"not every month has a fifth {words_en.WEEKDAY_NAMES[weekday - 1]}",
-                f"并非每个月都有第五个{words_zh.WEEKDAY_NAMES[weekday - 1]}",
-            )
-
-
-def _of_short_months(meaning: Meaning) -> Iterator[Warning]:
-    for day in meaning.days.month_days:
-        lacking = [month for month in meaning.months or ALL_MONTHS if monthrange(COMMON_YEAR, month)[1] < day]
-        if day == 29 and lacking:
-            yield Warning(WarningCode.LEAP_DAY, "29 February is in leap years only", "2 月 29 日只在闰年才有")
-        elif lacking and not meaning.months:
-            yield Warning(WarningCode.SHORT_MONTH, f"{day} is not in every month", f"并非每个月都有 {day} 日")
-        elif lacking:
-            yield Warning(
-                WarningCode.SHORT_MONTH,
-                f"{day} is not in {words_en.month_list(lacking)}",
-                f"{words_zh.number_list(lacking)} 月没有 {day} 日",
-            )
 
 
 def _of_change(change: ClockChange) -> Warning:

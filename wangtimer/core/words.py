@@ -6,7 +6,6 @@ from typing import Protocol
 
 from wangtimer.core import words_en, words_zh
 from wangtimer.core.cron import Cron
-from wangtimer.core.cron_fields import meaning_of
 from wangtimer.core.cron_meaning import Meaning
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Once, Schedule
@@ -75,7 +74,7 @@ def moment_text(moment_ms: int, timezone: str) -> str:
 
 def _rule(rule: Cron | Every, words: Words) -> str:
     if isinstance(rule, Cron):
-        return words.cron(meaning_of(rule.expression))
+        return words.cron(rule.meaning)
     return words.every(rule.interval_ms, moment_text(rule.anchor_ms, rule.timezone))
 
 

@@ -13,6 +13,7 @@ from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
+from wangtimer.store.cron_text import cron_from, cron_text
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 
@@ -132,7 +133,7 @@ def _to_text(one: Definition) -> str:
         "status": one.status.value,
         "edited_at": one.edited_at,
         "at_ms": rule.at_ms if isinstance(rule, Once) else None,
-        "cron": [rule.expression, rule.timezone] if isinstance(rule, Cron) else None,
+        "cron": [cron_text(rule), rule.timezone] if isinstance(rule, Cron) else None,
         "every": [rule.interval_ms, rule.anchor_ms, rule.timezone] if isinstance(rule, Every) else None,
         "bounds": bounds_of(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
@@ -161,7 +162,7 @@ def _from_text(timer_id: int, text: str) -> Definition:
 def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
-    rule = Cron(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
+    rule = cron_from(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
     return bounded(rule, fields.get("bounds"), timer_id)
 
 

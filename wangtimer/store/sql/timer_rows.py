@@ -14,6 +14,7 @@ from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import Fields, bounded, bounds_of
+from wangtimer.store.cron_text import cron_from, cron_text
 
 Read = TypeVar("Read")
 
@@ -41,7 +42,7 @@ def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
     rule = rule_of(schedule)
     bounds = _bounds_of(schedule, limits)
     return {
-        "cron": rule.expression if isinstance(rule, Cron) else None,
+        "cron": cron_text(rule) if isinstance(rule, Cron) else None,
         "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
         "every_ms": rule.interval_ms if isinstance(rule, Every) else None,
         "anchor_ms": rule.anchor_ms if isinstance(rule, Every) else None,
@@ -77,7 +78,7 @@ def _schedule(row: Any) -> Schedule:
     if row["at_ms"] is not None:
         return Once(row["at_ms"])
     if row["cron"] is not None:
-        return bounded(Cron(row["cron"], row["timezone"]), _bounds(row), row["id"])
+        return bounded(cron_from(row["cron"], row["timezone"]), _bounds(row), row["id"])
     return bounded(Every(row["every_ms"], row["anchor_ms"], row["timezone"]), _bounds(row), row["id"])
 
 

@@ -1,0 +1,21 @@
+"""A cron expression as both stores write it: `*/5 * * * *`, or with its dialect before it, `quartz 0 0 9 ? * 2`.
+
+A version that knows no dialects has the dialect's name for a field, and refuses the expression: it must not take one
+weekday for another. So an expression of the unix dialect, the only one it has, stays as it is.
+"""
+
+from wangtimer.core.cron import Cron
+from wangtimer.core.cron_dialect import CronDialect
+
+
+def cron_text(cron: Cron) -> str:
+    """Return the expression as it is stored."""
+    return cron.expression if cron.dialect is CronDialect.UNIX else f"{cron.dialect} {cron.expression}"
+
+
+def cron_from(text: str, timezone: str) -> Cron:
+    """Read back what `cron_text` wrote; what a dialect of another version wrote can be read, but not planned."""
+    name, _, expression = text.partition(" ")
+    if name == CronDialect.QUARTZ:
+        return Cron(expression, timezone, CronDialect.QUARTZ)
+    return Cron(text, timezone)
