@@ -358,6 +358,7 @@ class Wiring:
 
     def _keeper_slices(self) -> SliceStore:
         own = RedisConnection(self.settings.store_url, timeout_s=KEEPER_TIMEOUT_S)
+        own.bring_time_to(self.clock)
         return SliceStore(own, self.keys, self.clock, self.leases)
 
     def _limits(self) -> Limits:

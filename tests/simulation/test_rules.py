@@ -37,6 +37,7 @@ FLAWS = {
     20: "offset too early",
     21: "ghosts of a closed slice stay for ever",
     22: "messages, clocks and leases",
+    23: "the one clock is put back or ahead",
 }
 
 # Flaws, or halves of them, that no run here can show.
@@ -145,6 +146,9 @@ CASES = (
     Case(22, "a late renewal shortens no lease", "SENT-TWICE", (126, 328)),
     Case(22, "a trigger only for a free slice", "TOO-MANY-TRIGGERS", (65, 198)),
     Case(22, "ticks outlive a wall clock that is an hour off", "LOST", (7, 27)),
+    Case(23, "a clock that was put back is noticed", "EARLY", (0, 6)),
+    Case(23, "leases are taken back by the earlier clock", "SENT-TWICE", (6, 8)),
+    Case(23, "leases are written by the later clock", "SENT-TWICE", (32,)),
 )
 
 
