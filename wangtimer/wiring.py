@@ -21,6 +21,7 @@ from wangtimer.core.pace import Pace
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
@@ -301,7 +302,7 @@ class Wiring:
         executor = Executor(
             self.slices,
             self.hot,
-            Wanted(self.definitions, self.timers, verifier),
+            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
             verifier,
             engine,
             keeper,

@@ -167,6 +167,13 @@ class MemoryTimers:
 
         return self._server.call(work)
 
+    def versions(self, timer_ids: set[int]) -> dict[int, int]:
+        def work() -> dict[int, int]:
+            known = timer_ids & self._timers.keys()
+            return {timer_id: self._timers[timer_id].definition.version for timer_id in known}
+
+        return self._server.call(work)
+
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         def work() -> list[Change]:
             changes = (

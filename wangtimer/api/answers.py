@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.told import COUNTS_WITHIN_MS
 from wangtimer.core.warnings import WarningCode
 
 
@@ -122,6 +123,18 @@ class PlannedTimerData(TimerData, Preview):
     """A timer just created or edited, with the next five moments it will fire at once enabled."""
 
 
+class ChangeAnswer(Answer):
+    """What was changed, and how soon that counts."""
+
+    counts_within_ms: Annotated[
+        int,
+        Field(
+            description="it counts for every moment later than so many ms after this answer: as a rule lead_ms (1000); "
+            f"{COUNTS_WITHIN_MS} where Redis could not be told at once"
+        ),
+    ]
+
+
 class PreviewAnswer(Answer):
     """What the schedule comes to; nothing is stored."""
 
@@ -135,13 +148,13 @@ class CreateAnswer(Answer):
     data: PlannedTimerData
 
 
-class PutAnswer(CreateAnswer):
+class PutAnswer(CreateAnswer, ChangeAnswer):
     """The timer as it is now."""
 
     created: Annotated[bool, Field(description="false: it was there")]
 
 
-class EditAnswer(Answer):
+class EditAnswer(ChangeAnswer):
     """The timer as it is now."""
 
     data: PlannedTimerData
@@ -176,6 +189,14 @@ class TimerAnswer(Answer):
     """A timer."""
 
     data: TimerData
+
+
+class DisableAnswer(TimerAnswer, ChangeAnswer):
+    """The timer as it is now."""
+
+
+class DeleteAnswer(ChangeAnswer):
+    """The timer is deleted."""
 
 
 class LastOutcome(Sent):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.answers import Answer, Sent
+from wangtimer.api.answers import ChangeAnswer, Sent
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
@@ -18,6 +18,7 @@ from wangtimer.api.refusals import Refused
 from wangtimer.batches import Batches, Outcomes
 from wangtimer.core.errors import UnknownTimer, WangTimerError
 from wangtimer.core.timer import Timer
+from wangtimer.core.told import counts_within_ms
 from wangtimer.store.sql.timer_lists import Order
 from wangtimer.wiring import Wiring
 
@@ -74,7 +75,7 @@ class ChangedData(Sent):
     last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
 
 
-class ChangedAnswer(Answer):
+class ChangedAnswer(ChangeAnswer):
     """What became of the timers."""
 
     data: ChangedData
@@ -118,7 +119,11 @@ class BulkViews:
                 failed=failed,
                 remaining=chosen.matched - sum(timer_id in chosen.timers for timer_id in chosen.ids),
                 last_id=chosen.ids[-1] if chosen.ids else None,
-            )
+            ),
+            counts_within_ms=counts_within_ms(
+                all(outcome.is_told for outcome in outcomes.values() if isinstance(outcome, Timer)),
+                self.wiring().settings.lead_ms,
+            ),
         )
 
     def _matching(self, body: ChangeTimers) -> Chosen:

@@ -1,6 +1,6 @@
 """A timer: what a business service defined, and how far it is planned."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -64,6 +64,7 @@ class Timer:
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
     after it. None: no further moment; then `planned_until` is not after the last one, or in the past.
+    `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
     """
 
     definition: Definition
@@ -74,6 +75,7 @@ class Timer:
     updated_at: int
     limits: Limits = UNLIMITED
     tags: tuple[str, ...] = ()
+    is_told: bool = field(default=True, compare=False)
 
     @property
     def id(self) -> int:
