@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from wangtimer.core.clock import Clock
@@ -100,8 +100,8 @@ class Batches:
 
     def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
         """Disable timers, as they were read; return by id how each stands, or why it was not disabled; as above."""
-        off: Outcomes = {timer.id: timer for timer in timers if not timer.definition.is_enabled}
-        enabled = [timer for timer in timers if timer.id not in off]
+        off = self._told([timer for timer in timers if not timer.definition.is_enabled])
+        enabled = [timer for timer in timers if timer.definition.is_enabled]
         return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable, as_read)
 
     def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
@@ -126,10 +126,14 @@ class Batches:
             except StoreAway as error:
                 outcomes |= {timer.id: error for timer in some}
                 continue
-            self.registrar.tell_redis([timer.definition for timer in changed], [], now)
-            outcomes |= {timer.id: timer for timer in changed}
+            outcomes |= self._told(changed)
             outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone, as_read)
         return outcomes
+
+    def _told(self, timers: Sequence[Timer]) -> Outcomes:
+        """Tell Redis how timers stand; whoever switched off one that is off may not have come to it."""
+        is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
+        return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
     def _plans(self, timers: Sequence[Timer], now: int, refused: Outcomes) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, so many as make one transaction."""

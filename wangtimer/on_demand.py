@@ -80,6 +80,13 @@ class Backfilled:
     next_since: int | None = None
 
 
+class Cancelled(NamedTuple):
+    """A cancelled firing, and whether Redis knows of it; else the sweep tells it, seconds later."""
+
+    record: FiringRecord
+    is_told: bool
+
+
 @dataclass(frozen=True, slots=True)
 class OnDemand:
     """Each demand is committed to SQL first; Redis then learns of it, or the sweep tells it later.
@@ -111,7 +118,7 @@ class OnDemand:
         self._tell_redis([timer.definition], [], [firing])
         return firing
 
-    def cancel(self, app: str, timer_id: int, fire_at: int) -> FiringRecord:
+    def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
         """Skip one coming firing (ms UTC): from `soon_ms` before its moment at the latest, it is not made.
 
         Raises `UnknownTimer`, `UnknownFiring`, `StoreAway`, and `Conflict` where it cannot be cancelled any more.
@@ -120,8 +127,7 @@ class OnDemand:
         timer, record = self.demands.cancel(
             app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
         )
-        self._tell_redis([timer.definition], [])
-        return record
+        return Cancelled(record, self._tell_redis([timer.definition], []))
 
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False

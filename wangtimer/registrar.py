@@ -77,8 +77,7 @@ class Registrar:
         timer, firings = self.timers.enable(
             app, timer_id, now, lambda read: self._plan_first(read, now), version
         )
-        self._tell_redis(timer.definition, firings, now)
-        return timer
+        return self._told(timer, firings, now)
 
     def edit(self, app: str, timer_id: int, change: Change, version: int | None = None) -> Timer:
         """Let a timer be as `change` makes it, enabled or not; its old moments fire no more, its new ones do, at once.
@@ -90,8 +89,7 @@ class Registrar:
         timer, firings = self.timers.edit(
             app, timer_id, now, lambda read: self._revise(read, change, version, now)
         )
-        self._tell_redis(timer.definition, firings, now)
-        return timer
+        return self._told(timer, firings, now)
 
     def put(
         self, app: str, name: str, new: Callable[[], NewTimer], change: Change, version: int | None = None
@@ -125,8 +123,7 @@ class Registrar:
         """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
-        self._tell_redis(timer.definition, [], 0)
-        return timer
+        return self._told(timer, [], 0)
 
     def delete(self, app: str, timer_id: int, name: str | None = None, version: int | None = None) -> Timer:
         """Delete a timer, if `name` is given only under that one, and free its name; its firings stay on record.
@@ -135,8 +132,7 @@ class Registrar:
         """
         now = int(self.clock.now_ms())
         timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name, version)
-        self._tell_redis(timer.definition, [], 0)
-        return timer
+        return self._told(timer, [], 0)
 
     def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
         definition = timer.definition
@@ -238,20 +234,23 @@ class Registrar:
         except StoreAway:
             return {}
 
-    def _tell_redis(self, definition: Definition, firings: list[Firing], now: int) -> None:
-        self.tell_redis([definition], firings, now)
+    def _told(self, timer: Timer, firings: list[Firing], now: int) -> Timer:
+        return replace(timer, is_told=self.tell_redis([timer.definition], firings, now))
 
-    def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> None:
-        """Tell Redis what is committed; where it is away the sweep does, seconds later."""
+    def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
+        """Tell Redis what is committed; False where it does not know the definitions: then the sweep does so."""
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
+        is_told = False
         try:
             self.definitions.put(definitions)
+            is_told = True
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
                 self.send_chunk(chunk)
         except StoreAway as error:
             ids = [one.timer_id for one in definitions[:9]]
             log.warning("change_not_in_redis_yet", timer_ids=ids, error=str(error))
+        return is_told
 
 
 @contextmanager

@@ -10,13 +10,11 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
 from wangtimer.core.stopped_moment import StoppedMoment, stopped_moment
 from wangtimer.core.timer import Timer
+from wangtimer.core.told import COUNTS_WITHIN_MS
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
 
 log = structlog.get_logger()
-
-# A change that Redis was not told of is told by the sweep, within this long: until then a firing may be armed.
-UNTOLD_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Stops:
     def _judged(
         self, timer: Timer, latest: Mapping[int, Firing], now: int, is_untold: bool
     ) -> StoppedMoment | None:
-        reach_ms = self.soon_ms + (UNTOLD_MS if is_untold else 0)
+        reach_ms = self.soon_ms + (COUNTS_WITHIN_MS if is_untold else 0)
         try:
             return stopped_moment(timer.id, timer.definition.schedule, latest.get(timer.id), now, reach_ms)
         except Exception as error:
@@ -58,7 +56,7 @@ class Stops:
     def _untold(self, timers: Sequence[Timer]) -> set[int]:
         """Return the ids of those of which Redis holds an older definition, or cannot be asked."""
         try:
-            held = self.definitions.get([timer.id for timer in timers])
+            held = self.definitions.get([timer.id for timer in timers]).definitions
         except StoreAway:
             return {timer.id for timer in timers}
         return {

@@ -102,9 +102,10 @@ class Trigger:
             turn = self._turn(watch)
             if turn is None:
                 return
-            if self._has_lost_data(watch, turn) and self._reload(watch.slice):
-                continue
+            has_lost_data = self._has_lost_data(watch, turn)
             self._send(watch, turn.now_armed)
+            if has_lost_data and self._reload(watch.slice):
+                continue
             if self._may_close(watch, turn):
                 self._close(watch)
                 return

@@ -23,6 +23,7 @@ from wangtimer.core.planning import Ahead
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import BucketRule
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
@@ -361,7 +362,7 @@ class Wiring:
         executor = Executor(
             self.slices,
             self.hot,
-            Wanted(self.definitions, self.timers, verifier),
+            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
             verifier,
             engine,
             keeper,
@@ -434,6 +435,7 @@ class Wiring:
 
     def _keeper_slices(self) -> SliceStore:
         own = RedisConnection(self.settings.store_url, timeout_s=KEEPER_TIMEOUT_S)
+        own.bring_time_to(self.clock)
         return SliceStore(own, self.keys, self.clock, self.leases)
 
     def _limits(self) -> Limits:

@@ -51,7 +51,7 @@ def test_each_ends_as_it_would_alone(world: World) -> None:
         world.post(path, app="shop", id=alone)
         mine, its = (world.get(DEF, app="shop", id=timer_id).data for timer_id in (together, alone))
         assert mine == its | {"id": together, "name": mine["name"]}
-        definitions = world.wiring.definitions.get([together, alone])
+        definitions = world.wiring.definitions.get([together, alone]).definitions
         assert definitions[together].version == definitions[alone].version == mine["version"]
 
 

@@ -2,9 +2,10 @@ import pytest
 
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
-from wangtimer.core.errors import UnknownTimer
+from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.firing import Member
 from wangtimer.core.moment_text import show_moment
+from wangtimer.core.told import COUNTS_WITHIN_MS
 
 FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000
@@ -18,7 +19,9 @@ def test_a_timer_is_deleted_by_its_name(world: World) -> None:
     timer_id = world.enabled(name="expire")
     other = world.made(name="Expire")
     assert world.delete(app="bank", name="expire").code == 40401
-    assert world.delete(app="shop", name="expire").json.keys() == {"code", "msg", "stopped"}
+    gone = world.delete(app="shop", name="expire").json
+    assert gone.keys() == {"code", "msg", "stopped", "countsWithinMs"}
+    assert gone["countsWithinMs"] == 1_000
     assert world.get(DEF, app="shop", id=timer_id).status == 404
     assert world.get(DEF, app="shop", id=other).status == 200
     again = world.delete(app="shop", name="expire")
@@ -93,11 +96,37 @@ def test_disabling_by_either_word_stands_until_enabled_again(world: World, path:
 def test_redis_learns_of_every_change(world: World) -> None:
     timer_id = world.enabled(cron="* * * * *")
     known = world.wiring.definitions
-    assert known.get([timer_id])[timer_id].is_enabled
+    assert known.get([timer_id]).definitions[timer_id].is_enabled
     world.post(DISABLE, app="shop", id=timer_id)
-    assert not known.get([timer_id])[timer_id].is_enabled
+    assert not known.get([timer_id]).definitions[timer_id].is_enabled
     world.delete(app="shop", id=timer_id)
-    assert known.get([timer_id])[timer_id].status == "deleted"
+    assert known.get([timer_id]).definitions[timer_id].status == "deleted"
+
+
+def test_an_answer_says_within_what_time_its_change_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [world.enabled(name=name, cron="* * * * *") for name in "abcdef"]
+    moment = world.clock.now // 60_000 * 60_000 + 10 * 60_000
+
+    def change(timer_id: int, at: int) -> list[int]:
+        answers = [
+            world.patch(app="shop", id=timer_id, tags=[str(at)]),
+            world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=at),
+            world.post(DISABLE, app="shop", id=timer_id),
+            world.post("/api/timer/v1/bulk", app="shop", action="disable", ids=[timer_id + 1]),
+            world.delete(app="shop", id=timer_id),
+        ]
+        assert [answer.code for answer in answers] == [0] * 5
+        return [answer.json["countsWithinMs"] for answer in answers]
+
+    assert change(ids[0], moment) == [1_000] * 5
+
+    def away(_definitions: object) -> None:
+        raise StoreAway("Redis", "cut off by the test")
+
+    monkeypatch.setattr(world.wiring.definitions, "put", away)
+    assert change(ids[3], moment) == [COUNTS_WITHIN_MS] * 5
 
 
 @pytest.mark.parametrize("ahead", [1_000, HOUR, 2 * HOUR])

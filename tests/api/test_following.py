@@ -78,7 +78,7 @@ def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: World, smal
     assert following(world) == {"followers": 11, "left": 0, "refused": 0, "refusedIds": []}
     nexts = {one: world.get(DEF, app="shop", id=one).data["nextFireAt"][:10] for one in ids}
     assert set(nexts.values()).isdisjoint(days(world, 1))
-    known = world.wiring.definitions.get([*ids, other])
+    known = world.wiring.definitions.get([*ids, other]).definitions
     assert {known[one].schedule.excluded.name for one in ids} == {"plant"}  # type: ignore[union-attr]
     assert all(known[one].schedule.excluded.days for one in ids)  # type: ignore[union-attr]
     versions = [world.get(DEF, app="shop", id=one).data["version"] for one in (ids[0], off, other)]

@@ -67,7 +67,7 @@ def test_what_was_switched_off_fires_no_more(world: World, lossy: Callable[[], N
     timer_id = world.enabled(name="a")
     lossy()
     assert change(world, timer_id).status == 200
-    assert not world.wiring.definitions.get([timer_id])[timer_id].is_enabled
+    assert not world.wiring.definitions.get([timer_id]).definitions[timer_id].is_enabled
 
 
 def test_what_somebody_else_deleted_is_still_unknown(world: World, lossy: Callable[[], None]) -> None:

@@ -30,6 +30,12 @@ class StillClock:
     now: int
     is_away: bool = False
 
+    def latest_ms(self) -> float:
+        return self.now_ms()
+
+    def earliest_ms(self) -> float:
+        return self.now_ms()
+
     def now_ms(self) -> float:
         if self.is_away:
             raise StoreAway("Redis", "no clock")

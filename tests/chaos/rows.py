@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.chaos import api_faults, built_in, faults
+from tests.chaos import api_faults, built_in, clock_faults, faults
 from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
 from tests.chaos.fail_points import REACHED, TWO_OF_ALL, minute_places
 from tests.chaos.load import Shape
@@ -31,6 +31,8 @@ class Row:
     shifted: Mapping[str, int] = field(default_factory=dict)
     # Firings that wait beside the load, due long after the row has ended.
     pending: int = 0
+    # The store's wall clock can be put while it runs; then all moments are judged by it.
+    is_store_clock_movable: bool = False
     # Firings a second, and how many of them go to targets that misbehave, in ways of their own.
     rate: int = 500
     badly_met: int = 0
@@ -140,6 +142,21 @@ ROWS = (
             shifted=dict.fromkeys(built_in.OFF, shift_s),
         )
         for word, shift_s in (("ahead", _HOUR_S), ("behind", -_HOUR_S))
+    ),
+    # By Redis' clock: back, nothing is late; ahead, what was skipped is late by the step and its catching up.
+    Row(
+        "store clock put back 10 s",
+        clock_faults.put_store_clock_back_10s,
+        35,
+        2,
+        is_store_clock_movable=True,
+    ),
+    Row(
+        "store clock put ahead 20 s",
+        clock_faults.put_store_clock_ahead_20s,
+        35,
+        20 + 12,
+        is_store_clock_movable=True,
     ),
     Row(
         "two of everything",

@@ -81,6 +81,7 @@ def measure(
                 row.doubles_messages,
                 row.is_armable,
                 row.shifted,
+                row.is_store_clock_movable,
                 **settings,
             )
         )

@@ -16,9 +16,10 @@ from tests.chaos.bad_targets import BadTargets
 from tests.chaos.holdings import Holdings, look
 from tests.chaos.load import Key, Window
 from tests.chaos.proxy import MessageDoubler, Proxy
-from tests.chaos.shifted_clock import build, words
+from tests.chaos.shifted_clock import MovableClock, build, words
 from tests.e2e.deployment import Deployment
 from tests.servers.nginx import ArrivedCall
+from tests.servers.redis_server import RedisServer, redis_program
 from tests.servers.server_process import has_stopped
 from wangtimer.core.firing import Member
 from wangtimer.stack.ports import free_port
@@ -67,6 +68,7 @@ class ChaosDeployment(Deployment):
         doubles_messages: bool = False,
         is_armable: bool = False,
         shifted: Mapping[str, int] | None = None,
+        is_store_clock_movable: bool = False,
         **variables: str | int,
     ) -> None:
         super().__init__(directory, copies, **variables)
@@ -74,6 +76,7 @@ class ChaosDeployment(Deployment):
         self._shifted = dict(shifted or {})
         self._doubles_messages = doubles_messages
         self._is_armable = is_armable
+        self.store_clock = MovableClock.made(directory) if is_store_clock_movable else None
         # These processes die every few seconds, and are not to be waited for.
         self.supervisor = Supervisor(longest_pause=0.5) if is_armable else self.supervisor
         self.proxies: dict[tuple[str, str], Proxy] = {}
@@ -84,6 +87,10 @@ class ChaosDeployment(Deployment):
         # What is to be learnt has been: nobody waits for a good end.
         self.supervisor.stop(0.0)
         super().__exit__(None, None, None)
+
+    def _store_server(self, directory: Path) -> RedisServer:
+        before = self.store_clock.words() if self.store_clock else []
+        return RedisServer(redis_program(), directory, before=before)
 
     def _commands(self) -> Iterator[Command]:
         for command in super()._commands():
@@ -146,8 +153,10 @@ class Trial:
         self.store = redis.Redis.from_url(self.deployment.store.url(0), decode_responses=True)
 
     def calls(self) -> Iterator[ArrivedCall]:
-        """Yield every call that any target received."""
-        yield from self.deployment.target.calls()
+        """Yield every call that any target received, by its own clock, or by the store's where that was put."""
+        clock = self.deployment.store_clock
+        calls = self.deployment.target.calls()
+        yield from calls if clock is None else map(clock.stamped, calls)
         if self.bad_targets is not None:
             yield from self.bad_targets.calls()
 

@@ -17,6 +17,14 @@ class HandClock:
         """Return ms since 1970-01-01 UTC."""
         return self._now_ms
 
+    def latest_ms(self) -> float:
+        """Return now: this clock never steps."""
+        return self.now_ms()
+
+    def earliest_ms(self) -> float:
+        """Return now: this clock never steps."""
+        return self.now_ms()
+
     def monotonic(self) -> float:
         """Return seconds of the stop-watch, 0 at the start."""
         return (self._now_ms - self._started_at_ms) / 1_000

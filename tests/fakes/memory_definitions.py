@@ -6,6 +6,7 @@ from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.bad_timers import Readable
 from wangtimer.core.timer import Definition
+from wangtimer.store.redis.definitions import Told
 
 
 class MemoryDefinitions:
@@ -15,7 +16,6 @@ class MemoryDefinitions:
         self._server = server
         self._clock = clock
         self._seconds_to_live = seconds_to_live
-        self._found_current_at = float("-inf")
 
     def put(self, definitions: Iterable[Definition]) -> None:
         def work() -> None:
@@ -27,12 +27,13 @@ class MemoryDefinitions:
 
         self._server.call(work)
 
-    def get(self, timer_ids: Sequence[int]) -> Readable[int, Definition]:
-        def work() -> Readable[int, Definition]:
+    def get(self, timer_ids: Sequence[int]) -> Told:
+        def work() -> Told:
             found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
-            return Readable({timer_id: one for timer_id, one in found.items() if one is not None})
+            definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
+            return Told(Readable(definitions), self._server.table("told").get("until"))
 
-        return self._server.call(work) if timer_ids else Readable()
+        return self._server.call(work)
 
     def forget(self, timer_ids: Iterable[int]) -> None:
         gone = list(timer_ids)
@@ -54,15 +55,9 @@ class MemoryDefinitions:
     def reconnects(self) -> int:
         return self._server.reconnects
 
-    def are_current(self, now: float) -> bool:
-        reconnected_at = now - self._server.seconds_since_reconnect * 1_000
-        if reconnected_at < self._found_current_at:
-            return True
-        told_until = self.told_until()
-        if told_until is None or told_until <= reconnected_at:
-            return False
-        self._found_current_at = now
-        return True
+    @property
+    def seconds_since_reconnect(self) -> float:
+        return self._server.seconds_since_reconnect
 
     def _living(self, timer_id: int) -> Definition | None:
         held, expires_at = self._server.table("definitions").get(timer_id, (None, 0.0))

@@ -69,7 +69,7 @@ class MemorySlices:
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         def work() -> list[DueMember]:
-            sets, now = self._written(slice_), self._now()
+            sets, now = self._written(slice_), self._by_latest()
             new = [due for due in members if not sets.holds(due.member)]
             sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
             sets.suspect |= {due.member for due in new if due.due_at <= self._latest()}
@@ -145,7 +145,7 @@ class MemorySlices:
             sets = self._written(slice_)
             for member in members:
                 if sets.armed.pop(member, None) is not None:
-                    sets.running[member] = self._now() + self._leases.running_ms
+                    sets.running[member] = self._by_latest() + self._leases.running_ms
                     sets.owner[member] = claim_id
             mine = _of(claim_id, sets, members)
             return [Taken(one, one in sets.suspect, sets.deaths.get(one, 0)) for one in mine]
@@ -159,7 +159,7 @@ class MemorySlices:
                 sets = self._read(slice_)
                 mine[slice_, claim_id] = set(_of(claim_id, sets, members))
                 for member in mine[slice_, claim_id] & sets.running.keys():
-                    lease_end = self._now() + self._leases.running_ms
+                    lease_end = self._by_latest() + self._leases.running_ms
                     sets.running[member] = max(sets.running[member], lease_end)
             return mine
 
@@ -217,7 +217,7 @@ class MemorySlices:
 
     def _take_back(self, slice_: Slice, held: dict[Member, int]) -> None:
         sets, now = self._written(slice_), self._now()
-        for member in _first_until(held, now, TAKEN_BACK_A_TURN):
+        for member in _first_until(held, int(self._clock.earliest_ms()), TAKEN_BACK_A_TURN):
             del held[member]
             sets.owner.pop(member, None)
             sets.due[member] = member.fire_at if member.attempt == 1 else now
@@ -245,7 +245,7 @@ class MemorySlices:
         )
         ready += _first_until(backlog, now, min(room - len(ready), for_backlog))
         armed = tuple(DueMember(member, sets.due.pop(member)) for member in ready)
-        sets.armed |= {due.member: now + self._leases.armed_ms for due in armed}
+        sets.armed |= {due.member: self._by_latest() + self._leases.armed_ms for due in armed}
         if armed:
             self._written(slice_)
         return armed
@@ -273,6 +273,9 @@ class MemorySlices:
 
     def _now(self) -> int:
         return int(self._clock.now_ms())
+
+    def _by_latest(self) -> int:
+        return int(self._clock.latest_ms())
 
 
 def _first_until(scores: dict[Member, int], moment: int, limit: int) -> list[Member]:

@@ -204,6 +204,13 @@ class MemoryTimers:
         readable = {one: timer for one, timer in found.items() if one not in bad}
         return Readable(readable, {one: bad[one] for one in found if one in bad})
 
+    def versions(self, timer_ids: set[int]) -> dict[int, int]:
+        def work() -> dict[int, int]:
+            known = timer_ids & self._timers.keys()
+            return {timer_id: self._timers[timer_id].definition.version for timer_id in known}
+
+        return self._server.call(work)
+
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         def work() -> list[Change]:
             changes = (

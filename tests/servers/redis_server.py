@@ -1,5 +1,6 @@
 """A real Redis, or the embedded Valkey, on a free port; it keeps nothing on disk."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,12 +14,12 @@ PACKAGE = "redis-server"
 
 
 class RedisServer:
-    """`with RedisServer(redis_program(), directory) as server: server.url(0)`."""
+    """`with RedisServer(redis_program(), directory) as server: server.url(0)`; `before` goes ahead of the program."""
 
-    def __init__(self, program: str, directory: Path, *options: str) -> None:
+    def __init__(self, program: str, directory: Path, *options: str, before: Sequence[str] = ()) -> None:
         self.port = free_port()
         persistence = ("--save", "", "--appendonly", "no", "--dir", str(directory))
-        argv = [program, "--bind", HOST, "--port", str(self.port), *persistence, *options]
+        argv = [*before, program, "--bind", HOST, "--port", str(self.port), *persistence, *options]
         self._process = ServerProcess(argv, directory, self._answers)
 
     def __enter__(self) -> "RedisServer":

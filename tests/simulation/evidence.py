@@ -18,10 +18,11 @@ OFF_MS = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request as it left a process."""
+    """One request as it left a process; `by_redis` is when, by Redis' clock."""
 
     member: Member
     moment: float
+    by_redis: float
     process: Process
     incarnation: int
     claimed_at: float
@@ -30,9 +31,10 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A timer's status from a moment on, and the version that brought it."""
+    """A timer's status from a moment on (`by_redis` by Redis' clock), and the version that brought it."""
 
     moment: float
+    by_redis: float
     status: TimerStatus
     version: int
 
@@ -76,6 +78,11 @@ class Evidence:
         return self.sim.sql.server.table("firings")
 
     @property
+    def redis_ms(self) -> float:
+        """Now by Redis' clock: timers' moments are by it."""
+        return self.sim.redis.server.now_ms()
+
+    @property
     def timers(self) -> dict[int, Timer]:
         """The timer table."""
         return self.sim.sql.server.table("timers")
@@ -93,14 +100,16 @@ class Evidence:
             int(headers["X-WangTimer-Attempt"]),
         )
         claimed_at = self._claimed.get((process.name, process.incarnation, member), self.sim.now_ms)
-        self.sends.append(Sent(member, self.sim.now_ms, process, process.incarnation, claimed_at, is_told))
+        self.sends.append(
+            Sent(member, self.sim.now_ms, self.redis_ms, process, process.incarnation, claimed_at, is_told)
+        )
         self.sim.log(process.name, "SEND", str(member))
 
     def status_at(self, timer_id: int, moment: float) -> TimerStatus:
-        """Return a timer's status at a moment."""
+        """Return a timer's status at a moment by Redis' clock."""
         status = TimerStatus.DISABLED
         for change in self.history.get(timer_id, ()):
-            if change.moment <= moment:
+            if change.by_redis <= moment:
                 status = change.status
         return status
 
@@ -154,7 +163,7 @@ class Evidence:
 
     def _see_plans(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
         """A change counts from when it was asked for, however long it is held up after that."""
-        asked_at = arguments[2] if len(arguments) > 2 else self.sim.now_ms
+        asked_at = arguments[2] if len(arguments) > 2 else self.redis_ms
         before = set(self.rows)
         answer = call()
         for key in self.rows.keys() - before:
@@ -182,7 +191,7 @@ class Evidence:
         changes = self.history.setdefault(timer.id, [])
         version = timer.definition.version
         if not changes or changes[-1].version < version:
-            changes.append(Change(self.sim.now_ms, timer.definition.status, version))
+            changes.append(Change(self.sim.now_ms, self.redis_ms, timer.definition.status, version))
 
     def _see_definitions(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
         answer = call()
@@ -195,14 +204,14 @@ class Evidence:
         is_past = moment < asked_at - OFF_MS
         if not is_past or isinstance(self.timers[timer_id].definition.schedule, Once):
             return
-        changes = [one.moment for one in self.history.get(timer_id, ())]
+        changes = [one.by_redis for one in self.history.get(timer_id, ())]
         is_near = any(abs(moment - changed_at) <= OFF_MS for changed_at in changes)
         if not is_near and self.status_at(timer_id, moment) is not TimerStatus.ENABLED:
             self.accuse("MADE-UP-FOR", f"timer {timer_id} at {moment}: it was off")
 
     def _judge_skip(self, member: Member, reason: str) -> None:
         """A firing may be skipped if its timer was off at some time since shortly before it, or it misfired."""
-        now = self.sim.now_ms
+        now = self.redis_ms
         timer = self.timers[member.timer_id]
         rule = timer.definition.misfire
         if reason == CANCELLED:
@@ -211,7 +220,8 @@ class Evidence:
             is_right = False
         elif reason in ("disabled", "deleted"):
             since = min(member.fire_at, now) - 3_000
-            moments = [since, *(one.moment for one in self.history[timer.id] if since <= one.moment <= now)]
+            changes = [one.by_redis for one in self.history[timer.id]]
+            moments = [since, *(at for at in changes if since <= at <= now)]
             is_right = any(self.status_at(timer.id, at) is not TimerStatus.ENABLED for at in moments)
         else:
             is_right = bool(rule.why_not(timer.definition.schedule, member.fire_at, now))

@@ -29,6 +29,8 @@ class Kind(StrEnum):
     REDIS_ROLLBACK = "Redis went back in time"
     REDIS_DOWN = "Redis refuses"
     REDIS_HANG = "Redis hangs"
+    REDIS_CLOCK_BACK = "Redis' clock is put back"
+    REDIS_CLOCK_AHEAD = "Redis' clock is put ahead"
     SQL_DOWN = "SQL refuses"
     SQL_HANG = "SQL hangs"
 
@@ -63,6 +65,8 @@ DURATIONS_MS: Mapping[Kind, Sequence[int]] = {
     Kind.REDIS_ROLLBACK: (0, 300, 3_000),
     Kind.REDIS_DOWN: (300, 4_000, 15_000),
     Kind.REDIS_HANG: (700, 2_500, 8_000, 12_000),
+    Kind.REDIS_CLOCK_BACK: (2_000, 10_000, 40_000),
+    Kind.REDIS_CLOCK_AHEAD: (3_000, 8_000, 20_000, 70_000),
     Kind.SQL_DOWN: (2_000, 9_000, 40_000),
     Kind.SQL_HANG: (2_000, 9_000, 20_000),
 }
@@ -144,6 +148,16 @@ def draw_faults(random: Random) -> list[Fault]:
     """Return the faults of a run: mostly one, sometimes none or up to three."""
     number = random.choice((0, 1, 1, 1, 1, 1, 2, 2, 2, 3))
     return [_draw(random, is_first=not earlier) for earlier in range(number)]
+
+
+def draw_clock_steps(random: Random) -> list[Fault]:
+    """Return the faults of a run in which Redis' clock is put once, and mostly something else goes wrong as well."""
+    label = random.choice(("slices.turn", "slices.claim", "slices.renew", "target.send", "firings.settle"))
+    kind = random.choice((Kind.REDIS_CLOCK_BACK, Kind.REDIS_CLOCK_AHEAD))
+    step = Fault(
+        kind, label, nth=random.randint(1, TYPICAL[label]), lasts_ms=random.choice(DURATIONS_MS[kind])
+    )
+    return [step, *(_draw(random, is_first=True) for _ in range(random.choice((0, 1, 1))))]
 
 
 def _draw(random: Random, is_first: bool) -> Fault:

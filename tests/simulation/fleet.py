@@ -35,6 +35,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.slicing import MINUTE_MS, BucketRule, TriggerOrder
 from wangtimer.core.timer import Notify
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
@@ -313,7 +314,7 @@ class Fleet:
         executor = Executor(
             stores.slices,
             stores.hot,
-            Wanted(stores.definitions, stores.timers, verifier),
+            Wanted(stores.definitions, stores.timers, verifier, Asker(stores.timers, process.clock)),
             verifier,
             engine,
             keeper,

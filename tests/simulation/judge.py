@@ -11,6 +11,7 @@ from wangtimer.core.firing import FiringKind, FiringStatus, Member
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
+from wangtimer.store.redis.clock import WITH_SCRIPTS_S
 
 Violation = tuple[str, str]
 
@@ -35,6 +36,8 @@ REPAIR_MS = 22_000
 # Where it cannot be asked whether to send, the next look comes this much later at the most.
 ASKED_TO_VERIFY = ("outbox.holds", "firings.rows", "timers.definitions")
 CALM_LATE_MS, SLOW_LATE_MS = 2_500, 9_000
+# What was claimed before the step is sent by the clock before it: a lead, and the time between two looks at the clock.
+UNKNOWN_STEP_MS = SETTINGS.lead_ms + WITH_SCRIPTS_S * 1_000 + 50
 
 
 def judge(fleet: Fleet) -> list[Violation]:
@@ -64,14 +67,14 @@ def latenesses_ms(evidence: Evidence) -> dict[Member, float]:
     """Return how late each attempt was first sent; one planned or enabled late is late from then on."""
     first: dict[Member, float] = {}
     for sent in evidence.sends:
-        first.setdefault(sent.member, sent.moment)
+        first.setdefault(sent.member, sent.by_redis)
     return {member: moment - _wanted_at(evidence, member) for member, moment in first.items()}
 
 
 def _wanted_at(evidence: Evidence, member: Member) -> float:
     due_at = evidence.due_at.get(member, member.fire_at)
     changes = evidence.history.get(member.timer_id, ())
-    enabled_at = [one.moment for one in changes if one.status is TimerStatus.ENABLED]
+    enabled_at = [one.by_redis for one in changes if one.status is TimerStatus.ENABLED]
     return max(due_at, min(enabled_at, default=0.0), evidence.settled.get(_before(member), 0.0))
 
 
@@ -85,7 +88,7 @@ def _expected(fleet: Fleet) -> Iterator[tuple[int, int]]:
     for timer_id, timer in evidence.timers.items():
         schedule = timer.definition.schedule
         changes = evidence.history.get(timer_id, [])
-        enabled = [one.moment for one in changes if one.status is TimerStatus.ENABLED]
+        enabled = [one.by_redis for one in changes if one.status is TimerStatus.ENABLED]
         if not enabled:
             continue
         if isinstance(schedule, Once):
@@ -98,9 +101,9 @@ def _expected(fleet: Fleet) -> Iterator[tuple[int, int]]:
 
 
 def _was_on(evidence: Evidence, timer_id: int, at_ms: int) -> bool:
-    later = [one for one in evidence.history[timer_id] if one.moment >= at_ms]
+    later = [one for one in evidence.history[timer_id] if one.by_redis >= at_ms]
     return evidence.status_at(timer_id, at_ms) is TimerStatus.ENABLED or any(
-        one.status is TimerStatus.ENABLED and one.moment <= at_ms + LATE_ONCE_MS for one in later
+        one.status is TimerStatus.ENABLED and one.by_redis <= at_ms + LATE_ONCE_MS for one in later
     )
 
 
@@ -141,8 +144,19 @@ def _key(member: Member) -> tuple[int, int]:
 def _early(evidence: Evidence) -> Iterator[Violation]:
     for sent in evidence.sends:
         due_at = evidence.due_at.get(sent.member, sent.member.fire_at)
-        if sent.moment < due_at:
-            yield "EARLY", f"{sent.member} by {due_at - sent.moment:.1f} ms"
+        if sent.by_redis < due_at and not _is_step_unknown(evidence, sent):
+            yield "EARLY", f"{sent.member} by {due_at - sent.by_redis:.1f} ms"
+
+
+def _is_step_unknown(evidence: Evidence, sent: Sent) -> bool:
+    """Tell whether the sender could not know yet that Redis' clock was put back: too soon, or it was cut off since."""
+    for put_back_at in evidence.sim.redis.put_back_at:
+        if put_back_at <= sent.moment <= put_back_at + UNKNOWN_STEP_MS:
+            return True
+        hits = (hit for hit in sent.process.hits if hit.moment <= sent.moment)
+        if put_back_at <= sent.moment and any(hit.moment + hit.lasts_ms >= put_back_at for hit in hits):
+            return True
+    return False
 
 
 def _second_sends(evidence: Evidence) -> Iterator[Violation]:

@@ -16,7 +16,7 @@ from tests.fakes.memory_agenda import MemoryAgenda
 from tests.fakes.memory_definitions import MemoryDefinitions
 from tests.fakes.memory_slices import MemorySlices
 from tests.fakes.memory_window import MemoryWindow
-from tests.simulation import fleet
+from tests.simulation import fleet, judge, simulator
 from tests.simulation import without_executor_rules as in_executor
 from tests.simulation import without_repair_rules as in_repairs
 from tests.simulation import without_store_rules as in_stores
@@ -27,9 +27,11 @@ from tests.simulation.scenario import (
     draw_failing_targets,
     draw_scenario,
     draw_slow_targets,
+    draw_slow_targets_each_second,
     draw_switched_off,
     draw_switched_off_and_on,
 )
+from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
 from wangtimer.core.firing import FiringStatus
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
@@ -37,6 +39,7 @@ from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
+from wangtimer.store.redis import time_belief
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
 Strikes = tuple[tuple[Kind, str], ...]
@@ -154,6 +157,11 @@ FROZEN_SENDERS = (
     (Kind.FREEZE_AFTER, "definitions.get"),
     (Kind.FREEZE_AFTER, "slices.claim"),
 )
+# So that runs in which one process notices a step seconds before another are not one in thousands.
+STEPS_SEEN_LATE = each(
+    attribute(simulator, "WITH_SCRIPTS_S", 6.0), attribute(judge, "UNKNOWN_STEP_MS", 12_000)
+)
+CLOCK_LABELS = ("slices.turn", "slices.claim", "slices.renew", "target.send", "firings.settle")
 UNANSWERED_ADDS = _strikes([Kind.LATE, Kind.FREEZE_BEFORE], "slices.add")
 STALE_PLANS = _strikes([*FREEZES, Kind.LATE], "timers.commit_plans", "load.reserve") + _strikes(
     [Kind.FREEZE_AFTER], "timers.to_plan"
@@ -345,6 +353,30 @@ _SLICES = (
         is_calm=True,
     ),
     Rule("a trigger only for a free slice", attribute(MemorySlices, "lock", in_stores.lock_anyhow)),
+)
+
+_CLOCK = (
+    Rule(
+        "a clock that was put back is noticed",
+        attribute(time_belief.Sample, "contradicts", lambda self, other: False),
+        _strikes([Kind.REDIS_CLOCK_BACK], *CLOCK_LABELS),
+    ),
+    Rule(
+        "leases are taken back by the earlier clock",
+        attribute(ProcessClock, "earliest_ms", ProcessClock.now_ms),
+        _strikes([Kind.REDIS_CLOCK_AHEAD], *CLOCK_LABELS),
+        draw=draw_slow_targets,
+    ),
+    Rule(
+        "leases are written by the later clock",
+        attribute(ProcessClock, "latest_ms", ProcessClock.now_ms),
+        _strikes([Kind.EXECUTORS_STOP], "timers.enable"),
+        then=(_strikes([Kind.REDIS_CLOCK_BACK], "slices.claim"),),
+        among_first=1,
+        setting=STEPS_SEEN_LATE,
+        draw=draw_slow_targets_each_second,
+    ),
+    Rule("the clock is a lower bound", list, clock_behind_ms=(-30.0, 30.0), is_calm=True),
 )
 
 _AGENDA = (
@@ -572,9 +604,8 @@ _REPAIRS = (
         together_with=NO_SWEEP_OR_RELOAD,
     ),
     Rule("ticks outlive a wall clock that is an hour off", attribute(fleet, "EXPIRES_S", 3), is_calm=True),
-    Rule("the clock is a lower bound", list, clock_behind_ms=(-30.0, 30.0), is_calm=True),
 )
 
 RULES: Mapping[str, Rule] = {
-    rule.name: rule for rule in (*_EXECUTOR, *_SLICES, *_AGENDA, *_PLANNING, *_REPAIRS)
+    rule.name: rule for rule in (*_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
 }

@@ -126,6 +126,15 @@ def draw_slow_targets(random: Random) -> Scenario:
     return Scenario([slow], wishes, firings_per_bucket=random.choice((15_000, 2)))
 
 
+def draw_slow_targets_each_second(random: Random) -> Scenario:
+    """Return a run of calls each second for some, one a message, that take as long as they may."""
+    seconds = random.choice(("5-25", "50-59", "20-40"))
+    often = Cron.parse(f"{seconds} 0 8 15 1 * 2027")
+    wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
+    timer = PlannedTimer("timer-0", often, MisfireRule(), fails=0.0, is_fast=0.0)
+    return Scenario([timer], wishes, chunk_size=1)
+
+
 def draw_failing_targets(random: Random) -> Scenario:
     """Return a run of calls most of which fail and are tried again after two seconds."""
     often = Cron.parse(random.choice(EXPRESSIONS))

@@ -38,15 +38,30 @@ class SqlWorld:
 
 
 class RedisWorld(SqlWorld):
-    """Redis: it may forget as well. `generation` grows when it closes its connections."""
+    """Redis: it may forget as well, and its clock may be put. `generation` grows when it closes its connections."""
 
-    def __init__(self, clock: HandClock) -> None:
+    def __init__(self, clock: HandClock, own_clock: Any) -> None:
         super().__init__(clock)
-        self.server = MemoryServer("Redis", clock)
+        self.server = MemoryServer("Redis", own_clock)
         self.generation = 0
+        # When the clock was put back, true time.
+        self.put_back_at: list[float] = []
+        self._own_clock = own_clock
         self._snapshots: list[tuple[float, Tables]] = []
 
+    @property
+    def shift_ms(self) -> float:
+        """How far its clock is ahead of the true time."""
+        return float(self._own_clock.shift_ms)
+
     def befall(self, fault: Fault) -> None:
+        if fault.kind is Kind.REDIS_CLOCK_AHEAD:
+            self._own_clock.shift_ms += fault.lasts_ms
+            return
+        if fault.kind is Kind.REDIS_CLOCK_BACK:
+            self._own_clock.shift_ms -= fault.lasts_ms
+            self.put_back_at.append(self._clock.now_ms())
+            return
         super().befall(fault)
         if fault.kind is Kind.REDIS_HANG:
             return

@@ -44,10 +44,7 @@ class SimulatedEngine:
             raise EngineStopped("the simulated engine is stopped")
         for call in calls:
             self._calls[id(call)] = call
-            due_in_ms = call.due_at_ms - self._process.clock.now_ms()
-            self._later(
-                max(due_in_ms, 0.0) + self._sim.random.uniform(0.01, 2), lambda call=call: self._send(call)
-            )
+            self._await_moment(call)
 
     def stop(self, timeout_s: float) -> list[Call]:
         """Let what is under way end, `timeout_s` at most; return what was not sent."""
@@ -61,8 +58,15 @@ class SimulatedEngine:
             self._end(call, Reply(sent_at, 0.0, None, "", CUT_OFF))
         return unsent
 
+    def _await_moment(self, call: Call) -> None:
+        due_in_ms = call.due_at_ms - self._process.clock.now_ms()
+        self._later(max(due_in_ms, 0.0) + self._sim.random.uniform(0.01, 2), lambda: self._send(call))
+
     def _send(self, call: Call) -> None:
         if id(call) not in self._calls:
+            return
+        if self._process.clock.now_ms() < call.due_at_ms:  # the clock was put back
+            self._await_moment(call)
             return
         del self._calls[id(call)]
         if not call.may_send():

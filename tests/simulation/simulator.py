@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from greenlet import getcurrent, greenlet
 
@@ -20,6 +20,8 @@ from tests.fakes.hand_clock import START_MS
 from tests.simulation.fault import SEEN, Fault, Kind
 from tests.simulation.servers import RedisWorld, SqlWorld
 from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.store.redis.clock import SAMPLE_EVERY_S, WITH_SCRIPTS_S
+from wangtimer.store.redis.time_belief import TimeBelief
 
 Work = Callable[[], Any]
 
@@ -82,16 +84,52 @@ class Process:
         self.redis_generation = -1
 
 
+class Times(NamedTuple):
+    """What a process believes at one moment, ms UTC."""
+
+    now: float
+    latest: float
+    earliest: float
+
+
 class ProcessClock:
-    """The process' lower bound of the true time; `pinned` while a step is applied that it was computed for."""
+    """Redis' time as a process believes it, a little behind; `pinned` while a step is applied that it was computed for.
+
+    Answers of Redis bring it its time, as the real clock's do.
+    """
 
     def __init__(self, sim: "Simulation") -> None:
         self._sim = sim
-        self.behind_ms = sim.random.uniform(*sim.clock_behind_ms)
-        self.pinned: float | None = None
+        self._behind_ms = sim.random.uniform(*sim.clock_behind_ms)
+        self._belief = TimeBelief()
+        self._noted_at_ms = float("-inf")
+        self.pinned: Times | None = None
+        self.note(sim.now_ms)
+
+    def note(self, asked_at_ms: float) -> None:
+        """Learn of Redis' time now, if it is time to."""
+        if self._sim.now_ms - self._noted_at_ms >= WITH_SCRIPTS_S * 1_000:
+            self._noted_at_ms = self._sim.now_ms
+            redis_ms = self._sim.redis.server.now_ms()
+            came_at_ms = self._sim.now_ms + self._behind_ms
+            self._belief.note(redis_ms, asked_at_ms / 1_000, came_at_ms / 1_000)
+
+    def times(self) -> Times:
+        """Return what is believed now."""
+        if self.pinned is not None:
+            return self.pinned
+        belief, now_ms = self._belief, self._sim.now_ms
+        assert belief.now_ms is not None
+        return Times(now_ms + belief.now_ms, now_ms + belief.latest_ms, now_ms + belief.earliest_ms)
 
     def now_ms(self) -> float:
-        return self._sim.now_ms - self.behind_ms if self.pinned is None else self.pinned
+        return self.times().now
+
+    def latest_ms(self) -> float:
+        return self.times().latest
+
+    def earliest_ms(self) -> float:
+        return self.times().earliest
 
     def monotonic(self) -> float:
         return self._sim.now_ms / 1_000
@@ -101,14 +139,15 @@ class ProcessClock:
 
 
 class ServerClock(HandClock):
-    """The true time, as the servers' own expiries see it."""
+    """The true time, by which faults last; of Redis its own, by which its keys expire: somebody may put it."""
 
     def __init__(self, sim: "Simulation") -> None:
         super().__init__()
         self._sim = sim
+        self.shift_ms = 0.0
 
     def now_ms(self) -> float:
-        return self._sim.now_ms
+        return self._sim.now_ms + self.shift_ms
 
     def monotonic(self) -> float:
         return self._sim.now_ms / 1_000
@@ -143,7 +182,7 @@ class Step:
     half: tuple[Any, ...] | None = None
     timeout_ms: float = 0.0
     issued_at: float = 0.0
-    clock_ms: float = 0.0
+    times: Times | None = None
 
 
 @dataclass
@@ -197,7 +236,7 @@ class Simulation:
         self.is_over = False
         self.tokens = count(1)
         self.clock = ServerClock(self)
-        self.redis = RedisWorld(self.clock)
+        self.redis = RedisWorld(self.clock, ServerClock(self))
         self.sql = SqlWorld(self.clock)
         self.observe: Callable[[str, Process, tuple[Any, ...], Work], Any] = lambda *told: told[-1]()
         self.observed: frozenset[str] = frozenset()
@@ -351,7 +390,15 @@ class Simulation:
         self._booting = process
         process.boot(process)
         self._booting = None
+        self._sample(process, process.incarnation)
         self._deliver_all()
+
+    def _sample(self, process: Process, incarnation: int) -> None:
+        """Let a process ask for Redis' time now and then, whatever else it asks for."""
+        if process.incarnation == incarnation:
+            if process.takes_work() and not self.redis.is_away(self.now_ms):
+                process.clock.note(self.now_ms)
+            self.after(SAMPLE_EVERY_S * 1_000, self._sample, process, incarnation)
 
     def _end(self, process: Process) -> None:
         process.is_up = False
@@ -423,7 +470,7 @@ class Simulation:
         self.steps += 1
         self.counts[step.label] += 1
         step.issued_at = self.now_ms
-        step.clock_ms = task.process.clock.now_ms()
+        step.times = task.process.clock.times()
         delay = self.latency()
         mode: Fault | None = None
         for fault in self._by_label.get(step.label, ()):
@@ -496,6 +543,8 @@ class Simulation:
             error = StoreAway(step.server, str(kind))
             self._fail(task, step, error, (5, step.timeout_ms))
         else:
+            if step.server == "redis":
+                task.process.clock.note(step.issued_at)
             self.after(self.latency() * 0.5, self._resume, task, value, error)
 
     def _is_held(self, task: Task, step: Step, mode: Fault | None) -> bool:
@@ -537,7 +586,7 @@ class Simulation:
         arguments = step.half if kind is Kind.ERROR_HALF and step.half is not None else step.arguments
         call = partial(step.work, *arguments, **step.named)
         task, self._task = self._task, None
-        process.clock.pinned = step.clock_ms
+        process.clock.pinned = step.times
         try:
             if step.label in self.observed:
                 value, error = self.observe(step.label, process, arguments, call), None

@@ -1,11 +1,14 @@
 """A few hundred seeds of the simulation; `make simulate` runs thousands."""
 
+from random import Random
+
 import pytest
 
+from tests.simulation.fault import draw_clock_steps
 from tests.simulation.run import run_seed
 from tests.simulation.scenario import draw_demands
 
-SEEDS, DEMAND_SEEDS = 300, 150
+SEEDS, DEMAND_SEEDS, CLOCK_SEEDS = 300, 150, 150
 A_TEST = 25
 
 
@@ -20,6 +23,13 @@ def test_whatever_strikes_nothing_is_lost_early_or_sent_twice_without_excuse(fir
 def test_the_same_holds_where_single_firings_are_asked_for_and_cancelled(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_demands)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, CLOCK_SEEDS, A_TEST))
+def test_the_same_holds_where_redis_clock_is_put_back_and_ahead(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, faults=draw_clock_steps(Random(seed)))
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 

@@ -161,4 +161,4 @@ def test_a_change_to_a_row_that_cannot_be_read_leaves_no_older_definition_to_fir
     lone.redis.away = False
     lone.sql.table("unreadable")[timer.id] = "another version wrote it"
     lone.beat.sweeper.sweep()
-    assert lone.definitions.get([timer.id]) == {}
+    assert lone.definitions.get([timer.id]).definitions == {}

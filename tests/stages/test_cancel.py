@@ -37,7 +37,7 @@ def coming(world: World, timer: Timer, number: int) -> int:
 
 
 def cancel(world: World, timer: Timer, moment: int) -> None:
-    record = world.on_demand.cancel(APP, timer.id, moment)
+    record = world.on_demand.cancel(APP, timer.id, moment).record
     assert (record.firing.status, record.error, record.firing.fire_at) == (SKIPPED, "cancelled", moment)
 
 
@@ -101,7 +101,7 @@ def test_the_timer_knows_what_is_cancelled(idle: World) -> None:
     assert now.definition.schedule.first_after(idle.now) == moment + HOUR_MS
     assert now.definition.version == timer.definition.version + 1
     assert now.definition.edited_at == timer.definition.edited_at
-    assert idle.definitions.get([timer.id])[timer.id] == now.definition
+    assert idle.definitions.get([timer.id]).definitions[timer.id] == now.definition
 
 
 def test_cancelled_twice_is_once(idle: World) -> None:

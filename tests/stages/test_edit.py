@@ -88,7 +88,7 @@ def test_an_edit_of_the_call_alone_leaves_the_plan_as_it_is(idle: World) -> None
     assert edited.definition.notify == notify
     assert (edited.planned_until, edited.next_fire_at) == (timer.planned_until, timer.next_fire_at)
     assert (edited.definition.edited_at, len(idle.records(timer))) == (0, rows)
-    assert idle.definitions.get([timer.id])[timer.id].notify == notify
+    assert idle.definitions.get([timer.id]).definitions[timer.id].notify == notify
 
 
 def test_a_disabled_timer_is_edited_and_stays_disabled(idle: World) -> None:

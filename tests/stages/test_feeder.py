@@ -163,7 +163,7 @@ def test_a_lost_redis_is_fed_again_from_the_present_minute_on_with_its_definitio
     assert feeder_of(idle).feed() == held
     assert idle.members_in_slices == held
     assert len(idle.redis.table("agenda")) == held
-    assert set(idle.definitions.get([timer.id])) == {timer.id}
+    assert set(idle.definitions.get([timer.id]).definitions) == {timer.id}
 
 
 def test_after_a_reconnect_what_slices_lost_while_the_marks_stayed_is_fed_again(idle: World) -> None:

@@ -80,7 +80,7 @@ def test_planning_writes_the_definitions_its_firings_will_need(idle: World) -> N
     timer = idle.timer("* * * * *")
     idle.redis.lose("definitions")
     idle.beat.migrator.plan_due()
-    assert idle.definitions.get([timer.id]) == {timer.id: timer.definition}
+    assert idle.definitions.get([timer.id]).definitions == {timer.id: timer.definition}
 
 
 def test_a_timer_with_more_than_a_step_left_is_not_even_read(idle: World) -> None:

@@ -37,7 +37,7 @@ def written(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def disabled_in_redis(world: World) -> set[int]:
-    held = world.beat.definitions.get(list(range(1, 100)))
+    held = world.beat.definitions.get(list(range(1, 100))).definitions
     return {one for one, definition in held.items() if not definition.is_enabled}
 
 

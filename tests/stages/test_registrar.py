@@ -37,7 +37,7 @@ def test_enabling_plans_the_next_minute_and_tells_redis_within_the_request(idle:
     moments = [record.firing.fire_at for record in idle.records(timer)]
     assert moments == list(range(idle.now + 1_000, idle.now + 60_001, 1_000))
     assert idle.members_in_slices == 60
-    assert idle.definitions.get([timer.id])[timer.id].is_enabled
+    assert idle.definitions.get([timer.id]).definitions[timer.id].is_enabled
     assert set(idle.redis.table("agenda")) == {Slice.at(moment, 0) for moment in moments}
 
 

@@ -10,7 +10,7 @@ from wangtimer.core.firing import FiringStatus
 from wangtimer.core.schedule import Once
 from wangtimer.core.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.timer import Timer
-from wangtimer.stops import UNTOLD_MS
+from wangtimer.core.told import COUNTS_WITHIN_MS
 
 SOON_MS = 1_500
 
@@ -82,7 +82,7 @@ def test_what_redis_was_not_told_is_not_promised(world: World) -> None:
     for call in ("definitions.put", "definitions.get", "hot.add"):
         world.api.taps[f"before {call}"] = cut
     at = world.now + 20_000
-    world.run_to(at - SOON_MS - UNTOLD_MS)
+    world.run_to(at - SOON_MS - COUNTS_WITHIN_MS)
     assert stop(world, near) == (near.id, at, StopState.IN_FLIGHT)
     stopped = stop(world, far)
     assert stopped is not None

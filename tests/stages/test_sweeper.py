@@ -106,14 +106,14 @@ def test_definitions_changed_in_the_last_minute_are_written_again(idle: World) -
     new = idle.timer("* * * * *")
     idle.redis.lose("definitions")
     sweeper_of(idle).sweep()
-    assert set(idle.definitions.get([old.id, new.id])) == {new.id}
+    assert set(idle.definitions.get([old.id, new.id]).definitions) == {new.id}
 
 
 def test_an_older_definition_does_not_replace_a_newer_one(idle: World) -> None:
     timer = idle.timer("* * * * *")
     idle.registrar.disable(APP, timer.id)
     idle.definitions.put([timer.definition])
-    assert not idle.definitions.get([timer.id])[timer.id].is_enabled
+    assert not idle.definitions.get([timer.id]).definitions[timer.id].is_enabled
 
 
 def test_parked_outcomes_are_written_their_retries_added_and_then_forgotten(idle: World) -> None:

@@ -519,3 +519,20 @@ def test_a_slice_that_cannot_be_loaded_because_sql_is_away_is_closed_and_left_to
     lone.sql.away = True
     watch(lone, rows[0].slice)
     assert lone.redis.table("agenda") == {}
+
+
+def test_what_a_turn_armed_is_sent_though_the_lock_was_gone_before_its_time(lone: World) -> None:
+    """A clock of Redis that is put ahead ends the lock; so does a shard that lost it."""
+    rows = planned(lone, 2.0, 3.0, 4.0)
+    armed = finish_at_once(lone)
+    lost = iter([lambda: setattr(lone.redis.table("slices")[rows[0].slice], "token", "")])
+
+    def lose_lock() -> None:
+        if lone.now >= rows[0].due_at - LEAD_MS:
+            next(lost, lambda: None)()
+
+    lone.trigger_nodes[0].taps["before slices.turn"] = lose_lock
+    watch(lone, rows[0].slice)
+    assert next(lost, None) is None
+    assert [due.member for _, due in armed] == [row.member for row in rows]
+    assert all(due.due_at - at >= LEAD_MS - TURN_MS - 20 for at, due in armed)

@@ -6,7 +6,8 @@ import pytest
 from tests.stages.world import APP, World
 from wangtimer.core.cron import Cron
 from wangtimer.core.firing import DueMember, Firing, FiringKind
-from wangtimer.core.timer import Timer
+from wangtimer.core.timer import Definition, Timer
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
 
@@ -18,7 +19,7 @@ def lone(make_world: Callable[..., World]) -> World:
 
 def wanted_of(world: World) -> Wanted:
     verifier = Verifier(world.outbox, world.firings, world.time, world.settings.lead_ms)
-    return Wanted(world.definitions, world.timers, verifier)
+    return Wanted(world.definitions, world.timers, verifier, Asker(world.timers, world.time))
 
 
 def edit(world: World, timer: Timer, cron: str) -> None:
@@ -35,6 +36,11 @@ def edit(world: World, timer: Timer, cron: str) -> None:
 
 def first_row(world: World, timer: Timer) -> Firing:
     return world.records(timer)[0].firing
+
+
+def believed(world: World, *timers: Timer) -> dict[int, Definition]:
+    wanted = wanted_of(world)
+    return wanted.current(wanted.read(timer.id for timer in timers))
 
 
 def opinion(world: World, row: Firing) -> tuple[bool, str, Verdict]:
@@ -117,9 +123,9 @@ def test_a_redis_that_is_away_knows_no_definition(lone: World) -> None:
     timer = lone.timer("*/10 * * * * *")
     lone.run_for(1)
     lone.beat.sweeper.sweep()
-    assert wanted_of(lone).definitions([timer.id, timer.id]) == {timer.id: timer.definition}
+    assert believed(lone, timer, timer) == {timer.id: timer.definition}
     lone.redis.away = True
-    assert wanted_of(lone).definitions([timer.id]) == {}
+    assert believed(lone, timer) == {}
 
 
 def test_a_redis_that_was_away_is_not_believed_until_it_knows_what_changed_meanwhile(lone: World) -> None:
@@ -129,8 +135,7 @@ def test_a_redis_that_was_away_is_not_believed_until_it_knows_what_changed_meanw
     lone.redis.away = True
     lone.registrar.disable(APP, timer.id)
     lone.redis.away = False
-    wanted = wanted_of(lone)
-    assert wanted.definitions([timer.id]) == {}
+    assert believed(lone, timer) == {}
     lone.run_for(1)
     lone.beat.sweeper.sweep()
-    assert not wanted.definitions([timer.id])[timer.id].is_enabled
+    assert not believed(lone, timer)[timer.id].is_enabled

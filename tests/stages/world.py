@@ -34,6 +34,7 @@ from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.slicing import BucketRule, TriggerOrder
 from wangtimer.core.timer import Notify, Timer
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.settler import Settler
@@ -183,7 +184,7 @@ class ExecutorNode(Node):
         self.executor = Executor(
             self.slices,
             self.hot,
-            Wanted(self.definitions, self.timers, verifier),
+            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, world.time)),
             verifier,
             self.engine,
             self.keeper,

@@ -6,6 +6,7 @@ from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, def
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Notify, TimerStatus
+from wangtimer.store.redis.definitions import Told
 
 
 @pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED, RESPREAD])
@@ -15,37 +16,37 @@ def test_a_definition_is_read_as_it_was_written(
 ) -> None:
     written = definition(schedule=schedule, status=status)
     hot.definitions.put([written])
-    assert hot.definitions.get([1]) == {1: written}
+    assert hot.definitions.get([1]).definitions == {1: written}
 
 
 def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: HotWorld) -> None:
     written = definition()._replace(notify=Notify("http://a"), edited_at=0)
     hot.definitions.put([written])
-    assert hot.definitions.get([1]) == {1: written}
+    assert hot.definitions.get([1]).definitions == {1: written}
 
 
 def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:
     hot.definitions.put([definition(2)])
-    assert hot.definitions.get([1, 2, 3]) == {2: definition(2)}
-    assert hot.definitions.get([]) == {}
+    assert hot.definitions.get([1, 2, 3]).definitions == {2: definition(2)}
+    assert hot.definitions.get([]).definitions == {}
 
 
 def test_a_newer_version_replaces_an_older_one(hot: HotWorld) -> None:
     hot.definitions.put([definition(version=9)])
     hot.definitions.put([definition(version=10, status=TimerStatus.DISABLED)])
-    assert hot.definitions.get([1])[1].version == 10
+    assert hot.definitions.get([1]).definitions[1].version == 10
 
 
 def test_an_older_version_never_replaces_a_newer_one(hot: HotWorld) -> None:
     hot.definitions.put([definition(version=10)])
     hot.definitions.put([definition(version=9, status=TimerStatus.DISABLED)])
-    assert hot.definitions.get([1]) == {1: definition(version=10)}
+    assert hot.definitions.get([1]).definitions == {1: definition(version=10)}
 
 
 def test_the_first_of_two_with_one_version_stays(hot: HotWorld) -> None:
     hot.definitions.put([definition()])
     hot.definitions.put([definition(status=TimerStatus.DISABLED)])
-    assert hot.definitions.get([1]) == {1: definition()}
+    assert hot.definitions.get([1]).definitions == {1: definition()}
 
 
 def test_a_change_made_by_another_process_is_seen_at_once(hot: HotWorld) -> None:
@@ -53,16 +54,16 @@ def test_a_change_made_by_another_process_is_seen_at_once(hot: HotWorld) -> None
     hot.definitions.get([1])
     changed = definition(version=2, status=TimerStatus.DISABLED)
     hot.definitions_elsewhere.put([changed])
-    assert hot.definitions.get([1]) == {1: changed}
+    assert hot.definitions.get([1]).definitions == {1: changed}
 
 
 def test_memory_does_not_outlive_what_redis_lost(hot: HotWorld) -> None:
     hot.definitions.put([definition(version=2)])
     hot.definitions.get([1])
     hot.lose_all()
-    assert hot.definitions.get([1]) == {}
+    assert hot.definitions.get([1]).definitions == {}
     hot.definitions.put([definition(version=1)])
-    assert hot.definitions.get([1]) == {1: definition(version=1)}
+    assert hot.definitions.get([1]).definitions == {1: definition(version=1)}
 
 
 def test_many_definitions_are_written_together(hot: HotWorld) -> None:
@@ -79,16 +80,13 @@ def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
         hot.definitions.put([definition(version=version)])
         assert hot.definition_lives_s(1) > DEFINITIONS_LIVE_S - 60
     hot.age_definitions(DEFINITIONS_LIVE_S)
-    assert hot.definitions.get([1]) == {}
+    assert hot.definitions.get([1]).definitions == {}
 
 
-def test_redis_is_current_once_it_knows_of_what_changed_before_the_connection(hot: HotWorld) -> None:
-    now = 1_800_000_000_000
-    hot.definitions.get([1])
-    assert hot.definitions.told_until() is None
-    assert not hot.definitions.are_current(now)
-    hot.definitions.note_told(now - 3_600_000)
-    assert not hot.definitions.are_current(now)
-    hot.definitions.note_told(now + 1)
-    assert hot.definitions.are_current(now)
-    assert hot.definitions_elsewhere.told_until() == now + 1
+def test_with_definitions_comes_up_to_when_redis_was_told(hot: HotWorld) -> None:
+    assert hot.definitions.get([1]) == Told({}, None)
+    hot.definitions.put([definition()])
+    hot.definitions.note_told(1_800_000_000_000)
+    assert hot.definitions.get([1]) == Told({1: definition()}, 1_800_000_000_000)
+    assert hot.definitions.get([]) == Told({}, 1_800_000_000_000)
+    assert hot.definitions_elsewhere.told_until() == 1_800_000_000_000

@@ -375,6 +375,30 @@ def test_a_later_attempt_goes_back_at_the_present(desk: Desk) -> None:
     assert desk.turn(credit=0).next_due_at == desk.now + LEASES.running_ms
 
 
+def test_a_clock_put_ahead_ends_no_lease_of_the_living(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    armed, running = due_at(desk.now + 500), due_at(desk.now)
+    desk.run(running)
+    desk.arm(armed)
+    desk.wait(20_000)
+    monkeypatch.setattr(desk.clock, "earliest_ms", lambda: desk.clock.now_ms() - 20_000)
+    assert desk.turn().now_armed == ()
+    assert desk.counts == (0, 1, 1)
+
+
+def test_a_lease_is_written_by_the_later_clock_while_the_earlier_may_be_unknown_to_others(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    armed, running, renewed = due_at(desk.now + 500), due_at(desk.now), due_at(desk.now, 2)
+    desk.run(renewed)
+    monkeypatch.setattr(desk.clock, "latest_ms", lambda: desk.clock.now_ms() + 10_000)
+    desk.renew(renewed)
+    desk.run(running)
+    desk.arm(armed)
+    desk.wait(10_000)
+    assert desk.turn().now_armed == ()
+    assert desk.counts == (0, 1, 2)
+
+
 def test_leases_are_taken_back_in_bounded_pages(desk: Desk) -> None:
     desk.arm(*many_due_at(desk.now, 2_001))
     desk.wait(LEASES.armed_ms)

@@ -231,6 +231,8 @@ def test_deleting_raises_the_version_and_keeps_the_definition(timers: TimerStore
     assert gone.definition.version == timer.definition.version + 1
     assert timers.definitions({timer.id, timer.id + 1}) == {timer.id: gone.definition}
     assert gone.definition.status is TimerStatus.DELETED
+    assert timers.versions({timer.id, timer.id + 1}) == {timer.id: gone.definition.version}
+    assert timers.versions(set()) == {}
 
 
 # planning

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from wangtimer.api.described import Described
 from wangtimer.core.misfire import MisfirePolicy
 from wangtimer.core.stopped_moment import StopState
+from wangtimer.core.told import COUNTS_WITHIN_MS
 from wangtimer.core.warning import WarningCode
 
 
@@ -139,6 +140,18 @@ class PlannedTimerData(TimerData, Preview):
     """A timer just created or edited, with the next five moments it will fire at once enabled."""
 
 
+class ChangeAnswer(Answer):
+    """What was changed, and how soon that counts."""
+
+    counts_within_ms: Annotated[
+        int,
+        Field(
+            description="it counts for every moment later than so many ms after this answer: as a rule lead_ms (1000); "
+            f"{COUNTS_WITHIN_MS} where Redis could not be told at once"
+        ),
+    ]
+
+
 class PreviewAnswer(Answer):
     """What the schedule comes to; nothing is stored."""
 
@@ -152,13 +165,13 @@ class CreateAnswer(Answer):
     data: PlannedTimerData
 
 
-class PutAnswer(CreateAnswer):
+class PutAnswer(CreateAnswer, ChangeAnswer):
     """The timer as it is now."""
 
     created: Annotated[bool, Field(description="false: it was there")]
 
 
-class EditAnswer(Answer):
+class EditAnswer(ChangeAnswer):
     """The timer as it is now."""
 
     data: PlannedTimerData
@@ -238,13 +251,13 @@ StoppedField = Annotated[
 ]
 
 
-class StopAnswer(TimerAnswer):
+class StopAnswer(TimerAnswer, ChangeAnswer):
     """A timer that was switched off."""
 
     stopped: StoppedField
 
 
-class DeleteAnswer(Answer):
+class DeleteAnswer(ChangeAnswer):
     """A timer is deleted."""
 
     stopped: StoppedField

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.answers import Answer, Sent, StoppedData, is_none
+from wangtimer.api.answers import ChangeAnswer, Sent, StoppedData, is_none
 from wangtimer.api.codes import ErrorCode
 from wangtimer.api.documented import documented
 from wangtimer.api.failures import told
@@ -21,6 +21,7 @@ from wangtimer.batches import Batches, Outcomes
 from wangtimer.core.bad_timers import Readable
 from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timer import Timer
+from wangtimer.core.told import counts_within_ms
 from wangtimer.wiring import Wiring
 
 MOST_TIMERS = 1_000
@@ -109,7 +110,7 @@ class ChangedData(Sent):
     ] = None
 
 
-class ChangedAnswer(Answer):
+class ChangedAnswer(ChangeAnswer):
     """What became of the timers."""
 
     data: ChangedData
@@ -165,7 +166,11 @@ class BulkViews:
                 last_id=chosen.ids[-1] if chosen.ids else None,
                 stopped=None if body.action == "enable" else self._stopped(outcomes),
                 unknown_names=chosen.unknown_names,
-            )
+            ),
+            counts_within_ms=counts_within_ms(
+                all(outcome.is_told for outcome in outcomes.values() if isinstance(outcome, Timer)),
+                self.wiring().settings.lead_ms,
+            ),
         )
 
     def _stopped(self, outcomes: Outcomes) -> list[StoppedOne]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from wangtimer.api.answers import Answer, RecordData, Sent
+from wangtimer.api.answers import Answer, ChangeAnswer, RecordData, Sent
 from wangtimer.api.field_types import App, Given, GivenMoment, Id, moment
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
 
@@ -78,6 +78,10 @@ class AskedFiringAnswer(Answer):
     """The firing as it is now."""
 
     data: RecordData
+
+
+class CancelAnswer(AskedFiringAnswer, ChangeAnswer):
+    """The firing as it is now."""
 
 
 class NotReplayedData(Sent):

@@ -12,6 +12,7 @@ from wangtimer.api.demand_models import (
     BackfillAnswer,
     BackfillData,
     BackfillFirings,
+    CancelAnswer,
     CancelFiring,
     FiringKey,
     NotReplayedData,
@@ -30,6 +31,7 @@ from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_models import TimerKey
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.moment_text import show_moment
+from wangtimer.core.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -55,14 +57,19 @@ class DemandViews:
         firing = wiring.on_demand.fire_now(body.app, id_of(body, wiring.timers))
         return _answer(FiringRecord(firing, None, None, None, None, "", ""), body.app)
 
-    def cancel(self, body: CancelFiring) -> AskedFiringAnswer:
+    def cancel(self, body: CancelFiring) -> CancelAnswer:
         """Cancel one coming firing.
 
         It is recorded as skipped; the timer goes on. Up to 1.5 s before its moment, planned already or not. Twice is
         the same as once.
         """
         fire_at = read_moment_field(body.fire_at, "fireAt")
-        return _answer(self.wiring().on_demand.cancel(body.app, body.id, fire_at), body.app)
+        wiring = self.wiring()
+        record, is_told = wiring.on_demand.cancel(body.app, body.id, fire_at)
+        return CancelAnswer(
+            data=record_data(record, body.app),
+            counts_within_ms=counts_within_ms(is_told, wiring.settings.lead_ms),
+        )
 
     def replay(self, body: ReplayFirings) -> ReplayAnswer:
         """Replay firings.

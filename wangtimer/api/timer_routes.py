@@ -39,6 +39,7 @@ from wangtimer.api.timer_models import (
     TimerQuery,
 )
 from wangtimer.core.timer import Timer
+from wangtimer.core.told import counts_within_ms
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
@@ -85,13 +86,18 @@ class TimerViews:
             lambda was: replaced_timer(body, was, now, find),
             body.version,
         )
-        return PutAnswer(id=timer.id, data=planned_timer(timer, now), created=created)
+        return PutAnswer(
+            id=timer.id,
+            data=planned_timer(timer, now),
+            created=created,
+            counts_within_ms=self._counts_within_ms(timer),
+        )
 
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
 
-        It may be enabled, and stays so: a moment of the old schedule more than a second away no longer fires, those of
-        the new one do, at once. What is not given stays as it is. The answer shows the next five moments.
+        It may be enabled, and stays so: a moment of the old schedule more than countsWithinMs away no longer fires,
+        those of the new one do, at once. What is not given stays as it is. The answer shows the next five moments.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -99,7 +105,7 @@ class TimerViews:
         timer = wiring.registrar.edit(
             body.app, body.id, lambda was: edited_timer(body, was, now, find), body.version
         )
-        return EditAnswer(data=planned_timer(timer, now))
+        return EditAnswer(data=planned_timer(timer, now), counts_within_ms=self._counts_within_ms(timer))
 
     def preview(self, body: PreviewSchedule) -> PreviewAnswer:
         """Preview a schedule.
@@ -122,20 +128,25 @@ class TimerViews:
     def disable(self, body: TimerKey) -> StopAnswer:
         """Disable a timer, by its id or by its name.
 
-        A moment more than a second away no longer fires, nor does what was asked for before (fire now, replay,
+        A moment more than countsWithinMs away no longer fires, nor does what was asked for before (fire now, replay,
         backfill) and is not sent by then; `stopped` says what becomes of the next moment. Disabling twice changes
         nothing.
         """
         timer = self.wiring().registrar.disable(body.app, self._id_of(body))
-        return StopAnswer(data=self._answer(timer).data, stopped=self._stopped(timer))
+        return StopAnswer(
+            data=self._data(timer),
+            stopped=self._stopped(timer),
+            counts_within_ms=self._counts_within_ms(timer),
+        )
 
     def delete(self, body: TimerKey) -> DeleteAnswer:
         """Delete a timer, by its id or by its name.
 
-        It fires no more, its name is free, its records stay; `stopped` says what becomes of the next moment.
+        A moment more than countsWithinMs away no longer fires; `stopped` says what becomes of the next one. Its name is
+        free, its records stay.
         """
         timer = self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
-        return DeleteAnswer(stopped=self._stopped(timer))
+        return DeleteAnswer(stopped=self._stopped(timer), counts_within_ms=self._counts_within_ms(timer))
 
     def get(self, query: TimerQuery) -> TimerAnswer:
         """Read a timer."""
@@ -151,7 +162,13 @@ class TimerViews:
         return partial(find_calendar, self.wiring().calendars, app)
 
     def _answer(self, timer: Timer) -> TimerAnswer:
-        return TimerAnswer(data=TimerData(**timer_fields(timer, int(self.wiring().clock.now_ms()))))
+        return TimerAnswer(data=self._data(timer))
+
+    def _data(self, timer: Timer) -> TimerData:
+        return TimerData(**timer_fields(timer, int(self.wiring().clock.now_ms())))
+
+    def _counts_within_ms(self, timer: Timer) -> int:
+        return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
 
 
 def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

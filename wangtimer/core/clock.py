@@ -11,7 +11,7 @@ class Clock(Protocol):
     """The time of the deployment and of this process."""
 
     def now_ms(self) -> float:
-        """Return the deployment's time, ms since 1970-01-01 UTC; never later than the true one."""
+        """Return the deployment's time, ms since 1970-01-01 UTC; never later than the true one, as far as is known."""
         ...
 
     def monotonic(self) -> float:
@@ -20,4 +20,16 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Return after `seconds`."""
+        ...
+
+
+class LeaseClock(Clock, Protocol):
+    """A clock that may be put back or ahead while leases run: they go by the times on both sides of such a step."""
+
+    def latest_ms(self) -> float:
+        """Return now by the latest clock of the last seconds: leases are written by it."""
+        ...
+
+    def earliest_ms(self) -> float:
+        """Return now by the earliest clock of the last seconds: what ran out by it is taken back."""
         ...

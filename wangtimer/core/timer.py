@@ -1,6 +1,6 @@
 """A timer: what a business service defined, and how far it is planned."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -74,6 +74,7 @@ class Timer:
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
     after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
     timer is kept for `keep_days`; 0: no longer than its last outcome; None: as long as the service's setting says.
+    `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
     """
 
     definition: Definition
@@ -85,6 +86,7 @@ class Timer:
     limits: Limits = UNLIMITED
     tags: tuple[str, ...] = ()
     keep_days: int | None = None
+    is_told: bool = field(default=True, compare=False)
 
     @property
     def id(self) -> int:

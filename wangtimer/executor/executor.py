@@ -160,7 +160,9 @@ class Executor:
         dues = {due.member: due for due in chunk.members}
         mine = [dues[one.member] for one in taken]
         with self._one_at_a_time(len(chunk.members)):
-            definitions = self._wanted.definitions(due.member.timer_id for due in mine)
+            told = self._wanted.read(due.member.timer_id for due in mine)
+        definitions = self._wanted.current(told)
+        with self._one_at_a_time(len(chunk.members)):
             unwanted, asked = self._questionable(mine, definitions, taken)
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)

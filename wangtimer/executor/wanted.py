@@ -7,8 +7,10 @@ from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import CANCELLED, DueMember, Firing, FiringKind, Member
 from wangtimer.core.timer import Definition, TimerStatus
+from wangtimer.core.told import is_believed
+from wangtimer.executor.asker import Asker
 from wangtimer.executor.verifier import Send, Verdict, Verifier
-from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.definitions import DefinitionStore, Told
 from wangtimer.store.sql.timers import TimerStore
 
 
@@ -19,18 +21,29 @@ class Wanted:
     hot: DefinitionStore
     timers: TimerStore
     verifier: Verifier
+    asker: Asker
 
-    def definitions(self, timer_ids: Iterable[int]) -> dict[int, Definition]:
-        """Return what Redis holds of these timers.
-
-        Nothing, so that SQL is asked, where it is away or was, and does not know yet what changed meanwhile.
-        """
+    def read(self, timer_ids: Iterable[int]) -> Told:
+        """Return what Redis holds of these timers, and up to when it was told of changes; nothing where it is away."""
         try:
-            if not self.hot.are_current(self.verifier.clock.now_ms()):
-                return {}
             return self.hot.get(sorted(set(timer_ids)))
         except StoreAway:
+            return Told({}, None)
+
+    def current(self, told: Told) -> dict[int, Definition]:
+        """Return of what was read just now what is to be believed.
+
+        Nothing, so that SQL is asked about each firing, where Redis does not know yet what changed while it was away.
+        Where it was told too long ago, what SQL has by now; if SQL does not say, Redis' word does, so that firings
+        are on time while SQL is away.
+        """
+        now = self.verifier.clock.now_ms()
+        if told.until is None or told.until <= now - self.hot.seconds_since_reconnect * 1_000:
             return {}
+        if is_believed(told.until, now, self.verifier.lead_ms):
+            return told.definitions
+        newest = self.asker.ask(told.definitions)
+        return told.definitions if newest is None else newest
 
     def second_opinion(
         self, unwanted: list[DueMember], verdicts: dict[Member, Verdict]

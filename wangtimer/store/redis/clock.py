@@ -1,45 +1,51 @@
 """The one clock of a deployment: the time of the Redis node that holds the agenda."""
 
-import threading
 import time
-from collections import deque
-from dataclasses import dataclass
+from threading import Lock, Thread
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.time_belief import TimeBelief
 
+# A process that asked Redis nothing for so long asks it for the time.
 SAMPLE_EVERY_S = 10.0
-SAMPLES_LIVE_S = 60.0
 FIRST_SAMPLES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Redis' time less this process's stop-watch, ms, and when it was taken, s of the stop-watch."""
-
-    offset_ms: float
-    taken_at: float
+# How often the time comes along with a script, and with plain commands: a process that arms, claims or renews learns
+# of a step at once, and idling costs hardly a command more.
+WITH_SCRIPTS_S, WITH_COMMANDS_S = 0.25, 3.0
 
 
 class RedisClock:
-    """Redis TIME at its reply's arrival, plus the stop-watch since.
+    """Redis TIME at its reply's arrival, plus the stop-watch since: a lower bound, so that nobody fires early.
 
-    Every sample is a lower bound, for the reply was under way, so nobody fires early; the highest of the last
-    minute is the best. After a reconnect sampling starts anew: it may be another node.
+    The time comes along with what is asked of Redis anyway, so a step of its clock, or another node's clock after a
+    failover, is noticed by the next that is asked. `TimeBelief` says which answers count.
     """
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._samples: deque[Sample] = deque(maxlen=64)
-        self._offset_ms: float | None = None
-        self._starting = threading.Lock()
+        self._belief = TimeBelief()
+        self._asked_at = float("-inf")
+        self._is_sampling = False
+        self._starting, self._noting = Lock(), Lock()
+        connection.bring_time_to(self)
 
     def now_ms(self) -> float:
         """Return ms since 1970-01-01 UTC; raises `StoreAway` only while no time was ever read."""
-        if self._offset_ms is None:
+        if not self._is_sampling:
             self._start()
-        assert self._offset_ms is not None
-        return time.monotonic() * 1_000 + self._offset_ms
+        assert self._belief.now_ms is not None
+        return time.monotonic() * 1_000 + self._belief.now_ms
+
+    def latest_ms(self) -> float:
+        """Return now by the latest clock of the last 15 s; a lease that is written by it outlasts a step back."""
+        self.now_ms()
+        return time.monotonic() * 1_000 + self._belief.latest_ms
+
+    def earliest_ms(self) -> float:
+        """Return now by the earliest clock of the last 15 s; by it no step ahead ends a lease of the living."""
+        self.now_ms()
+        return time.monotonic() * 1_000 + self._belief.earliest_ms
 
     def monotonic(self) -> float:
         """Return seconds of this process's stop-watch."""
@@ -51,25 +57,40 @@ class RedisClock:
 
     def sample(self) -> None:
         """Read Redis' time once more; raises `StoreAway`."""
+        sent_at = time.monotonic()
         seconds, microseconds = self._connection.command(lambda client: client.time())
-        arrived_at = time.monotonic()
-        offset_ms = seconds * 1_000 + microseconds / 1_000 - arrived_at * 1_000
-        self._samples.append(Sample(offset_ms, arrived_at))
-        oldest = max(arrived_at - SAMPLES_LIVE_S, arrived_at - self._connection.reconnects.seconds_since)
-        self._offset_ms = max(one.offset_ms for one in self._samples if one.taken_at >= oldest)
+        self.note(seconds, microseconds, sent_at)
+
+    def wants_time(self, is_script: bool) -> bool:
+        """Tell whether the time is to come along with what is asked now; it then counts as asked for."""
+        now = time.monotonic()
+        if now - self._asked_at < (WITH_SCRIPTS_S if is_script else WITH_COMMANDS_S):
+            return False
+        self._asked_at = now
+        return True
+
+    def note(self, seconds: int, microseconds: int, sent_at: float) -> None:
+        """Take in a TIME that came just now; `sent_at` is when it was asked for, s of the stop-watch."""
+        with self._noting:
+            came_at = time.monotonic()
+            since = came_at - self._connection.reconnects.seconds_since
+            self._belief.note(seconds * 1_000 + microseconds / 1_000, sent_at, came_at, since)
 
     def _start(self) -> None:
         with self._starting:
-            if self._offset_ms is not None:
+            if self._is_sampling:
                 return
             for _ in range(FIRST_SAMPLES):
                 self.sample()
-            threading.Thread(target=self._keep_sampling, name="clock", daemon=True).start()
+            self._is_sampling = True
+            Thread(target=self._keep_sampling, name="clock", daemon=True).start()
 
     def _keep_sampling(self) -> None:
         while True:
-            time.sleep(SAMPLE_EVERY_S)
+            time.sleep(max(0.1, self._belief.came_at + SAMPLE_EVERY_S - time.monotonic()))
+            if time.monotonic() - self._belief.came_at < SAMPLE_EVERY_S:
+                continue
             try:
                 self.sample()
             except StoreAway:
-                continue
+                time.sleep(SAMPLE_EVERY_S)

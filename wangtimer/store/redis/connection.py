@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from redis import ConnectionPool, Redis
 from redis.backoff import NoBackoff
@@ -64,6 +64,18 @@ class ScriptCall:
     arguments: Sequence[Argument]
 
 
+class TimeListener(Protocol):
+    """Wants Redis' time now and then, along with what is asked anyway."""
+
+    def wants_time(self, is_script: bool) -> bool:
+        """Tell whether the time is to come along now, with scripts or with plain commands."""
+        ...
+
+    def note(self, seconds: int, microseconds: int, sent_at: float) -> None:
+        """Take in a TIME that came just now; `sent_at` is when it was asked for, s of the stop-watch."""
+        ...
+
+
 class Reconnects:
     """When this process last (re)connected to a Redis that had been away: what it remembers may be gone.
 
@@ -114,6 +126,7 @@ class RedisConnection:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.reconnects = Reconnects(monotonic)
+        self._time_listener: TimeListener | None = None
         self._client = Redis(connection_pool=self._pool(url, timeout_s))
 
     def _pool(self, url: str, timeout_s: float) -> ConnectionPool:
@@ -127,9 +140,15 @@ class RedisConnection:
             max_connections=10_000,
         )
 
+    def bring_time_to(self, listener: TimeListener) -> None:
+        """Bring Redis' time to a listener, in the same round trip as what is run, whenever it wants it."""
+        self._time_listener = listener
+
     def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
         """Run one script and return its answer; raises `StoreAway`."""
         called = script(name)
+        if self._brings_time(is_script=True):
+            return self._run_all([ScriptCall(called, keys, arguments)], None, brings_time=True)[0]
 
         def call(client: "Redis") -> Any:
             try:
@@ -148,13 +167,19 @@ class RedisConnection:
         Not a transaction: each script stands for itself. Where Redis has lost the scripts all are sent again, so
         each must bear repeating. Raises `StoreAway`.
         """
+        return self._run_all(calls, then, self._brings_time(is_script=bool(calls)))
+
+    def _run_all(
+        self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None, brings_time: bool
+    ) -> list[Any]:
+        trip = self._trip_with_time if brings_time else _pipeline
 
         def call(client: "Redis") -> list[Any]:
-            answers = _pipeline(client, calls, then)
+            answers = trip(client, calls, then)
             if any(isinstance(answer, NoScriptError) for answer in answers):
                 for text in {one.script.text for one in calls}:
                     client.script_load(text)
-                answers = _pipeline(client, calls, then)
+                answers = trip(client, calls, then)
             _raise_first_error(answers)
             return answers
 
@@ -164,6 +189,26 @@ class RedisConnection:
         answers = self.command(call)
         for name in names:
             fail_points.after(name)
+        return answers
+
+    def _brings_time(self, is_script: bool) -> bool:
+        return self._time_listener is not None and self._time_listener.wants_time(is_script)
+
+    def _trip_with_time(
+        self, client: Any, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None
+    ) -> list[Any]:
+        """Make a round trip that brings the time as well."""
+
+        def then_time(pipe: Any) -> None:
+            if then is not None:
+                then(pipe)
+            pipe.time()
+
+        sent_at = time.monotonic()
+        *answers, read = _pipeline(client, calls, then_time)
+        if self._time_listener is not None and isinstance(read, tuple):
+            seconds, microseconds = read
+            self._time_listener.note(seconds, microseconds, sent_at)
         return answers
 
     def command(self, work: Callable[["Redis"], Result]) -> Result:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -22,6 +22,13 @@ REMEMBERED = 20_000
 _STATUSES = {status.value: status for status in TimerStatus}
 
 
+class Told(NamedTuple):
+    """Definitions as Redis has them, and up to when it was told of every change, ms UTC; None: it does not know."""
+
+    definitions: dict[int, Definition]
+    until: int | None
+
+
 class DefinitionStore:
     """Definitions by timer; Redis says which is current, memory saves reading its text again."""
 
@@ -37,7 +44,6 @@ class DefinitionStore:
         self._seconds_to_live = seconds_to_live
         self._bad_timers = bad_timers
         self._memory: dict[int, tuple[str, Definition]] = {}
-        self._found_current_at = float("-inf")
 
     def put(self, definitions: Iterable[Definition]) -> None:
         """Write definitions where they are newer than what is there, and let all live on.
@@ -65,13 +71,14 @@ class DefinitionStore:
         if keys:
             self._connection.command(lambda client: client.delete(*keys))
 
-    def get(self, timer_ids: Sequence[int]) -> Readable[int, Definition]:
-        """Return the current definitions of these timers; an unknown one is absent, and so is one not readable."""
+    def get(self, timer_ids: Sequence[int]) -> Told:
+        """Return the current definitions of these timers, and up to when Redis was told.
+
+        An unknown one is absent, and so is one that is not readable.
+        """
+        keys = [self._keys.told, *(self._keys.definition(timer_id) for timer_id in timer_ids)]
+        told, *texts = self._connection.command(lambda client: client.mget(keys))
         found: Readable[int, Definition] = Readable()
-        if not timer_ids:
-            return found
-        keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
-        texts = self._connection.command(lambda client: client.mget(keys))
         for timer_id, text in zip(timer_ids, texts, strict=True):
             if text is None:
                 continue
@@ -81,7 +88,7 @@ class DefinitionStore:
                 found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
         if found.bad:
             self._bad_timers.note(found.bad)
-        return found
+        return Told(found, None if told is None else int(told))
 
     def told_until(self) -> int | None:
         """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""
@@ -97,19 +104,10 @@ class DefinitionStore:
         """How often this process has (re)connected to a Redis that had been away."""
         return self._connection.reconnects.number
 
-    def are_current(self, now: float) -> bool:
-        """Tell whether what changed before this process last (re)connected is known to Redis; raises `StoreAway`.
-
-        It may have missed changes while it was away, or gone back in time to before them.
-        """
-        reconnected_at = now - self._connection.reconnects.seconds_since * 1_000
-        if reconnected_at < self._found_current_at:
-            return True
-        told_until = self.told_until()
-        if told_until is None or told_until <= reconnected_at:
-            return False
-        self._found_current_at = now
-        return True
+    @property
+    def seconds_since_reconnect(self) -> float:
+        """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
+        return self._connection.reconnects.seconds_since
 
     def _recall(self, timer_id: int, text: str) -> Definition:
         held = self._memory.get(timer_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
-from wangtimer.core.clock import Clock
+from wangtimer.core.clock import LeaseClock
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
@@ -69,9 +69,13 @@ Item = TypeVar("Item")
 
 
 class SliceStore:
-    """The hot firings; every method is one script a slice, and bears repeating."""
+    """The hot firings; every method is one script a slice, and bears repeating.
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock, leases: Leases) -> None:
+    Leases are written by the latest clock believed of late and taken back by the earliest, so that no step of Redis'
+    clock ends one of the living.
+    """
+
+    def __init__(self, connection: RedisConnection, keys: Keys, clock: LeaseClock, leases: Leases) -> None:
         self._connection = connection
         self._keys = keys
         self._clock = clock
@@ -100,7 +104,7 @@ class SliceStore:
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         """Put members that are due at once into `armed`; return those that were not in the slice before."""
-        now = self._now()
+        now = self._latest()
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
         head = [now, self._leases.armed_ms, expiry_of(slice_, now)]
         answers = self._connection.run("arm_now", keys, [*head, *_flat(members)])
@@ -136,8 +140,10 @@ class SliceStore:
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
-        arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, leases.armed_ms]
-        arguments += [int(keep_leases), expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE, CROWD_SHARE]
+        armed_until = self._latest() + leases.armed_ms
+        ran_out_by = "" if keep_leases else int(self._clock.earliest_ms())
+        arguments: list[Argument] = [now, token, leases.lock_ms, leases.lead_ms, credit, armed_until]
+        arguments += [ran_out_by, expiry_of(slice_, now), LATE_MS, BACKLOG_SHARE, CROWD_SHARE]
         arguments += [backlog.full, backlog.anyway, int(tell_all_armed)]
         answer = self._connection.run("turn", keys, arguments)
         if answer is None:
@@ -166,7 +172,7 @@ class SliceStore:
         """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
         if not members:
             return []
-        now = self._now()
+        now = self._latest()
         keys = self._keys.of_slice(slice_, "armed", "running", "owner", "suspect", "deaths")
         head: list[Argument] = [now, claim_id, self._leases.running_ms, expiry_of(slice_, now)]
         answers = self._connection.run("claim", keys, head + [str(member) for member in members])
@@ -180,7 +186,7 @@ class SliceStore:
         self, held: Mapping[tuple[Slice, str], Sequence[Member]]
     ) -> dict[tuple[Slice, str], set[Member]]:
         """Renew running leases, by slice and claim id; return which members are still each claim's."""
-        now = self._now()
+        now = self._latest()
         calls = []
         for (slice_, claim_id), members in held.items():
             keys = self._keys.of_slice(slice_, "running", "owner")
@@ -252,6 +258,9 @@ class SliceStore:
 
     def _now(self) -> int:
         return int(self._clock.now_ms())
+
+    def _latest(self) -> int:
+        return int(self._clock.latest_ms())
 
 
 def _flat(members: Iterable[DueMember]) -> list[Argument]:

@@ -323,6 +323,11 @@ class TimerStore:
         if self._database.read(lambda sql: sql.execute(query).scalar_one_or_none()) is None:
             raise UnknownTimer(app, timer_id)
 
+    def versions(self, timer_ids: set[int]) -> dict[int, int]:
+        """Return the versions of these timers' definitions, deleted ones included; unknown ids are absent."""
+        query = select(timers.c.id, timers.c.version).where(timers.c.id.in_(sorted(timer_ids)))
+        return self._database.read(lambda sql: {row.id: row.version for row in sql.execute(query)})
+
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)

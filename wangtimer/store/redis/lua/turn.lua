@@ -7,7 +7,8 @@
 -- KEYS[6] deaths   hash member -> how many executors died on it: up to 2 while it ran with others; member:apart -> how
 --                  many once a lease runs out while it is tried apart
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
--- ARGV    now ms, token, lock ms, lead ms, credit, armed lease ms, "1" to take no lease back, expiry s,
+-- ARGV    now ms, token, lock ms, lead ms, credit, end of an armed lease ms, leases that ended by this ms are taken back
+--         ("" for none), expiry s,
 --         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's,
 --         of a backlog a multiple of how many is armed, how many of it are armed whatever runs,
 --         "1" to tell what stands armed already as well
@@ -21,7 +22,7 @@ if holder and holder ~= ARGV[2] then return false end
 redis.call('SET', lock, ARGV[2], 'PX', ARGV[3])
 
 local function take_back(held)
-  local ran_out = redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 2000)
+  local ran_out = redis.call('ZRANGEBYSCORE', held, '-inf', ARGV[7], 'LIMIT', 0, 2000)
   for _, member in ipairs(ran_out) do
     local fire_at, attempt = string.match(member, '^%d+:(%d+):(%d+)$')
     redis.call('ZREM', held, member)
@@ -42,7 +43,7 @@ local function take_back(held)
     for _, key in ipairs({due, suspect, deaths}) do redis.call('EXPIREAT', key, ARGV[8]) end
   end
 end
-if ARGV[7] ~= '1' then
+if ARGV[7] ~= '' then
   take_back(armed)
   take_back(running)
 end
@@ -80,7 +81,7 @@ end
 take_more('-inf', '(' .. late, math.min(room - #taken / 2, for_backlog))
 
 if #taken > 0 then
-  local lease_end, members, batch = now + tonumber(ARGV[6]), {}, {}
+  local lease_end, members, batch = ARGV[6], {}, {}
   for i = 1, #taken, 2 do
     members[#members + 1] = taken[i]
     batch[#batch + 1] = lease_end

@@ -1,0 +1,92 @@
+"""The asker: what SQL says of definitions by now, where Redis has not been told of changes for too long."""
+
+from collections.abc import Sequence
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.timer import Definition
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+Definitions = dict[int, Definition]
+
+# An answer is waited for this long: a chunk is claimed at least half a second before its moment.
+PATIENCE_S = 0.25
+# An SQL that did not answer in time is not asked again for so long, so that not each chunk waits for it.
+REST_S = 2.0
+
+
+class Question:
+    """Which definitions a chunk has, and what SQL makes of them; `answer` None: it does not say."""
+
+    def __init__(self, held: Definitions) -> None:
+        self.held = held
+        self.answer: Definitions | None = None
+        self.is_answered = Event()
+        self.is_given_up = False
+
+
+class Asker:
+    """One thread asks, one statement for all that wait: an SQL that hangs makes no firing late."""
+
+    def __init__(self, timers: TimerStore, clock: Clock) -> None:
+        self._timers = timers
+        self._clock = clock
+        self._questions: SimpleQueue[Question] = SimpleQueue()
+        self._rests_until = float("-inf")
+        self._is_started = False
+        self._starting = Lock()
+
+    def ask(self, held: Definitions) -> Definitions | None:
+        """Return these definitions as SQL has them now, without those it does not know; None where it does not say."""
+        if not held or self._clock.monotonic() < self._rests_until:
+            return None
+        question = Question(held)
+        self._questions.put(question)
+        self._start_once()
+        question.is_answered.wait(PATIENCE_S)
+        if question.answer is None:
+            question.is_given_up = True
+            self._rests_until = self._clock.monotonic() + REST_S
+            log.warning("definitions_may_be_old", timers=len(held))
+        return question.answer
+
+    def _start_once(self) -> None:
+        with self._starting:
+            if self._is_started:
+                return
+            self._is_started = True
+        Thread(target=self._run, name="asker", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            waiting = [self._questions.get()]
+            while not self._questions.empty():
+                waiting.append(self._questions.get())
+            self._answer([question for question in waiting if not question.is_given_up])
+
+    def _answer(self, questions: Sequence[Question]) -> None:
+        if not questions:
+            return
+        held: Definitions = {}
+        for question in questions:
+            held |= question.held
+        try:
+            current = self._current(held)
+            for question in questions:
+                question.answer = {one: current[one] for one in question.held if one in current}
+        except Exception as error:
+            log.warning("definitions_not_asked", error=repr(error))
+        finally:
+            for question in questions:
+                question.is_answered.set()
+
+    def _current(self, held: Definitions) -> Definitions:
+        versions = self._timers.versions(set(held))
+        newer = {one for one, version in versions.items() if version > held[one].version}
+        current = {one: held[one] for one in versions}
+        return current | (self._timers.definitions(newer) if newer else {})
