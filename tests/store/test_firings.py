@@ -348,3 +348,12 @@ def test_records_come_latest_first_in_pages_before_a_moment(sql: SqlWorld) -> No
 def test_another_timers_firings_are_not_on_record(sql: SqlWorld) -> None:
     settled(sql, SUCCESS)
     assert sql.firings.records(2, 9) == []
+
+
+def test_thousands_are_looked_up_by_key_whatever_lies_between(sql: SqlWorld) -> None:
+    planned = [row_at(AT + number, 1 + number % 7) for number in range(5_000)]
+    sql.insert(planned)
+    asked = [row.member for row in planned[::2]]
+    assert sorted(sql.firings.rows([*asked, *asked]).values()) == sorted(planned[::2])
+    sql.firings.settle([outcome_of(one) for one in asked])
+    assert sql.insert(planned) == planned[1::2]

@@ -1,17 +1,33 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, func, not_, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    delete,
+    exists,
+    func,
+    literal_column,
+    not_,
+    or_,
+    select,
+)
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
 from wangtimer.core.tally import Tally
+from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
@@ -24,6 +40,16 @@ TALLIED_AT_ONCE_MS = 10_000
 PENDING = FiringStatus.PENDING.value
 # The order of the index `firing_due`.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
+# What a `Firing` is made of.
+_COLUMNS = (
+    firings.c.timer_id,
+    firings.c.fire_at,
+    firings.c.bucket,
+    firings.c.kind,
+    firings.c.status,
+    firings.c.due_at,
+    firings.c.attempt,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +106,8 @@ class FiringStore:
 
     def rows(self, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent."""
-        wanted = _of_members(members)
-        if wanted is None:
-            return {}
-        found = self._database.read(lambda sql: _found(sql, _in_order(wanted)))
+        keys = [(member.fire_at, member.timer_id) for member in members]
+        found = self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else []
         return {firing.member.key: firing for firing in found}
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
@@ -196,33 +220,40 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
     """Return the rows of these members' firings, nobody else's to change until the transaction ends."""
-    wanted = _of_members(members)
-    found = [] if wanted is None else _found(sql, _in_order(wanted).with_for_update())
-    return {firing.member.key: firing for firing in found}
-
-
-def _of_members(members: Iterable[Member]) -> ColumnElement[bool] | None:
-    by_moment: dict[int, list[int]] = {}
-    for member in members:
-        by_moment.setdefault(member.fire_at, []).append(member.timer_id)
-    if not by_moment:
-        return None
-    return or_(
-        *(
-            and_(firings.c.fire_at == fire_at, firings.c.timer_id.in_(sorted(ids)))
-            for fire_at, ids in sorted(by_moment.items())
-        )
-    )
+    keys = [(member.fire_at, member.timer_id) for member in members]
+    return {firing.member.key: firing for firing in _of_keys(sql, _locked, keys)}
 
 
 def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
-    wanted = {(firing.timer_id, firing.fire_at) for firing in planned}
-    where = and_(
-        firings.c.fire_at.between(planned[0].fire_at, planned[-1].fire_at),
-        firings.c.timer_id.in_(sorted({firing.timer_id for firing in planned})),
-        firings.c.status == PENDING,
-    )
-    return [firing for firing in _found(sql, _in_order(where)) if (firing.timer_id, firing.fire_at) in wanted]
+    keys = [(firing.fire_at, firing.timer_id) for firing in planned]
+    found = _of_keys(sql, _pending, keys)
+    return sorted(found, key=lambda firing: (firing.due_at, firing.fire_at, firing.timer_id))
+
+
+def _of_keys(
+    sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[tuple[int, int]]
+) -> list[Firing]:
+    """Return the rows of these keys, each (fire_at, timer_id), in their order: so that nobody's locks cross."""
+    found: list[Firing] = []
+    for part in in_parts(keys):
+        found += _firings(sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part)))
+    return found
+
+
+@cache
+def _any(dialect: Dialect) -> str:
+    return str(asked_for(*_COLUMNS).compile(dialect=dialect))
+
+
+@cache
+def _locked(dialect: Dialect) -> str:
+    return str(asked_for(*_COLUMNS).with_for_update().compile(dialect=dialect))
+
+
+@cache
+def _pending(dialect: Dialect) -> str:
+    is_pending = firings.c.status == literal_column(f"'{PENDING}'")
+    return str(asked_for(*_COLUMNS).where(is_pending).compile(dialect=dialect))
 
 
 def _of_timer(timer_id: int, upto: int | None) -> ColumnElement[bool]:
@@ -246,23 +277,18 @@ def _pending_between(first: int, last: int) -> ColumnElement[bool]:
 
 
 def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
-    columns = (
-        firings.c.timer_id,
-        firings.c.fire_at,
-        firings.c.bucket,
-        firings.c.kind,
-        firings.c.status,
-        firings.c.due_at,
-        firings.c.attempt,
-    )
-    return select(*columns).where(wanted).order_by(*_IN_ORDER)
+    return select(*_COLUMNS).where(wanted).order_by(*_IN_ORDER)
 
 
 def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
+    return _firings(sql.execute(query))
+
+
+def _firings(rows: Iterable[Any]) -> list[Firing]:
     # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
     return [
         Firing(timer_id, fire_at, bucket, FiringKind(kind), FiringStatus(status), due_at, attempt)
-        for timer_id, fire_at, bucket, kind, status, due_at, attempt in sql.execute(query)
+        for timer_id, fire_at, bucket, kind, status, due_at, attempt in rows
     ]
 
 
