@@ -5,12 +5,11 @@ the tables and the index are prescribed, so that no statistics have a say.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 
-from sqlalchemy import Select, and_, column, select, text
+from sqlalchemy import Column, Connection, Select, and_, column, select, text
 from sqlalchemy.engine import Dialect
 
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings
 
 # Keys one statement carries: beyond it the locks of one transaction grow, and nothing is gained.
@@ -29,29 +28,41 @@ def asked_for(*columns: object) -> Select[tuple[object, ...]]:
     return in_this_order(by_index(query, "PRIMARY"))
 
 
-def in_this_order(query: Select[tuple[object, ...]]) -> Select[tuple[object, ...]]:
-    """Have the tables of a query read in the order in which they are joined."""
-    return query.prefix_with("STRAIGHT_JOIN", dialect="mysql").prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-
-
 def with_keys(statement: str, dialect: Dialect, keys: Sequence[Key]) -> str:
     """Return the text of a compiled `asked_for` with the keys, at least one, in it."""
-    (fire_at, timer_id), *others = keys
-    table = f"SELECT {fire_at:d} AS fire_at, {timer_id:d} AS timer_id"
-    if others:
-        row = _row(dialect)
-        table += " UNION ALL VALUES " + ",".join([row % key for key in others])
-    return statement.replace(_KEYS, table)
+    return statement.replace(_KEYS, _table(dialect, ("fire_at", "timer_id"), keys))
+
+
+def delete_of_ids(sql: Connection, column: Column[int], ids: Sequence[int], index: str = "PRIMARY") -> int:
+    """Delete the rows that have one of these ids in this column; return how many.
+
+    Joined with the ids for the same reason: a DELETE takes no hint that keeps it from reading every row.
+    """
+    if not ids:
+        return 0
+    table = column.table
+    if sql.dialect.name == "sqlite":
+        return int(sql.execute(table.delete().where(column.in_(ids))).rowcount)
+    asked = _table(sql.dialect, ("id",), [(one,) for one in ids])
+    statement = (
+        f"DELETE {table.name} FROM ({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX ({index})"
+        f" ON {table.name}.{column.name} = asked.id"
+    )
+    return int(sql.exec_driver_sql(statement).rowcount)
+
+
+def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:
+    """Write a table of these rows; MySQL says ROW before each, MariaDB and SQLite must not."""
+    first, *others = rows
+    table = "SELECT " + ", ".join(f"{value:d} AS {name}" for name, value in zip(names, first, strict=True))
+    if not others:
+        return table
+    is_mysql = dialect.name == "mysql" and not getattr(dialect, "is_mariadb", False)
+    row = f"{'ROW' if is_mysql else ''}({','.join(['%d'] * len(names))})"
+    return f"{table} UNION ALL VALUES {','.join([row % one for one in others])}"
 
 
 def in_parts(keys: Iterable[Key]) -> list[list[Key]]:
     """Return each key once, in order, in parts of as many as one statement carries."""
     ordered = sorted(set(keys))
     return [ordered[start : start + KEYS_A_STATEMENT] for start in range(0, len(ordered), KEYS_A_STATEMENT)]
-
-
-@cache
-def _row(dialect: Dialect) -> str:
-    """How one row of VALUES is written: MySQL says ROW, MariaDB and SQLite must not."""
-    is_mysql = dialect.name == "mysql" and not getattr(dialect, "is_mariadb", False)
-    return "ROW(%d,%d)" if is_mysql else "(%d,%d)"

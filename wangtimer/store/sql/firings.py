@@ -149,23 +149,25 @@ class FiringStore:
         """
         settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
         key = (firings.c.fire_at, firings.c.timer_id)
-        oldest = select(*key).where(settled).order_by(*key).limit(limit)
+        oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 
         def work(sql: Connection) -> int:
             page = sql.execute(oldest).all()
             if not page:
                 return 0
             last_at, last_id = page[-1]
-            purged = sql.execute(delete(firings).where(settled, _up_to(firings, last_at, last_id))).rowcount
-            sql.execute(delete(attempts).where(_up_to(attempts, last_at, last_id), not_(_has_firing())))
-            return purged
+            of_page = and_(settled, _up_to(firings, last_at, last_id))
+            theirs = and_(_up_to(attempts, last_at, last_id), not_(_has_firing()))
+            purged = sql.execute(delete(firings).where(of_page)).rowcount
+            sql.execute(delete(attempts).where(theirs))
+            return int(purged)
 
         return self._database.write(work, Step.SQL_PURGE)
 
     def overdue(self, before: int, most: int) -> Overdue:
         """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""
-        late = select(firings.c.due_at).where(_pending_between(0, before - 1)).order_by(firings.c.due_at)
-        some = late.limit(most).subquery()
+        late = by_index(select(firings.c.due_at).where(_pending_between(0, before - 1)), "firing_due")
+        some = late.order_by(firings.c.due_at).limit(most).subquery()
         query = select(func.count(), func.min(some.c.due_at)).select_from(some)
         number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())
         return Overdue(number, oldest_due_at)
@@ -188,8 +190,9 @@ class FiringStore:
 
     def count(self, timer_id: int, upto: int | None = None) -> int:
         """Return how many firings with moments up to `upto` a timer has."""
-        query = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
-        return self._database.read(lambda sql: sql.execute(query).scalar_one())
+        counting = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
+        query = by_index(counting, "firing_of_timer")
+        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict
@@ -16,10 +16,11 @@ from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
+from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
-from wangtimer.store.sql.timers import NewTimer, change, marked, new_row
+from wangtimer.store.sql.timers import NewTimer, change, marked, new_row, remove_tags
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
@@ -28,10 +29,14 @@ TRIES = 5
 Versions = Mapping[int, int]
 
 _INSERT = insert(timers)
-_NAMED = select(timers).where(
-    timers.c.app == bindparam("of_app"),
-    timers.c.tombstone == 0,
-    timers.c.name.in_(bindparam("names", expanding=True)),
+_NAMED = by_index(
+    select(timers).where(
+        timers.c.app == bindparam("of_app"),
+        timers.c.tombstone == 0,
+        timers.c.name.in_(bindparam("names", expanding=True)),
+    ),
+    "timer_app_name",
+    timers,
 )
 
 
@@ -127,7 +132,7 @@ class TimerBatches:
             if applied := first.applied(sql):
                 return applied
             first.keep(gone := _switch_off(sql, ids, now, TimerStatus.DELETED, versions))
-            sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_([timer.id for timer in gone])))
+            remove_tags(sql, [timer.id for timer in gone])
             return gone
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
@@ -167,14 +172,16 @@ def _switch_off(
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
     may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
     wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
-    rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
+    query = by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
+    rows = sql.execute(query).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     found = [_changed_to(status, timer_of(row), now) for row in unchanged]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
     if found:
-        sql.execute(update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns))
+        changing = update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns)
+        sql.execute(update_by_index(changing, "PRIMARY"))
     return found
 
 
@@ -194,9 +201,8 @@ def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
     Whatever changes a disabled timer, its planning marks too, raises its version.
     """
     wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
-    rows = sql.execute(
-        select(timers.c.id, timers.c.version).where(wanted).order_by(timers.c.id).with_for_update()
-    )
+    query = by_index(select(timers.c.id, timers.c.version).where(wanted), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
     return {row.id: row.version for row in rows}
 
 

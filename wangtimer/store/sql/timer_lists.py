@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, not_, or_, select
 
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timer_tags, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
@@ -93,7 +93,7 @@ class TimerLists:
         skipped: int = 0,
     ) -> list[Timer]:
         """Return so many timers in order, those that come after the value and id given, or after so many `skipped`."""
-        query = select(timers).where(_wanted(wanted, now))
+        query = _read_along(select(timers), wanted, order.key).where(_wanted(wanted, now))
         keys = (_COLUMNS[order.key], timers.c.id)
         if after is not None:
             query = query.where(behind(keys, after, order.descending))
@@ -103,16 +103,29 @@ class TimerLists:
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
         """Return how many timers there are of these with an id over `after_id`."""
         rest = timers.c.id > after_id
-        query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
+        counting = _read_along(select(func.count()), wanted, SortKey.ID)
+        query = counting.where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def of_ids(self, app: str, ids: Sequence[int]) -> dict[int, Timer]:
         """Return the app's living timers of these ids, by id; what is not one of them is absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
-        return {timer.id: timer for timer in self._read(select(timers).where(wanted))} if ids else {}
+        query = by_index(select(timers).where(wanted), "PRIMARY", timers)
+        return {timer.id: timer for timer in self._read(query)} if ids else {}
 
     def _read(self, query: Select[Any]) -> list[Timer]:
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
+
+
+def _read_along(query: Select[Any], wanted: TimerFilter, key: SortKey) -> Select[Any]:
+    """Have the timers read along the index that has them closest together, or in this order."""
+    if wanted.tag is not None:
+        # By their ids among all timers with the tag.
+        tagged = query.select_from(timer_tags.join(timers, timers.c.id == timer_tags.c.timer_id))
+        return in_this_order(by_index(by_index(tagged, "PRIMARY", timer_tags), "PRIMARY", timers))
+    in_order_of_name = wanted.name is not None or key is SortKey.NAME
+    index = "timer_app_name" if in_order_of_name else "timer_of_app"
+    return by_index(query.select_from(timers), index, timers)
 
 
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
@@ -130,8 +143,7 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
     if wanted.tag is not None:
-        tagged = (timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag))
-        conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))
+        conditions += [timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag)]
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
@@ -159,4 +171,7 @@ def _fires_before(moment: int, now: int) -> ColumnElement[bool]:
         firings.c.status == FiringStatus.PENDING.value,
     )
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
-    return and_(is_enabled, or_(timers.c.next_fire_at <= moment, exists().where(planned)))
+    # With a limit, MariaDB looks for each timer's first one; without, it gathers those of all timers before.
+    first = by_index(select(literal_column("1")).where(planned).limit(1), "firing_of_timer")
+    is_planned = first.correlate(timers).scalar_subquery().is_not(None)
+    return and_(is_enabled, or_(timers.c.next_fire_at <= moment, is_planned))

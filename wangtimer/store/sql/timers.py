@@ -1,10 +1,10 @@
 """Timers in SQL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, UnknownTimer
@@ -15,11 +15,12 @@ from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
@@ -125,7 +126,8 @@ class TimerStore:
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
-        query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
+        query = by_index(select(timers).where(wanted), "timer_of_app", timers)
+        query = query.order_by(timers.c.id).limit(limit)
         return self._database.read(lambda sql: [timer_of(row) for row in sql.execute(query).mappings()])
 
     def enable(
@@ -266,7 +268,7 @@ class TimerStore:
 
     def definitions(self, timer_ids: set[int]) -> dict[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
-        query = select(timers).where(timers.c.id.in_(sorted(timer_ids)))
+        query = by_index(select(timers).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
         return self._database.read(
             lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
         )
@@ -275,17 +277,19 @@ class TimerStore:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
-        query = select(*columns).where(behind(order, key)).order_by(*order).limit(limit)
+        query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
+        query = query.order_by(*order).limit(limit)
         return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
-        gone = and_(timers.c.tombstone != 0, timers.c.updated_at < before)
+        gone = and_(timers.c.status == TimerStatus.DELETED.value, timers.c.updated_at < before)
         oldest = select(timers.c.id).where(gone).order_by(timers.c.updated_at).limit(limit)
+        oldest = by_index(oldest, "timer_deleted", timers)
 
         def work(sql: Connection) -> int:
             ids = list(sql.execute(oldest).scalars())
-            return sql.execute(delete(timers).where(timers.c.id.in_(ids))).rowcount if ids else 0
+            return delete_of_ids(sql, timers.c.id, ids)
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
@@ -393,7 +397,8 @@ def marked(timer: Timer, planned: Plan) -> Timer:
 def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
     ids = sorted(a_plan.timer.id for a_plan in plans)
-    rows = sql.execute(select(*columns).where(timers.c.id.in_(ids)).order_by(timers.c.id).with_for_update())
+    query = by_index(select(*columns).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
     now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
     enabled = TimerStatus.ENABLED.value
     return [
@@ -406,8 +411,13 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
     if tags == timer.tags:
         return
     if timer.tags:
-        sql.execute(delete(timer_tags).where(timer_tags.c.timer_id == timer.id))
+        remove_tags(sql, [timer.id])
     _add_tags(sql, timer.definition.app, timer.id, tags)
+
+
+def remove_tags(sql: Connection, ids: Sequence[int]) -> None:
+    """Forget all tags of these timers."""
+    delete_of_ids(sql, timer_tags.c.timer_id, ids, "timer_tag_of_timer")
 
 
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:
