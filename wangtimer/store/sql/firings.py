@@ -26,7 +26,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.tally import ID_MODULUS, Tally
 from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
@@ -128,7 +128,7 @@ class FiringStore:
         return dict(tallies)
 
     def _sums_between(self, first: int, last: int) -> Sequence[Sequence[Any]]:
-        sums = func.count(), func.sum(firings.c.timer_id), func.sum(firings.c.due_at)
+        sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last))
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
         return self._database.read(lambda sql: sql.execute(query).all())
