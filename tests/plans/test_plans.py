@@ -33,6 +33,8 @@ from wangtimer.store.sql.database import Database
 
 ROWS = int(os.environ.get("PLANS_ROWS", "100000"))
 DATABASE = "plans"
+# The tables are to be in memory: what is looked at is what is read, not the disk.
+BUFFER_BYTES = 1 << 30
 STORES = (
     attempts.AttemptStore,
     calendars.CalendarStore,
@@ -53,6 +55,7 @@ pytestmark = [pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
 def filled(mariadb_server: MariaDBServer) -> Iterator[str]:
     """URL of a database of large tables, whose statistics stay as they are written."""
     mariadb_server.run("SET GLOBAL innodb_stats_auto_recalc = OFF")
+    mariadb_server.run(f"SET GLOBAL innodb_buffer_pool_size = {BUFFER_BYTES}")
     url = mariadb_server.create_database(DATABASE)
     BigTables(ROWS).fill(url)
     yield url

@@ -33,7 +33,6 @@ class MySQLServer(MariaDBServer):
             f"--socket=/tmp/mysql-{self.port}.sock",
             f"--pid-file={self._data}/pid",
             "--mysqlx=OFF",
-            "--skip-name-resolve",
             "--skip-log-bin",
             "--max-connections=500",
             "--innodb-buffer-pool-size=256M",
