@@ -9,6 +9,7 @@ import structlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
+from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
@@ -155,10 +156,23 @@ class Sweeper:
         return True
 
     def _write_together(self, texts: dict[str, str]) -> None:
-        outcomes = self.outbox.read(texts)
+        outcomes = self._of_known_timers(self.outbox.read(texts))
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
         self.outbox.forget(texts)
+
+    def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Return the outcomes without those of which SQL knows neither timer nor firing: it lost them."""
+        known = self.timers.known(outcome.member.timer_id for outcome in outcomes)
+        doubtful = [outcome.member for outcome in outcomes if outcome.member.timer_id not in known]
+        if not doubtful:
+            return outcomes
+        rows = self.firings.rows(doubtful)
+        lost = {member for member in doubtful if member.key not in rows}
+        if lost:
+            shown = sorted(map(str, lost))[:MEMBERS_SHOWN]
+            log.warning("outcomes_of_unknown_timers", outcomes=len(lost), members=shown)
+        return [outcome for outcome in outcomes if outcome.member not in lost]
 
     def _pages(self, first: int, last: int) -> Iterator[list[Firing]]:
         after: Firing | None = None

@@ -1,6 +1,6 @@
 """The timer table in memory; it shares its server with `MemoryFirings`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
@@ -166,6 +166,9 @@ class MemoryTimers:
             return {one: self._timers[one].definition for one in timer_ids if one in self._timers}
 
         return self._server.call(work)
+
+    def known(self, timer_ids: Iterable[int]) -> set[int]:
+        return self._server.call(lambda: set(timer_ids) & set(self._timers))
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         def work() -> list[Change]:

@@ -122,6 +122,7 @@ class Stores:
             Case("TimerStore.to_plan", lambda: timers.to_plan(NOW + HOUR_MS, 2_000)),
             Case("TimerStore.commit_plans", lambda: timers.commit_plans(plans, rows)),
             Case("TimerStore.definitions", lambda: timers.definitions(set(range(1, 1_001)))),
+            Case("TimerStore.known", lambda: timers.known(range(1, 1_001))),
             Case(
                 "TimerStore.changed_behind",
                 lambda: timers.changed_behind((self.tables.settled_since + 80_000, 5), 1_000),

@@ -16,6 +16,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.to_plan": frozenset(["timer.timer_to_plan"]),
     "TimerStore.commit_plans": frozenset(["insert", "timer.PRIMARY"]),
     "TimerStore.definitions": frozenset(["timer.PRIMARY"]),
+    "TimerStore.known": frozenset(["timer.PRIMARY"]),
     "TimerStore.changed_behind": frozenset(["timer.timer_updated"]),
     "TimerStore.purge": frozenset(["timer.PRIMARY", "timer.timer_deleted"]),
     "TimerBatches.create": frozenset(["insert", "timer.timer_app_name"]),
@@ -68,6 +69,7 @@ EXPECTED: dict[str, frozenset[str]] = {
         [
             "firing.firing_due",
             "firing.firing_due|firing_of_timer",
+            "firing.firing_of_timer",
             "one end of an index",
             "timer.timer_of_app",
         ]

@@ -13,6 +13,7 @@ from wangtimer.core.firing import Firing
 from wangtimer.core.limits import UNLIMITED
 from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.core.timer_ids import TimerIds
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
@@ -58,15 +59,21 @@ class TimerBatches:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._ids = TimerIds()
 
     def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | None]:
         """Store disabled timers of one app; None in place of each whose name is taken, be it by one before it.
 
         Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
         """
-        rows: dict[str, dict[str, Any]] = {}
-        first_of_name = [rows.setdefault(one.name, row := new_row(one, now)) is row for one in new]
         for _ in range(TRIES):
+            # Others' ids each time: an id may have been what clashed.
+            rows: dict[str, dict[str, Any]] = {}
+            ids = [self._ids.next(now) for _ in new]
+            first_of_name = [
+                rows.setdefault(one.name, row := new_row(one, timer_id, now)) is row
+                for one, timer_id in zip(new, ids, strict=True)
+            ]
             try:
                 made = self._insert_free(app, rows)
             except IntegrityError:
@@ -147,21 +154,16 @@ class TimerBatches:
             named = {"of_app": app, "names": list(rows)}
             held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             # The first try may have been applied although the connection was lost.
-            own = {name for name, row in held.items() if tries > 1 and _is_made_of(row, rows[name])}
+            own = {name for name, row in held.items() if tries > 1 and row["id"] == rows[name]["id"]}
             # By name, as whoever else inserts them does: so that neither waits for the other.
             free = [row for name, row in sorted(rows.items()) if name not in held]
+            made = [timer_of(row) for row in free]
             if free:
                 sql.execute(_INSERT, free)
-                held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
-            made = [timer_of(held[name]) for name in [*own, *(row["name"] for row in free)]]
-            _add_tags_of(sql, [timer for timer in made if timer.name not in own])
-            return {timer.name: timer for timer in made}
+                _add_tags_of(sql, made)
+            return {timer.name: timer for timer in [*made, *(timer_of(held[name]) for name in own)]}
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
-
-
-def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
-    return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
 
 
 def _switch_off(

@@ -1,13 +1,14 @@
 """Timers in SQL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
 from wangtimer.core.limits import UNLIMITED, Limits
@@ -15,6 +16,7 @@ from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timer_ids import TimerIds
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
@@ -28,6 +30,9 @@ from wangtimer.store.sql.timer_rows import definition_of, terms, timer_of
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
+
+# Ids tried for one timer.
+MOST_CLASHES = 5
 
 # What each request runs is built once: building a statement costs more CPU than running it.
 _INSERT = insert(timers)
@@ -81,33 +86,28 @@ class TimerStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer to `keep` of it.
 
         Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
-        row = new_row(new, now)
-        tries = 0
-
-        def work(sql: Connection) -> int:
-            nonlocal tries
-            tries += 1
-            (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
-            assert timer_id is not None
-            _add_tags(sql, new.app, timer_id, new.tags)
-            if keep is not None:
-                keep_answer(sql, keep.asked, keep.answer(timer_of(row | {"id": timer_id})), now)
-            return int(timer_id)
-
-        try:
-            timer_id = self._database.write(work, Step.SQL_CREATE)
-        except IntegrityError:
-            # The first try may have been applied although the connection was lost.
-            if tries > 1 and (own := self._made_just_so(row)) is not None:
-                return own
-            raise name_taken(new.app, repr(new.name)) from None
-        return timer_of(row | {"id": timer_id})
+        for _ in range(MOST_CLASHES):
+            row = new_row(new, self._ids.next(now), now)
+            made = timer_of(row)
+            try:
+                self._database.write(partial(_insert, row=row, made=made, keep=keep), Step.SQL_CREATE)
+            except IntegrityError:
+                standing = self._standing(made.id)
+                if standing is None:
+                    raise name_taken(new.app, repr(new.name)) from None
+                if not _is_same(standing, made):
+                    # The id is another timer's.
+                    continue
+                # The first try was applied, although its answer was lost.
+            return made
+        raise StoreAway("SQL", "it has a timer of every id that was tried")
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
@@ -273,6 +273,12 @@ class TimerStore:
             lambda sql: {row["id"]: definition_of(row) for row in sql.execute(query).mappings()}
         )
 
+    def known(self, timer_ids: Iterable[int]) -> set[int]:
+        """Return which of these ids are timers', deleted ones included."""
+        ids = sorted(set(timer_ids))
+        query = by_index(select(timers.c.id).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+        return self._database.read(lambda sql: set(sql.execute(query).scalars())) if ids else set()
+
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
@@ -293,17 +299,29 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
-    def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
-        """Return the living timer that this very row made."""
-        same = and_(*(timers.c[name] == row[name] for name in ("app", "name", "notify", "created_at")))
-        query = select(timers).where(same, timers.c.tombstone == 0)
-        held = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
-        return None if held is None else timer_of(held)
+    def _standing(self, timer_id: int) -> Timer | None:
+        query = select(timers).where(timers.c.id == timer_id)
+        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        return None if row is None else timer_of(row)
 
 
-def new_row(new: NewTimer, now: int) -> dict[str, Any]:
-    """Return the row of a timer that is made at `now` (ms UTC), without its id."""
+def _insert(sql: Connection, row: dict[str, Any], made: Timer, keep: ToKeep | None) -> None:
+    sql.execute(_INSERT, row)
+    _add_tags(sql, made.definition.app, made.id, made.tags)
+    if keep is not None:
+        keep_answer(sql, keep.asked, keep.answer(made), made.created_at)
+
+
+def _is_same(standing: Timer, made: Timer) -> bool:
+    """Tell whether a timer of this id was made by this very request."""
+    now, then = standing.definition, made.definition
+    return (now.app, standing.name, standing.created_at) == (then.app, made.name, made.created_at)
+
+
+def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
+    """Return the row of a timer that is made at `now` (ms UTC)."""
     return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags) | {
+        "id": timer_id,
         "app": new.app,
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
