@@ -1,6 +1,7 @@
 """A real MySQL in the directory that `.ci/mysql-chroot` made, in place of MariaDB."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,13 +17,18 @@ class MySQLServer(MariaDBServer):
         if not (system / "usr/sbin/mysqld").exists() or os.geteuid() != 0:
             raise ServerMissingError("mysqld", "MySQL is Debian's of unstable, run as root: make test-mysql")
         self._system = system
-        # Before the port is known.
-        self._data = Path("/data") / directory.name
+        # Before the port is known. Each test process has its own.
+        self._data = Path("/data") / f"{directory.name}-{os.getpid()}"
         super().__init__(directory)
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        shutil.rmtree(self._system / self._data.relative_to("/"), ignore_errors=True)
 
     def _install(self) -> None:
         (self.directory / "data").mkdir()
         (self._system / "data").mkdir(exist_ok=True)
+        shutil.rmtree(self._system / self._data.relative_to("/"), ignore_errors=True)
         subprocess.run([*self._program(), "--initialize-insecure"], check=True, capture_output=True)
 
     def _argv(self) -> list[str]:
