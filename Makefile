@@ -9,9 +9,12 @@ DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # What is slow or wants the machine for itself has a target of its own.
 LEFT_OUT := e2e or chaos
+MYSQL_SYSTEM := build/mysql
+MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers timer_batches demands attempts \
+	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test e2e chaos simulate ablate cron-oracle fuzz clients broken bench lint format clean
+.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz clients broken bench lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +32,17 @@ up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR
 test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
 	@sh .ci/system-packages
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
-	@echo "left out: make e2e, make chaos"
+	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos"
+
+test-plans: .venv/.installed-dev ## see each SQL statement take the index meant, on a million rows a table (ROWS=1000000)
+	@sh .ci/system-packages
+	@PLANS_ROWS=$(or $(ROWS),1000000) $(BIN)/python -m pytest -q tests/plans
+
+# Of the contract tests those that run on MariaDB otherwise.
+test-mysql: .venv/.installed-dev ## the same, and the stores' contract tests, on a real MySQL; needs root (ROWS=1000000)
+	@sh .ci/mysql-chroot $(CURDIR)/$(MYSQL_SYSTEM)
+	@MYSQL_SYSTEM=$(CURDIR)/$(MYSQL_SYSTEM) PLANS_ROWS=$(or $(ROWS),1000000) $(BIN)/python -m pytest -q \
+		tests/plans $(MYSQL_TESTS) -k "mariadb or plans"
 
 e2e: .venv/.installed-dev ## run real processes end to end on MariaDB and Redis, and measure
 	@sh .ci/system-packages

@@ -54,7 +54,11 @@ CREATE TABLE timer (
     -- who names a calendar that is uploaded anew, and has older days of it yet
     INDEX timer_follows (app, calendar, calendar_at),
     -- the sweep refreshes what changed lately
-    INDEX timer_updated (updated_at)
+    INDEX timer_updated (updated_at),
+    -- an app's living timers by id, and how many they are
+    INDEX timer_of_app (app, tombstone),
+    -- purge reads only what was deleted, the oldest first
+    INDEX timer_deleted (status, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- excluded days, as apps uploaded them

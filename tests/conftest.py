@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.servers.mariadb import MariaDBServer
+from tests.servers.mysql import MySQLServer
 from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
 from tests.servers.server_process import ServerMissingError
 from wangtimer.core.errors import BadSetting
@@ -31,9 +32,14 @@ def _without(missing: Exception) -> None:
 
 @pytest.fixture(scope="session")
 def mariadb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
-    """A running MariaDB; ask for `mariadb_url` unless the test freezes or kills it."""
+    """A running MariaDB; ask for `mariadb_url` unless the test freezes or kills it.
+
+    With `MYSQL_SYSTEM` set, a MySQL of that directory in its place.
+    """
+    system = os.environ.get("MYSQL_SYSTEM")
+    directory = tmp_path_factory.mktemp("mariadb")
     try:
-        server = MariaDBServer(tmp_path_factory.mktemp("mariadb"))
+        server = MySQLServer(Path(system), directory) if system else MariaDBServer(directory)
     except ServerMissingError as missing:
         _without(missing)
         raise

@@ -7,6 +7,7 @@ import structlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
+from wangtimer.core.outcome import Outcome
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
@@ -114,7 +115,20 @@ class Sweeper:
         found = self.outbox.read(texts)
         if found.bad:
             raise ValueError(next(iter(found.bad.values())))
-        outcomes = list(found.values())
+        outcomes = self._of_known_timers(list(found.values()))
         self.firings.settle(outcomes)
         self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
         self.outbox.forget(texts)
+
+    def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Return the outcomes without those of which SQL knows neither timer nor firing: it lost them."""
+        known = self.timers.known(outcome.member.timer_id for outcome in outcomes)
+        doubtful = [outcome.member for outcome in outcomes if outcome.member.timer_id not in known]
+        if not doubtful:
+            return outcomes
+        rows = self.firings.rows(doubtful)
+        lost = {member for member in doubtful if member.key not in rows and member.key not in rows.bad}
+        if lost:
+            shown = sorted(map(str, lost))[:MEMBERS_SHOWN]
+            log.warning("outcomes_of_unknown_timers", outcomes=len(lost), members=shown)
+        return [outcome for outcome in outcomes if outcome.member not in lost]

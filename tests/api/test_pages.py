@@ -170,15 +170,14 @@ def test_the_records_of_a_deleted_timer_stay_readable_to_its_app_alone(world: Wo
 
 
 def test_a_cursor_of_another_list_is_refused(world: World) -> None:
-    for i in range(2):
-        world.made(name=f"t{i}")
+    made = [world.made(name=f"t{i}") for i in range(2)]
     cursor = world.get(DEFS, app="shop", limit=1).json["nextCursor"]
-    refused = world.get(RECORDS, app="shop", id=1, cursor=cursor)
+    refused = world.get(RECORDS, app="shop", id=made[0], cursor=cursor)
     assert (refused.status, refused.code, refused.json["field"]) == (400, 40010, "cursor")
 
 
 @pytest.mark.parametrize("number", [-1, 2**63])
 def test_a_cursor_with_a_number_sql_cannot_hold_is_refused(world: World, number: int) -> None:
-    world.made()
-    refused = world.get(RECORDS, app="shop", id=1, cursor=cursors.write(ORDER, number, 1))
+    made = world.made()
+    refused = world.get(RECORDS, app="shop", id=made, cursor=cursors.write(ORDER, number, 1))
     assert (refused.status, refused.code, refused.json["field"]) == (400, 40010, "cursor")

@@ -45,7 +45,7 @@ class MemoryFirings:
         tallies: dict[Slice, Tally] = {}
         for firing in self._pending(lambda firing: firing.slice.minute == minute):
             so_far = tallies.get(firing.slice, Tally())
-            tallies[firing.slice] = so_far.plus(Tally(1, firing.timer_id, firing.due_at))
+            tallies[firing.slice] = so_far.plus(Tally.of_one(firing.timer_id, firing.due_at))
         return tallies
 
     def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:

@@ -125,9 +125,11 @@ class MemorySlices:
             for slice_, tally in tallies.items():
                 sets = self._read(slice_)
                 nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
-                sums = sum(one.timer_id for one in nearest), sum(sets.due[one] for one in nearest)
+                found = Tally()
+                for one in nearest:
+                    found = found.plus(Tally.of_one(one.timer_id, sets.due[one]))
                 need = self._need(sets)
-                if (len(nearest), *sums) == tally and need is not None:
+                if found == tally and need is not None:
                     needs[slice_] = need
             return needs
 

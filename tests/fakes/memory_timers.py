@@ -1,6 +1,6 @@
 """The timer table in memory; it shares its server with `MemoryFirings`."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
@@ -210,6 +210,9 @@ class MemoryTimers:
             return {timer_id: self._timers[timer_id].definition.version for timer_id in known}
 
         return self._server.call(work)
+
+    def known(self, timer_ids: Iterable[int]) -> set[int]:
+        return self._server.call(lambda: set(timer_ids) & set(self._timers))
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         def work() -> list[Change]:

@@ -20,8 +20,9 @@ from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import READ_TIMEOUT_S, STATEMENT_S, Database
 from wangtimer.store.sql.tables import firings
+from wangtimer.store.sql.upgrade import patient_connection
 
 AT = 1_800_000_000_000
 THREADS = 4
@@ -457,3 +458,53 @@ def test_a_server_that_freezes_is_away_in_time_and_may_have_applied_the_write(
         (before,) = world.firings.records(1, 9)
         world.firings.settle([outcome])
         assert world.firings.records(1, 9) == [before]
+
+
+# a statement that takes too long
+
+
+def works(sql: Connection, what: str) -> int:
+    """Return how many statements with this in them the server works on."""
+    listed = sql.execute(text("SHOW FULL PROCESSLIST")).mappings()
+    return sum(what in (row["Info"] or "") for row in listed if row["Id"] != own_id(sql))
+
+
+def too_long(sql: Connection) -> None:
+    sql.execute(text("SELECT SLEEP(30), 'too long' FROM firing"))
+
+
+def too_long_a_change(sql: Connection) -> None:
+    sql.execute(text("UPDATE firing SET cost_ms = SLEEP(30), error = 'too long'"))
+
+
+@pytest.mark.parametrize("work", [too_long, too_long_a_change])
+def test_a_statement_that_is_given_up_is_gone_from_the_server(
+    mariadb: Database, work: Callable[[Connection], None]
+) -> None:
+    """And it is tried once only: what took too long would take too long again."""
+    with_rows(mariadb)
+    tries = itertools.count(1)
+
+    def counted(sql: Connection) -> None:
+        next(tries)
+        work(sql)
+
+    with pytest.raises(StoreAway, match="max_statement_time"):
+        mariadb.write(counted)
+    assert next(tries) == 2
+    assert mariadb.read(lambda sql: works(sql, "too long")) == 0
+    assert mariadb.read(cost_of) == 0
+
+
+def test_the_server_ends_a_statement_before_its_client_gives_up() -> None:
+    assert STATEMENT_S < READ_TIMEOUT_S
+
+
+def test_a_schema_upgrade_has_all_the_time_it_needs(mariadb_url: str, mariadb_server: MariaDBServer) -> None:
+    """Whatever bound the server has for everybody."""
+    mariadb_server.run("SET GLOBAL max_statement_time = 7")
+    try:
+        with patient_connection(mariadb_url) as sql:
+            assert sql.scalar(text("SELECT @@max_statement_time")) == 0
+    finally:
+        mariadb_server.run("SET GLOBAL max_statement_time = 0")

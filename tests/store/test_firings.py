@@ -7,7 +7,7 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.tally import ID_MODULUS, Tally
 from wangtimer.store.sql.firings import TALLIED_AT_ONCE_MS, FiringRecord
 
 AT = 1_800_000_000_000
@@ -298,6 +298,13 @@ def test_a_minute_s_slices_are_tallied_by_what_is_pending_in_them(sql: SqlWorld)
     assert sql.firings.tallies(0) == {}
 
 
+def test_ids_of_53_bits_are_tallied_as_redis_tallies_them(sql: SqlWorld) -> None:
+    ids = [2**53 - 1 - number * 3 for number in range(50)]
+    sql.insert([row_at(AT, timer_id) for timer_id in sorted(ids)])
+    tally = Tally(50, sum(one % ID_MODULUS for one in ids), 50 * AT)
+    assert sql.firings.tallies(AT // MINUTE_MS) == {Slice.at(AT, 0): tally}
+
+
 def test_pending_firings_are_read_between_two_moments_both_included(sql: SqlWorld) -> None:
     planned = [row_at(AT + number) for number in range(5)]
     sql.insert(planned)
@@ -348,3 +355,12 @@ def test_records_come_latest_first_in_pages_before_a_moment(sql: SqlWorld) -> No
 def test_another_timers_firings_are_not_on_record(sql: SqlWorld) -> None:
     settled(sql, SUCCESS)
     assert sql.firings.records(2, 9) == []
+
+
+def test_thousands_are_looked_up_by_key_whatever_lies_between(sql: SqlWorld) -> None:
+    planned = [row_at(AT + number, 1 + number % 7) for number in range(5_000)]
+    sql.insert(planned)
+    asked = [row.member for row in planned[::2]]
+    assert sorted(sql.firings.rows([*asked, *asked]).values()) == sorted(planned[::2])
+    sql.firings.settle([outcome_of(one) for one in asked])
+    assert sql.insert(planned) == planned[1::2]

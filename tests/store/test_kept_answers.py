@@ -44,12 +44,10 @@ def test_a_create_that_is_refused_keeps_no_answer(real: SqlWorld) -> None:
 
 
 def test_keys_are_each_app_s_own_and_to_the_letter(real: SqlWorld) -> None:
-    create(real, "a")
-    create(real, "a", app="bank")
-    create(real, "b", "K")
+    made = [create(real, "a"), create(real, "a", app="bank"), create(real, "b", "K")]
     assert {
         real.answers.find(app, key, NOW).answer for app, key in (("shop", "k"), ("bank", "k"), ("shop", "K"))
-    } == {"made 1", "made 2", "made 3"}
+    } == {f"made {timer.id}" for timer in made}
 
 
 def test_after_a_day_a_key_is_as_good_as_new(real: SqlWorld) -> None:

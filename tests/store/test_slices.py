@@ -865,9 +865,9 @@ def test_a_slice_ahead_lives_until_a_day_after_it(desk: Desk) -> None:
 
 
 def needs_of_same(desk: Desk, *expected: DueMember) -> dict[Slice, int]:
-    tally = Tally(
-        len(expected), sum(one.member.timer_id for one in expected), sum(one.due_at for one in expected)
-    )
+    tally = Tally()
+    for one in expected:
+        tally = tally.plus(Tally.of_one(one.member.timer_id, one.due_at))
     return desk.slices.needs_of_same({desk.slice: tally})
 
 
@@ -912,6 +912,15 @@ def test_a_tally_goes_on_over_pages(hot: HotWorld, desk: Desk, monkeypatch: pyte
     assert needs_of_same(desk, *held) == {}
     desk.add(*held)
     assert needs_of_same(desk, *held) == {desk.slice: desk.now + 20_001 - LEASES.lead_ms}
+
+
+def test_ids_of_53_bits_are_tallied_exactly(desk: Desk) -> None:
+    """Redis counts in numbers that hold no sum of two of them."""
+    largest = 2**53 - 1
+    held = [due_at(desk.now + 20_000, largest - number) for number in range(2_000)]
+    desk.add(*held)
+    assert needs_of_same(desk, *held) == {desk.slice: desk.now + 20_000 - LEASES.lead_ms}
+    assert needs_of_same(desk, *held[:-1], due_at(desk.now + 20_000, largest - 2_000)) == {}
 
 
 def test_nothing_tallied_asks_nothing(desk: Desk) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import structlog
+
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
@@ -11,6 +13,10 @@ from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore
 
+log = structlog.get_logger()
+
+# Of members without a row, a line of the log names so many.
+MEMBERS_SHOWN = 10
 SHORTEST_WAIT_MS = 3_000
 LONGEST_WAIT_MS = 30_000
 
@@ -49,10 +55,13 @@ class Verifier:
             rows = self.firings.rows(due.member for due in members)
         except StoreAway:
             return {due.member: self.wait(due) for due in members}
+        _tell_of_unknown(
+            [due.member for due in members if due.member.key not in rows and due.member.key not in rows.bad]
+        )
         verdicts: dict[Member, Verdict] = {
             due.member: Drop(None)
             if due.member in parked
-            else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
+            else self._judge(slice_, due, rows.get(due.member.key))
             for due in members
         }
         return verdicts | {
@@ -86,3 +95,10 @@ class Verifier:
         if row.due_at > self.clock.now_ms() + self.lead_ms:
             return PutBack(row.due_at)
         return Send(row)
+
+
+def _tell_of_unknown(members: Sequence[Member]) -> None:
+    """Write down what is dropped because SQL has no row of it: it lost it, or forgot it long ago."""
+    if members:
+        shown = [str(member) for member in members[:MEMBERS_SHOWN]]
+        log.warning("firings_unknown_to_sql", firings=len(members), members=shown)

@@ -8,7 +8,7 @@ from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.clock import LeaseClock
 from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.tally import ID_MODULUS, Tally
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
 
@@ -231,7 +231,7 @@ class SliceStore:
             keys = self._keys.of_slice(slice_, "due")
             for first in range(0, tally.number, MEMBERS_A_SCRIPT):
                 last = min(first + MEMBERS_A_SCRIPT, tally.number) - 1
-                calls.append(ScriptCall(script("tally"), keys, [first, last]))
+                calls.append(ScriptCall(script("tally"), keys, [first, last, ID_MODULUS]))
                 places.append(slice_)
         found = dict.fromkeys(expected, Tally())
         answers = [answer for page in _pages(calls, 50) for answer in self._connection.run_all(page)]

@@ -13,6 +13,7 @@ from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
+from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.timers import change, locked_timer
 
@@ -156,9 +157,8 @@ def free_moment(timer: Timer, taken: set[int], now: int) -> int:
 
 def _moments_held(sql: Connection, timer_id: int, within: range) -> set[int]:
     between = firings.c.fire_at.between(within.start, within.stop - 1)
-    return set(
-        sql.execute(select(firings.c.fire_at).where(firings.c.timer_id == timer_id, between)).scalars()
-    )
+    query = select(firings.c.fire_at).where(firings.c.timer_id == timer_id, between)
+    return set(sql.execute(by_index(query, "firing_of_timer")).scalars())
 
 
 def refuse_begun(held: FiringRecord | None) -> None:

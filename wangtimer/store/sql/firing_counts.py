@@ -28,7 +28,7 @@ class FiringCounts:
         for part in parts_of(
             reach.first, reach.last, PACE_OF_COUNTS, self._clock, end_of_patience(self._clock)
         ):
-            counts += self._counted(query.where(firings.c.fire_at.between(*part)))
+            counts += self._counted(query.where(reach.within(part)))
         return {status: counts[status] for status in FiringStatus}
 
     def _counted(self, query: Select[Any]) -> Counter[FiringStatus]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timers
 
 # So many timers are named one by one: each has its firings in order. Of an app with more, all firings of a time are
@@ -48,16 +48,28 @@ class Reach:
     def narrow(self, query: Select[Any]) -> Select[Any]:
         """Return the query for rows of `firing`, of these alone; the time is left to the caller."""
         wanted = self.wanted
-        of_app = _timers_of(wanted) if self.timer_ids is None else self.timer_ids
-        query = query.where(firings.c.timer_id.in_(of_app))
+        if self.timer_ids is None:
+            query = _joined(query, wanted)
+        else:
+            query = query.where(firings.c.timer_id.in_(self.timer_ids))
         if wanted.later_than_ms is not None:
             query = query.where(firings.c.lateness_ms > wanted.later_than_ms)
         if wanted.kind is not None:
             query = query.where(firings.c.kind == wanted.kind.value)
+        index = "PRIMARY" if self.timer_ids is None else "firing_of_timer"
         if wanted.statuses:
-            # Some outcomes are rare, and then found sooner by their own index: MariaDB knows best.
-            return query.where(firings.c.status.in_([status.value for status in wanted.statuses]))
-        return by_index(query, "PRIMARY" if self.timer_ids is None else "firing_of_timer")
+            query = query.where(firings.c.status.in_([status.value for status in wanted.statuses]))
+            # Of one timer's firings or of an outcome's there may be fewer: the server sees which.
+            index = "firing_due" if self.timer_ids is None else "firing_of_timer, firing_due"
+        return by_index(query, index)
+
+    def within(self, part: tuple[int, int]) -> ColumnElement[bool]:
+        """Return the condition on firings of a part of the time, `narrow`ed otherwise.
+
+        Nothing is due before its moment: that bounds what is read by the index of outcomes, which has no moments.
+        """
+        in_part = firings.c.fire_at.between(*part)
+        return and_(in_part, firings.c.due_at >= part[0]) if self.wanted.statuses else in_part
 
 
 def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
@@ -74,7 +86,18 @@ def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
 
 
 def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
-    query = select(timers.c.id).where(timers.c.app == wanted.app)
+    query = select(timers.c.id).where(*_is_wanted(wanted))
+    return by_index(query, "timer_of_app" if wanted.timer_id is None else "PRIMARY", timers)
+
+
+def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
+    """Have each firing's timer looked up, in this order: by their timers, an app's firings would all be read."""
+    its_timer = and_(timers.c.id == firings.c.timer_id, *_is_wanted(wanted))
+    return by_index(in_this_order(query.join(timers, its_timer)), "PRIMARY", timers)
+
+
+def _is_wanted(wanted: FiringFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [timers.c.app == wanted.app]
     if wanted.timer_id is not None:
-        query = query.where(timers.c.id == wanted.timer_id)
-    return query.where(timers.c.tombstone == 0) if wanted.is_living else query
+        conditions.append(timers.c.id == wanted.timer_id)
+    return [*conditions, timers.c.tombstone == 0] if wanted.is_living else conditions

@@ -50,7 +50,7 @@ class FiringLists:
             last = min(last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
         parts = parts_of(reach.first, last, _pace(reach), self._clock, ends_at, latest_first=True)
-        return self._first_of(query, parts, limit, descending=True)
+        return self._first_of(reach, query, parts, limit, descending=True)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
         """Return the timer's firing of this moment (ms UTC); None where there is none."""
@@ -71,7 +71,7 @@ class FiringLists:
         reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*_KEY)
         parts = parts_of(reach.first, reach.last, _pace(reach), self._clock, ends_at)
-        found = [record.firing for record in self._first_of(query, parts, limit)]
+        found = [record.firing for record in self._first_of(reach, query, parts, limit)]
         if len(found) < limit:
             return found, len(found)
         return found, max(len(found), self._count(reach, ends_at))
@@ -81,6 +81,7 @@ class FiringLists:
         query = select(timers.c.id).where(
             timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(set(timer_ids)))
         )
+        query = by_index(query, "PRIMARY", timers)
         return self._database.read(lambda sql: set(sql.execute(query).scalars()))
 
     def last_outcomes(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
@@ -114,12 +115,17 @@ class FiringLists:
         return read_records(self._rows(union_all(*(select(one) for one in each))))
 
     def _first_of(
-        self, query: Select[Any], parts: Iterable[tuple[int, int]], limit: int, descending: bool = False
+        self,
+        reach: Reach,
+        query: Select[Any],
+        parts: Iterable[tuple[int, int]],
+        limit: int,
+        descending: bool = False,
     ) -> list[FiringRecord]:
         """Return the first rows of a query in order; what lies in parts beyond them is not looked at."""
         found: list[FiringRecord] = []
         for part in parts:
-            of_part = query.where(firings.c.fire_at.between(*part))
+            of_part = query.where(reach.within(part))
             while True:
                 room = limit - len(found)
                 rows = self._rows(of_part.limit(room))
@@ -140,7 +146,7 @@ class FiringLists:
     def _count(self, reach: Reach, ends_at: float) -> int:
         query = reach.narrow(select(func.count()).select_from(firings))
         parts = parts_of(reach.first, reach.last, PACE_OF_COUNTS, self._clock, ends_at)
-        return sum(self._number(query.where(firings.c.fire_at.between(*part))) for part in parts)
+        return sum(self._number(query.where(reach.within(part))) for part in parts)
 
     def _number(self, query: Select[Any]) -> int:
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))

@@ -1,8 +1,9 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import structlog
@@ -17,17 +18,20 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal_column,
     not_,
     or_,
     select,
 )
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.tally import ID_MODULUS, Tally
+from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
@@ -44,6 +48,17 @@ Key = tuple[int, int]
 PENDING = FiringStatus.PENDING.value
 # The order of the index `firing_due`.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
+# What a `Firing` is made of.
+_COLUMNS = (
+    firings.c.timer_id,
+    firings.c.fire_at,
+    firings.c.bucket,
+    firings.c.kind,
+    firings.c.status,
+    firings.c.due_at,
+    firings.c.attempt,
+    firings.c.asked_at,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +122,8 @@ class FiringStore:
         So is one with a status of another version: to this one it is not pending, and it is pending firings that are
         added again.
         """
-        wanted = _of_members(members)
-        if wanted is None:
-            return Readable()
-        return self._database.read(lambda sql: _firings_of(sql.execute(_in_order(wanted))))
+        keys = [(member.fire_at, member.timer_id) for member in members]
+        return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return a slice's pending firings."""
@@ -130,7 +143,7 @@ class FiringStore:
         return dict(tallies)
 
     def _sums_between(self, first: int, last: int) -> Sequence[Sequence[Any]]:
-        sums = func.count(), func.sum(firings.c.timer_id), func.sum(firings.c.due_at)
+        sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last))
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
         return self._database.read(lambda sql: sql.execute(query).all())
@@ -162,23 +175,25 @@ class FiringStore:
         """
         settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
         key = (firings.c.fire_at, firings.c.timer_id)
-        oldest = select(*key).where(settled).order_by(*key).limit(limit)
+        oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 
         def work(sql: Connection) -> int:
             page = sql.execute(oldest).all()
             if not page:
                 return 0
             last_at, last_id = page[-1]
-            purged = sql.execute(delete(firings).where(settled, _up_to(firings, last_at, last_id))).rowcount
-            sql.execute(delete(attempts).where(_up_to(attempts, last_at, last_id), not_(_has_firing())))
-            return purged
+            of_page = and_(settled, _up_to(firings, last_at, last_id))
+            theirs = and_(_up_to(attempts, last_at, last_id), not_(_has_firing()))
+            purged = sql.execute(delete(firings).where(of_page)).rowcount
+            sql.execute(delete(attempts).where(theirs))
+            return int(purged)
 
         return self._database.write(work, Step.SQL_PURGE)
 
     def overdue(self, before: int, most: int) -> Overdue:
         """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""
-        late = select(firings.c.due_at).where(_pending_between(0, before - 1)).order_by(firings.c.due_at)
-        some = late.limit(most).subquery()
+        late = by_index(select(firings.c.due_at).where(_pending_between(0, before - 1)), "firing_due")
+        some = late.order_by(firings.c.due_at).limit(most).subquery()
         query = select(func.count(), func.min(some.c.due_at)).select_from(some)
         number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())
         return Overdue(number, oldest_due_at)
@@ -213,8 +228,9 @@ class FiringStore:
 
     def count(self, timer_id: int, upto: int | None = None) -> int:
         """Return how many firings with moments up to `upto` a timer has."""
-        query = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
-        return self._database.read(lambda sql: sql.execute(query).scalar_one())
+        counting = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
+        query = by_index(counting, "firing_of_timer")
+        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
@@ -245,33 +261,41 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
     """Return the rows of these members' firings, nobody else's to change until the transaction ends."""
-    wanted = _of_members(members)
-    found = [] if wanted is None else _found(sql, _in_order(wanted).with_for_update())
-    return {firing.member.key: firing for firing in found}
-
-
-def _of_members(members: Iterable[Member]) -> ColumnElement[bool] | None:
-    by_moment: dict[int, list[int]] = {}
-    for member in members:
-        by_moment.setdefault(member.fire_at, []).append(member.timer_id)
-    if not by_moment:
-        return None
-    return or_(
-        *(
-            and_(firings.c.fire_at == fire_at, firings.c.timer_id.in_(sorted(ids)))
-            for fire_at, ids in sorted(by_moment.items())
-        )
-    )
+    return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
 
 
 def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
-    wanted = {(firing.timer_id, firing.fire_at) for firing in planned}
-    where = and_(
-        firings.c.fire_at.between(planned[0].fire_at, planned[-1].fire_at),
-        firings.c.timer_id.in_(sorted({firing.timer_id for firing in planned})),
-        firings.c.status == PENDING,
-    )
-    return [firing for firing in _found(sql, _in_order(where)) if (firing.timer_id, firing.fire_at) in wanted]
+    found = _of_keys(sql, _pending, [(firing.fire_at, firing.timer_id) for firing in planned])
+    return sorted(found.values(), key=lambda firing: (firing.due_at, firing.fire_at, firing.timer_id))
+
+
+def _of_keys(
+    sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[tuple[int, int]]
+) -> Readable[Key, Firing]:
+    """Return the rows of these keys, each (fire_at, timer_id), in their order: so that nobody's locks cross."""
+    found: Readable[Key, Firing] = Readable()
+    for part in in_parts(keys):
+        rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part))
+        read = _firings_of(rows)
+        found |= read
+        found.bad |= read.bad
+    return found
+
+
+@cache
+def _any(dialect: Dialect) -> str:
+    return str(asked_for(*_COLUMNS).compile(dialect=dialect))
+
+
+@cache
+def _locked(dialect: Dialect) -> str:
+    return str(asked_for(*_COLUMNS).with_for_update().compile(dialect=dialect))
+
+
+@cache
+def _pending(dialect: Dialect) -> str:
+    is_pending = firings.c.status == literal_column(f"'{PENDING}'")
+    return str(asked_for(*_COLUMNS).where(is_pending).compile(dialect=dialect))
 
 
 def _of_timer(timer_id: int, upto: int | None) -> ColumnElement[bool]:
@@ -295,17 +319,7 @@ def _pending_between(first: int, last: int) -> ColumnElement[bool]:
 
 
 def _in_order(wanted: ColumnElement[bool]) -> Select[Any]:
-    columns = (
-        firings.c.timer_id,
-        firings.c.fire_at,
-        firings.c.bucket,
-        firings.c.kind,
-        firings.c.status,
-        firings.c.due_at,
-        firings.c.attempt,
-        firings.c.asked_at,
-    )
-    return select(*columns).where(wanted).order_by(*_IN_ORDER)
+    return select(*_COLUMNS).where(wanted).order_by(*_IN_ORDER)
 
 
 def _found(sql: Connection, query: Select[Any]) -> list[Firing]:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from wangtimer.core.firing import Firing
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import timers
 from wangtimer.store.sql.timer_rows import timer_of
 
@@ -31,7 +32,8 @@ class FirstTry:
         if not self.timers:
             return []
         made = {timer.id: timer for timer in self.timers}
-        query = select(timers).where(timers.c.id.in_(sorted(made))).order_by(timers.c.id).with_for_update()
+        query = by_index(select(timers).where(timers.c.id.in_(sorted(made))), "PRIMARY", timers)
+        query = query.order_by(timers.c.id).with_for_update()
         standing = [timer_of(row) for row in sql.execute(query).mappings()]
         return [timer for timer in standing if _is_same(timer, made[timer.id])]
 

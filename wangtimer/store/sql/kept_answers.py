@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select, tuple_
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.timer import Timer
@@ -61,16 +61,14 @@ class KeptAnswers:
 
     def purge(self, now: int, limit: int) -> int:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
-        old = idempotency.c.created_at <= now - KEPT_MS
-        oldest = select(*_KEY).where(old).order_by(idempotency.c.created_at).limit(limit)
-
-        def work(sql: Connection) -> int:
-            keys = [tuple(row) for row in sql.execute(oldest)]
-            return (
-                sql.execute(delete(idempotency).where(tuple_(*_KEY).in_(keys), old)).rowcount if keys else 0
-            )
-
-        return self._database.write(work, Step.SQL_PURGE_ANSWERS)
+        oldest = f"WHERE created_at <= {now - KEPT_MS:d} ORDER BY created_at LIMIT {limit:d}"
+        if self._database.is_sqlite:
+            # It limits no DELETE.
+            oldest = f"WHERE rowid IN (SELECT rowid FROM idempotency {oldest})"
+        forget = f"DELETE FROM idempotency {oldest}"
+        return self._database.write(
+            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_ANSWERS
+        )
 
 
 def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:

@@ -21,12 +21,13 @@ def move_marks(sql: Connection, plans: Sequence[Plan], and_set: str = "") -> Non
 
 
 def _move(sql: Connection, plans: Sequence[Plan], and_set: str) -> None:
-    """There is nothing in the statement but numbers."""
+    """There is nothing in the statement but numbers and what this program wrote."""
+    hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
     ids = ",".join(f"{a_plan.timer.id:d}" for a_plan in plans)
     until = " ".join(f"WHEN {a_plan.timer.id:d} THEN {a_plan.planned_until:d}" for a_plan in plans)
     plan_by = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.plan_by)}" for a_plan in plans)
     following = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.next_fire_at)}" for a_plan in plans)
     sql.exec_driver_sql(
-        f"UPDATE timer SET {and_set}planned_until = CASE id {until} END, "
+        f"UPDATE timer {hint}SET {and_set}planned_until = CASE id {until} END, "
         f"next_fire_at = CASE id {following} END, plan_by = CASE id {plan_by} END WHERE id IN ({ids})"
     )

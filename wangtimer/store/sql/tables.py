@@ -116,6 +116,10 @@ timers = Table(
     Index("timer_follows", "app", "calendar", "calendar_at"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
+    # An app's living timers by id, and how many they are.
+    Index("timer_of_app", "app", "tombstone"),
+    # Purge reads only what was deleted, the oldest first.
+    Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,
     **_MYSQL,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
@@ -15,14 +15,16 @@ from wangtimer.core.limits import UNLIMITED
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.core.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
+from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
-from wangtimer.store.sql.timers import NewTimer, change, changed_to, marked, new_row
+from wangtimer.store.sql.timers import NewTimer, change, changed_to, marked, new_row, remove_tags
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5
@@ -31,10 +33,14 @@ TRIES = 5
 Versions = Mapping[int, int]
 
 _INSERT = insert(timers)
-_NAMED = select(timers).where(
-    timers.c.app == bindparam("of_app"),
-    timers.c.tombstone == 0,
-    timers.c.name.in_(bindparam("names", expanding=True)),
+_NAMED = by_index(
+    select(timers).where(
+        timers.c.app == bindparam("of_app"),
+        timers.c.tombstone == 0,
+        timers.c.name.in_(bindparam("names", expanding=True)),
+    ),
+    "timer_app_name",
+    timers,
 )
 
 
@@ -63,16 +69,22 @@ class TimerBatches:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._ids = TimerIds()
 
     def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | Taken]:
         """Store disabled timers of one app; `Taken` in place of each whose name is in use, be it by one before it.
 
         Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
         """
-        rows: dict[str, dict[str, Any]] = {}
         schedules = {one.name: one.schedule for one in reversed(new)}
-        first_of_name = [rows.setdefault(one.name, row := new_row(one, now)) is row for one in new]
         for _ in range(TRIES):
+            # Others' ids each time: an id may have been what clashed.
+            rows: dict[str, dict[str, Any]] = {}
+            ids = [self._ids.next(now) for _ in new]
+            first_of_name = [
+                rows.setdefault(one.name, row := new_row(one, timer_id, now)) is row
+                for one, timer_id in zip(new, ids, strict=True)
+            ]
             try:
                 made = self._insert_free(app, rows, schedules)
             except IntegrityError:
@@ -138,7 +150,7 @@ class TimerBatches:
             if applied := first.applied(sql):
                 return applied
             first.keep(gone := _switch_off(sql, ids, now, TimerStatus.DELETED, versions))
-            sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_([timer.id for timer in gone])))
+            remove_tags(sql, [timer.id for timer in gone])
             return gone
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
@@ -155,17 +167,16 @@ class TimerBatches:
             named = {"of_app": app, "names": list(rows)}
             held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             # The first try may have been applied although the connection was lost.
-            own = {name for name, row in held.items() if tries > 1 and _is_made_of(row, rows[name])}
+            own = {name for name, row in held.items() if tries > 1 and row["id"] == rows[name]["id"]}
             # By name, as whoever else inserts them does: so that neither waits for the other.
             free = [row for name, row in sorted(rows.items()) if name not in held]
+            made = [timer_of(row) for row in free]
             if free:
                 _mark_calendars(sql, app, free, schedules)
                 sql.execute(_INSERT, free)
-                held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
-            made = [timer_of(held[name]) for name in [*own, *(row["name"] for row in free)]]
-            _add_tags_of(sql, [timer for timer in made if timer.name not in own])
-            taken = {name: Taken(row["id"]) for name, row in held.items()}
-            return taken | {timer.name: timer for timer in made}
+                _add_tags_of(sql, made)
+            taken: dict[str, Timer | Taken] = {name: Taken(row["id"]) for name, row in held.items()}
+            return taken | {timer.name: timer for timer in [*made, *(timer_of(held[name]) for name in own)]}
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
 
@@ -187,10 +198,6 @@ def _mark_calendars(
             row["calendar_at"] = marks[schedule.excluded]
 
 
-def _is_made_of(held: Any, row: dict[str, Any]) -> bool:
-    return all(held[name] == row[name] for name in ("notify", "created_at", "version"))
-
-
 def _switch_off(
     sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
 ) -> list[Timer]:
@@ -202,7 +209,8 @@ def _switch_off(
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
     may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
     wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
-    rows = sql.execute(select(timers).where(wanted).order_by(timers.c.id).with_for_update()).mappings()
+    query = by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
+    rows = sql.execute(query).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
     columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
@@ -211,7 +219,8 @@ def _switch_off(
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
     if found:
-        sql.execute(update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns))
+        changing = update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns)
+        sql.execute(update_by_index(changing, "PRIMARY"))
     return found
 
 
@@ -231,9 +240,8 @@ def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
     Whatever changes a disabled timer, its planning marks too, raises its version.
     """
     wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
-    rows = sql.execute(
-        select(timers.c.id, timers.c.version).where(wanted).order_by(timers.c.id).with_for_update()
-    )
+    query = by_index(select(timers.c.id, timers.c.version).where(wanted), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
     return {row.id: row.version for row in rows}
 
 

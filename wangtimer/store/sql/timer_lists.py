@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, func, literal_column, not_, or_, select
 
 from wangtimer.core.bad_timers import BadTimers, Readable
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
 
@@ -104,7 +104,7 @@ class TimerLists:
     ) -> list[Timer]:
         """Return so many timers in order, those that come after the value and id given, or after so many `skipped`."""
         keys = (_COLUMNS[order.key], timers.c.id)
-        whole = select(timers).where(_wanted(wanted, now))
+        whole = _read_along(select(timers), wanted, order.key).where(_wanted(wanted, now))
         whole = whole.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
         page: list[Timer] = []
         while True:
@@ -119,19 +119,26 @@ class TimerLists:
 
     def chosen(self, wanted: TimerFilter, limit: int, now: int, after_id: int) -> Readable[int, Timer]:
         """Return the first of these with an id over `after_id`, and which of them cannot be read: `limit` together."""
-        query = select(timers).where(_wanted(wanted, now), timers.c.id > after_id)
+        query = _read_along(select(timers), wanted, SortKey.ID).where(
+            _wanted(wanted, now), timers.c.id > after_id
+        )
         return self._read(self._rows(query.order_by(timers.c.id).limit(limit)))
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
         """Return how many timers there are of these with an id over `after_id`."""
         rest = timers.c.id > after_id
-        query = select(func.count()).select_from(timers).where(_wanted(wanted, now), rest)
+        counting = _read_along(select(func.count()), wanted, SortKey.ID)
+        query = counting.where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def of_ids(self, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
         """Return the app's living timers of these ids, by id; what is not one of them is absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
-        return self._read(self._rows(select(timers).where(wanted))) if ids else Readable()
+        return (
+            self._read(self._rows(by_index(select(timers).where(wanted), "PRIMARY", timers)))
+            if ids
+            else Readable()
+        )
 
     def unknown(self, app: str, names: Sequence[str]) -> list[str]:
         """Return those of the names that no living timer of the app has, in their order."""
@@ -148,6 +155,17 @@ class TimerLists:
         if found.bad:
             self._bad_timers.note(found.bad)
         return found
+
+
+def _read_along(query: Select[Any], wanted: TimerFilter, key: SortKey) -> Select[Any]:
+    """Have the timers read along the index that has them closest together, or in this order."""
+    if wanted.tag is not None:
+        # By their ids among all timers with the tag.
+        tagged = query.select_from(timer_tags.join(timers, timers.c.id == timer_tags.c.timer_id))
+        return in_this_order(by_index(by_index(tagged, "PRIMARY", timer_tags), "PRIMARY", timers))
+    in_order_of_name = wanted.name is not None or key is SortKey.NAME
+    index = "timer_app_name" if in_order_of_name else "timer_of_app"
+    return by_index(query.select_from(timers), index, timers)
 
 
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
@@ -167,8 +185,7 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
     if wanted.tag is not None:
-        tagged = (timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag))
-        conditions.append(timers.c.id.in_(select(timer_tags.c.timer_id).where(*tagged)))
+        conditions += [timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag)]
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
@@ -201,4 +218,7 @@ def _fires_before(moment: int, now: int) -> ColumnElement[bool]:
         firings.c.status == FiringStatus.PENDING.value,
     )
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
-    return and_(is_enabled, or_(timers.c.next_fire_at <= moment, exists().where(planned)))
+    # With a limit, MariaDB looks for each timer's first one; without, it gathers those of all timers before.
+    first = by_index(select(literal_column("1")).where(planned).limit(1), "firing_of_timer")
+    is_planned = first.correlate(timers).scalar_subquery().is_not(None)
+    return and_(is_enabled, or_(timers.c.next_fire_at <= moment, is_planned))

@@ -1,7 +1,8 @@
 """Timers in SQL."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    delete,
     insert,
     select,
     update,
@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.bad_timers import BadTimers, Readable
-from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
 from wangtimer.core.limits import UNLIMITED, Limits
@@ -27,12 +27,14 @@ from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timer_ids import TimerIds
+from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import definition_of, one_timer_of, read_rows, terms, timer_of
@@ -42,6 +44,9 @@ Row = TypeVar("Row")
 # A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
 # and `delete` what came due unplanned, for while it was on it was to be fired.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
+
+# Ids tried for one timer.
+MOST_CLASHES = 5
 
 # What each request runs is built once: building a statement costs more CPU than running it.
 _INSERT = insert(timers)
@@ -104,34 +109,28 @@ class TimerStore:
     ) -> None:
         self._database = database
         self._bad_timers = bad_timers
+        self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer to `keep` of it.
 
         Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
-        row = new_row(new, now)
-        tries = 0
-
-        def work(sql: Connection) -> int:
-            nonlocal tries
-            tries += 1
-            row["calendar_at"] = calendar_mark(sql, new.app, new.schedule)
-            (timer_id,) = sql.execute(_INSERT, row).inserted_primary_key or (None,)
-            assert timer_id is not None
-            _add_tags(sql, new.app, timer_id, new.tags)
-            if keep is not None:
-                keep_answer(sql, keep.asked, keep.answer(timer_of(row | {"id": timer_id})), now)
-            return int(timer_id)
-
-        try:
-            timer_id = self._database.write(work, Step.SQL_CREATE)
-        except IntegrityError:
-            # The first try may have been applied although the connection was lost.
-            if tries > 1 and (own := self._made_just_so(row)) is not None:
-                return own
-            raise name_taken(new.app, new.name, self.id_of(new.app, new.name)) from None
-        return timer_of(row | {"id": timer_id})
+        for _ in range(MOST_CLASHES):
+            row = new_row(new, self._ids.next(now), now)
+            made = timer_of(row)
+            try:
+                self._database.write(partial(_insert, row=row, made=made, keep=keep), Step.SQL_CREATE)
+            except IntegrityError:
+                standing = self._standing(made.id)
+                if standing is None:
+                    raise name_taken(new.app, new.name, self.id_of(new.app, new.name)) from None
+                if not _is_same(standing, made):
+                    # The id is another timer's.
+                    continue
+                # The first try was applied, although its answer was lost.
+            return made
+        raise StoreAway("SQL", "it has a timer of every id that was tried")
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
@@ -150,8 +149,8 @@ class TimerStore:
     def page(self, app: str, after_id: int, limit: int) -> list[Timer]:
         """Return the app's living timers with an id over `after_id`, by id."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
-        query = select(timers).where(wanted).order_by(timers.c.id).limit(limit)
-        return list(self._read(query, timer_of).values())
+        query = by_index(select(timers).where(wanted), "timer_of_app", timers)
+        return list(self._read(query.order_by(timers.c.id).limit(limit), timer_of).values())
 
     def enable(
         self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
@@ -315,7 +314,8 @@ class TimerStore:
 
     def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
-        return self._read(select(timers).where(timers.c.id.in_(sorted(timer_ids))), definition_of)
+        query = by_index(select(timers).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
+        return self._read(query, definition_of)
 
     def refuse_unknown(self, app: str, timer_id: int) -> None:
         """Return where the app has this timer, be it deleted; raises `UnknownTimer`."""
@@ -326,23 +326,32 @@ class TimerStore:
     def versions(self, timer_ids: set[int]) -> dict[int, int]:
         """Return the versions of these timers' definitions, deleted ones included; unknown ids are absent."""
         query = select(timers.c.id, timers.c.version).where(timers.c.id.in_(sorted(timer_ids)))
+        query = by_index(query, "PRIMARY", timers)
         return self._database.read(lambda sql: {row.id: row.version for row in sql.execute(query)})
+
+    def known(self, timer_ids: Iterable[int]) -> set[int]:
+        """Return which of these ids are timers', deleted ones included."""
+        ids = sorted(set(timer_ids))
+        query = by_index(select(timers.c.id).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+        return self._database.read(lambda sql: set(sql.execute(query).scalars())) if ids else set()
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
-        query = select(*columns).where(behind(order, key)).order_by(*order).limit(limit)
+        query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
+        query = query.order_by(*order).limit(limit)
         return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
-        gone = and_(timers.c.tombstone != 0, timers.c.updated_at < before)
+        gone = and_(timers.c.status == TimerStatus.DELETED.value, timers.c.updated_at < before)
         oldest = select(timers.c.id).where(gone).order_by(timers.c.updated_at).limit(limit)
+        oldest = by_index(oldest, "timer_deleted", timers)
 
         def work(sql: Connection) -> int:
             ids = list(sql.execute(oldest).scalars())
-            return sql.execute(delete(timers).where(timers.c.id.in_(ids))).rowcount if ids else 0
+            return delete_of_ids(sql, timers.c.id, ids)
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
@@ -352,17 +361,30 @@ class TimerStore:
             self._bad_timers.note(found.bad)
         return found
 
-    def _made_just_so(self, row: dict[str, Any]) -> Timer | None:
-        """Return the living timer that this very row made."""
-        same = and_(*(timers.c[name] == row[name] for name in ("app", "name", "notify", "created_at")))
-        query = select(timers).where(same, timers.c.tombstone == 0)
-        held = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
-        return None if held is None else timer_of(held)
+    def _standing(self, timer_id: int) -> Timer | None:
+        query = select(timers).where(timers.c.id == timer_id)
+        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        return None if row is None else timer_of(row)
 
 
-def new_row(new: NewTimer, now: int) -> dict[str, Any]:
-    """Return the row of a timer that is made at `now` (ms UTC), without its id."""
+def _insert(sql: Connection, row: dict[str, Any], made: Timer, keep: ToKeep | None) -> None:
+    row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
+    sql.execute(_INSERT, row)
+    _add_tags(sql, made.definition.app, made.id, made.tags)
+    if keep is not None:
+        keep_answer(sql, keep.asked, keep.answer(made), made.created_at)
+
+
+def _is_same(standing: Timer, made: Timer) -> bool:
+    """Tell whether a timer of this id was made by this very request."""
+    now, then = standing.definition, made.definition
+    return (now.app, standing.name, standing.created_at) == (then.app, made.name, made.created_at)
+
+
+def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
+    """Return the row of a timer that is made at `now` (ms UTC)."""
     return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days) | {
+        "id": timer_id,
         "app": new.app,
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
@@ -475,7 +497,8 @@ def marked(timer: Timer, planned: Plan) -> Timer:
 def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
     ids = sorted(a_plan.timer.id for a_plan in plans)
-    rows = sql.execute(select(*columns).where(timers.c.id.in_(ids)).order_by(timers.c.id).with_for_update())
+    query = by_index(select(*columns).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
     now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
     enabled = TimerStatus.ENABLED.value
     return [
@@ -488,8 +511,13 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
     if tags == timer.tags:
         return
     if timer.tags:
-        sql.execute(delete(timer_tags).where(timer_tags.c.timer_id == timer.id))
+        remove_tags(sql, [timer.id])
     _add_tags(sql, timer.definition.app, timer.id, tags)
+
+
+def remove_tags(sql: Connection, ids: Sequence[int]) -> None:
+    """Forget all tags of these timers."""
+    delete_of_ids(sql, timer_tags.c.timer_id, ids, "timer_tag_of_timer")
 
 
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:

@@ -28,7 +28,9 @@ def patient_connection(url: str) -> Iterator[Connection]:
     try:
         with engine.connect() as sql:
             if not is_sqlite:
-                sql.execute(text(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))
+                sql.execute(
+                    text(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S} /*M! , max_statement_time = 0 */")
+                )
             yield sql
     except DBAPIError as error:
         raise StoreAway("SQL", str(error.orig)) from error

@@ -1,11 +1,12 @@
 -- Tally a page of what waits in a slice.
 -- KEYS[1] due  zset member -> its moment, ms
--- ARGV    ranks of the first and the last of the page; a page of 2,000 keeps the sums exact
+-- ARGV    ranks of the first and the last of the page, what the timers' ids are counted modulo;
+--         a page of 2,000 keeps the sums exact, as it would not those of whole ids of 53 bits
 -- Returns {number, sum of the timers' ids, sum of the moments}, the sums as text.
 local page = redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2], 'WITHSCORES')
-local ids, moments = 0, 0
+local ids, moments, modulus = 0, 0, tonumber(ARGV[3])
 for i = 1, #page, 2 do
-  ids = ids + string.match(page[i], '^%d+')
+  ids = ids + tonumber(string.match(page[i], '^%d+')) % modulus
   moments = moments + page[i + 1]
 end
 return {#page / 2, string.format('%.0f', ids), string.format('%.0f', moments)}

@@ -1,0 +1,1 @@
+"""Which index each statement of the product is read by, on large tables."""

@@ -1,0 +1,95 @@
+"""Large tables, filled by the server itself: so many rows in each."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from wangtimer.store.sql.upgrade import add_missing, patient_connection
+
+# Rows one INSERT makes.
+ROWS_A_STATEMENT = 50_000
+DAY_MS = 86_400_000
+
+# The present of these tables; a firing each 100 ms or so, settled before it, pending behind.
+NOW = 1_800_000_000_000
+# An app with as many timers as that, and one whose timers are a hundredth of all; the others have ten each.
+SMALL_APP, LARGE_APP = "small", "large"
+SMALL_APP_TIMERS = 20
+# Each of these has deleted timers, and a thousand of them were deleted long ago.
+DELETED_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BigTables:
+    """How many rows each of the tables has, and where what is asked for lies among them."""
+
+    rows: int
+
+    @property
+    def large_app_timers(self) -> int:
+        return self.rows // 100
+
+    @property
+    def settled_since(self) -> int:
+        """The first firing's moment."""
+        return NOW - self.rows * 80
+
+    def fill(self, url: str) -> None:
+        """Make the tables and their rows."""
+        with patient_connection(url) as sql:
+            list(add_missing(sql))
+            sql.execute(text("CREATE TABLE number (n INT PRIMARY KEY)"))
+            sql.exec_driver_sql(f"INSERT INTO number VALUES {','.join(f'({n})' for n in range(1_000))}")
+            for first in range(0, self.rows, ROWS_A_STATEMENT):
+                for statement in self._statements():
+                    sql.execute(text(statement), {"first": first, "last": first + ROWS_A_STATEMENT - 1})
+            sql.execute(text("DROP TABLE number"))
+
+    def _statements(self) -> list[str]:
+        numbers = (
+            "(SELECT a.n * 1000 + b.n AS n FROM number AS a JOIN number AS b"
+            " WHERE a.n BETWEEN :first DIV 1000 AND :last DIV 1000) AS counted"
+        )
+        app = (
+            f"CASE WHEN n < {SMALL_APP_TIMERS} THEN '{SMALL_APP}' WHEN n % 100 = 7 THEN '{LARGE_APP}'"
+            " ELSE CONCAT('app', n DIV 10) END"
+        )
+        is_deleted = f"n % {DELETED_EVERY} = {DELETED_EVERY - 1}"
+        # A tenth is to be planned within a day, of that a few by now.
+        following = f"CASE WHEN n % 10 = 0 THEN {NOW} + n * 90000 ELSE {NOW + 30 * DAY_MS} + n END"
+        at = f"{self.settled_since} + n * 100"
+        timer = (
+            "INSERT INTO timer (id, app, name, tombstone, status, cron, timezone, calendar, notify, misfire,"
+            " misfire_grace_ms, catchup_window_ms, version, edited_at, planned_until, next_fire_at, created_at,"
+            " updated_at)"
+            f" SELECT n + 1, {app}, CONCAT('name', n), CASE WHEN {is_deleted} THEN n + 1 ELSE 0 END,"
+            f" CASE WHEN {is_deleted} THEN 'deleted' WHEN n % 3 = 0 THEN 'disabled' ELSE 'enabled' END,"
+            " '0 * * * *', 'UTC', CASE WHEN n % 5 = 0 THEN 'ours' END,"
+            ' \'{"url": "http://a.example/", "method": "POST", "headers": [], "body": ""}\','
+            f" 'fire_all', 60000, 0, 1, 0, {NOW}, {following}, {self.settled_since} + n, {self.settled_since} + n * 80"
+            f" FROM {numbers}"
+        )
+        firing = (
+            "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt, first_sent_at, lateness_ms)"
+            f" SELECT {at}, 1 + n % {self.rows // 100}, n % 16, 'scheduled',"
+            f" CASE WHEN {at} > {NOW} OR n % 1000 = 0 THEN 'pending' WHEN n % 200 = 1 THEN 'failed'"
+            " ELSE 'succeeded' END,"
+            f" {at}, 1, {at} + 3, 3 FROM {numbers}"
+        )
+        attempt = (
+            "INSERT INTO attempt (fire_at, timer_id, attempt, status)"
+            f" SELECT {at}, 1 + n % {self.rows // 100}, 1, 'failed' FROM {numbers}"
+        )
+        tag = f"INSERT INTO timer_tag (app, tag, timer_id) SELECT {app}, CONCAT('t', n % 100), n + 1 FROM {numbers}"
+        kept = (
+            "INSERT INTO idempotency (app, idempotency_key, body_hash, answer, created_at)"
+            f" SELECT {app}, CONCAT('key', n), '', '', {NOW - 2 * DAY_MS} + n * {2 * DAY_MS // self.rows}"
+            f" FROM {numbers}"
+        )
+        calendar = (
+            "INSERT INTO calendar (app, name, content, updated_at)"
+            " SELECT CONCAT('app', n DIV 10), CONCAT('days', n), "
+            '\'{"name": "x", "weekdays": [], "days": [], "working": []}\', 0'
+            f" FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar]

@@ -1,0 +1,300 @@
+"""Every method of the SQL stores, called as the product calls it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.fakes import HandClock
+from tests.plans.big_tables import DAY_MS, LARGE_APP, NOW, SMALL_APP, BigTables
+from tests.store.definitions import EVERY_MINUTE, NOTIFY
+from tests.store.members import outcome_of
+from wangtimer.core.calendars import Calendar
+from wangtimer.core.cancelling import without
+from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.outcome import Outcome
+from wangtimer.core.planning import plan
+from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.timer import Timer
+from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.demands import DemandStore, Replay
+from wangtimer.store.sql.firing_counts import FiringCounts
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
+from wangtimer.store.sql.planned_load import PlannedLoad
+from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
+from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way a store is used: `use` is a method's name and, behind a colon, what is special."""
+
+    use: str
+    work: Callable[[], Any]
+
+
+class Stores:
+    """All SQL stores on one database of big tables."""
+
+    def __init__(self, database: Database, tables: BigTables) -> None:
+        clock = HandClock(NOW)
+        self.tables = tables
+        self.timers = TimerStore(database)
+        self.batches = TimerBatches(database)
+        self.timer_lists = TimerLists(database)
+        self.firings = FiringStore(database)
+        self.firing_lists = FiringLists(database, clock)
+        self.counts = FiringCounts(database, clock)
+        self.demands = DemandStore(database)
+        self.attempts = AttemptStore(database)
+        self.answers = KeptAnswers(database)
+        self.calendars = CalendarStore(database)
+        self.load = PlannedLoad(database, clock)
+        self._number, self._mark = 0, f"{time.time_ns():x}"
+
+    def cases(self) -> list[Case]:
+        """Return every use, each to be run once."""
+        return [
+            *self._of_timers(),
+            *self._of_batches(),
+            *self._of_timer_lists(),
+            *self._of_firings(),
+            *self._of_firing_lists(),
+            *self._of_demands(),
+            *self._of_the_rest(),
+        ]
+
+    def made(self, app: str = SMALL_APP, *tags: str) -> Timer:
+        """Return a new timer."""
+        self._number += 1
+        return self.timers.create(
+            NewTimer(app, f"made {self._number} {self._mark}", EVERY_MINUTE, NOTIFY, tags=tags), NOW
+        )
+
+    def new(self, number: int) -> list[NewTimer]:
+        self._number += number
+        names = range(self._number - number, self._number)
+        return [
+            NewTimer(LARGE_APP, f"many {one} {self._mark}", EVERY_MINUTE, NOTIFY, tags=("t1",))
+            for one in names
+        ]
+
+    def waiting(self, number: int = 1_000, stride: int = 1) -> list[Firing]:
+        """Return pending firings, some or all of those that come next."""
+        return self.firings.pending_between(NOW + 1, NOW + HOUR_MS, number * stride)[::stride]
+
+    def _of_timers(self) -> list[Case]:
+        timers = self.timers
+        made = [self.made(SMALL_APP, "t1", "t2") for _ in range(6)]
+        enabled = self._enabled(made[0])
+        answer = ToKeep(Asked(SMALL_APP, f"asked {self._mark}", ""), lambda _timer: "")
+        new = NewTimer(SMALL_APP, f"kept {self._mark}", EVERY_MINUTE, NOTIFY, tags=("t1", "t2"))
+        plans = [plan(self._enabled(one), NOW + HOUR_MS, 100) for one in made[3:6]]
+        rows = sorted(
+            (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
+            key=lambda row: (row.fire_at, row.timer_id),
+        )
+        return [
+            Case("TimerStore.create", lambda: timers.create(new, NOW, answer)),
+            Case("TimerStore.get", lambda: timers.get(SMALL_APP, 3)),
+            Case("TimerStore.id_of", lambda: timers.id_of(SMALL_APP, "name3")),
+            Case("TimerStore.page", lambda: timers.page(SMALL_APP, 5, 100)),
+            Case("TimerStore.page: large", lambda: timers.page(LARGE_APP, 5, 100)),
+            Case("TimerStore.enable", lambda: timers.enable(SMALL_APP, made[1].id, NOW, self._near)),
+            Case(
+                "TimerStore.edit",
+                lambda: timers.edit(
+                    SMALL_APP, made[1].id, NOW, lambda read: Revision(replace(read, tags=("t3",)), [], [])
+                ),
+            ),
+            Case(
+                "TimerStore.disable", lambda: timers.disable(SMALL_APP, enabled.id, NOW + HOUR_MS, self._near)
+            ),
+            Case("TimerStore.delete", lambda: timers.delete(SMALL_APP, made[2].id, NOW)),
+            Case("TimerStore.to_plan", lambda: timers.to_plan(NOW + HOUR_MS, 2_000)),
+            Case("TimerStore.commit_plans", lambda: timers.commit_plans(plans, rows)),
+            Case("TimerStore.definitions", lambda: timers.definitions(set(range(1, 1_001)))),
+            Case("TimerStore.known", lambda: timers.known(range(1, 1_001))),
+            Case(
+                "TimerStore.changed_behind",
+                lambda: timers.changed_behind((self.tables.settled_since + 80_000, 5), 1_000),
+            ),
+            Case("TimerStore.purge", lambda: timers.purge(self.tables.settled_since + 4_000_000, 100)),
+        ]
+
+    def _of_batches(self) -> list[Case]:
+        batches = self.batches
+        made = [one for one in batches.create(LARGE_APP, self.new(1_000), NOW) if one]
+        plans = [plan(one.planned_from(NOW + 1), NOW + MINUTE_MS, 10) for one in made]
+        rows = sorted(
+            (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
+            key=lambda row: (row.fire_at, row.timer_id),
+        )
+        ids = [one.id for one in made]
+        return [
+            Case("TimerBatches.create", lambda: batches.create(LARGE_APP, self.new(1_000), NOW)),
+            Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
+            Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
+            Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
+        ]
+
+    def _of_timer_lists(self) -> list[Case]:
+        lists = self.timer_lists
+        small, large = TimerFilter(SMALL_APP), TimerFilter(LARGE_APP)
+        cases = [
+            Case(
+                f"TimerLists.page: {app}, by {order.key}", lambda w=wanted, o=order: lists.page(w, o, 50, NOW)
+            )
+            for app, wanted in (("small", small), ("large", large))
+            for order in map(Order, SortKey)
+        ]
+        narrowed = {
+            "name": replace(large, name="name107"),
+            "prefix": replace(large, prefix="name1"),
+            "contains": replace(large, contains="10"),
+            "status": replace(large, status=ListedStatus.FINISHED),
+            "tag": replace(large, tag="t7"),
+            "next moment": replace(large, next_before=NOW + HOUR_MS),
+        }
+        cases += [
+            Case(f"TimerLists.page: {name}", lambda w=wanted: lists.page(w, Order(), 50, NOW))
+            for name, wanted in narrowed.items()
+        ]
+        return [
+            *cases,
+            Case(
+                "TimerLists.page: next page",
+                lambda: lists.page(large, Order(), 50, NOW, after=(self.tables.rows // 2,) * 2),
+            ),
+            Case("TimerLists.count", lambda: lists.count(large, NOW)),
+            Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
+        ]
+
+    def _of_firings(self) -> list[Case]:
+        firings, settled = self.firings, self.tables.settled_since
+        waiting, scattered = self.waiting(), self.waiting(500, 3)
+        last = waiting[500]
+        return [
+            Case("FiringStore.rows", lambda: firings.rows(row.member for row in waiting)),
+            Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
+            Case("FiringStore.rows: one", lambda: firings.rows([waiting[0].member])),
+            Case("FiringStore.pending_of", lambda: firings.pending_of(Slice.at(NOW + MINUTE_MS, 3))),
+            Case("FiringStore.tallies", lambda: firings.tallies(NOW // MINUTE_MS + 1)),
+            Case("FiringStore.pending_between", lambda: firings.pending_between(0, NOW, 1_000)),
+            Case(
+                "FiringStore.pending_between: next page",
+                lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last),
+            ),
+            Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
+            Case("FiringStore.records", lambda: firings.records(5, 50)),
+            Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
+            Case("FiringStore.count", lambda: firings.count(5)),
+            Case("FiringStore.settle", lambda: firings.settle(_outcomes(waiting[:500]))),
+            Case("FiringStore.purge", lambda: firings.purge(settled + 200_000, 300)),
+        ]
+
+    def _of_firing_lists(self) -> list[Case]:
+        lists = self.firing_lists
+        small, large = FiringFilter(SMALL_APP), FiringFilter(LARGE_APP)
+        recent = {"first": NOW - 60_000, "last": NOW}
+        of_one = FiringFilter(SMALL_APP, timer_id=5)
+        failed = (FiringStatus.FAILED,)
+        narrowed = {
+            "small app": small,
+            "large app": large,
+            "one timer": of_one,
+            "large app, failed": replace(large, statuses=failed),
+            "small app, failed": replace(small, statuses=failed),
+            "one timer, failed": replace(of_one, statuses=failed),
+            "large app, late": replace(large, later_than_ms=2, **recent),
+        }
+        after = (NOW - 30_000, 5)
+        return [
+            *(Case(f"FiringLists.page: {one}", lambda w=w: lists.page(w, 50)) for one, w in narrowed.items()),
+            Case("FiringLists.page: next page", lambda: lists.page(large, 50, after)),
+            Case("FiringLists.one", lambda: lists.one(*self._a_settled())),
+            Case("FiringLists.count", lambda: lists.count(replace(large, **recent))),
+            Case("FiringLists.count: failed", lambda: lists.count(replace(large, statuses=failed, **recent))),
+            Case("FiringLists.oldest", lambda: lists.oldest(replace(small, statuses=failed), 50)),
+            Case("FiringLists.living", lambda: lists.living(SMALL_APP, range(1, 20))),
+            Case("FiringLists.last_outcomes", lambda: lists.last_outcomes(range(1, 51), NOW)),
+            Case("FiringCounts.by_status", lambda: self.counts.by_status(replace(large, **recent))),
+        ]
+
+    def _of_demands(self) -> list[Case]:
+        demands = self.demands
+        timer = self.made()
+        moments = [NOW + number * 1_000 for number in range(1, 61)]
+        replays = [Replay(row, NOW) for row in self._settled()]
+        arrange = lambda left: [Firing.planned(timer.id, at, 0) for at in left]  # noqa: E731
+        return [
+            Case("DemandStore.fire_now", lambda: demands.fire_now(SMALL_APP, timer.id, NOW, 0)),
+            Case("DemandStore.replay", lambda: demands.replay(replays)),
+            Case(
+                "DemandStore.cancel",
+                lambda: demands.cancel(
+                    SMALL_APP,
+                    timer.id,
+                    NOW + MINUTE_MS,
+                    NOW,
+                    lambda read: without(read, NOW + MINUTE_MS, NOW, 0),
+                ),
+            ),
+            Case("DemandStore.missing", lambda: demands.missing(timer.id, moments)),
+            Case("DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, arrange)),
+        ]
+
+    def _of_the_rest(self) -> list[Case]:
+        calendar = Calendar("ours")
+        last = self.tables.rows - 1
+        return [
+            Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),
+            Case("KeptAnswers.find", lambda: self.answers.find(f"app{last // 10}", f"key{last}", NOW)),
+            Case("KeptAnswers.purge", lambda: self.answers.purge(NOW, 1_000)),
+            Case("CalendarStore.put", lambda: self.calendars.put(SMALL_APP, calendar, NOW)),
+            Case("CalendarStore.get", lambda: self.calendars.get(SMALL_APP, "ours")),
+            Case("CalendarStore.all_of", lambda: self.calendars.all_of(SMALL_APP)),
+            Case("CalendarStore.timers_of", lambda: self.calendars.timers_of(LARGE_APP, "ours")),
+            Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours")),
+            Case("PlannedLoad.minutes", lambda: self.load.minutes(NOW // MINUTE_MS + 1, 1)),
+            Case("PlannedLoad.first_unplanned", lambda: self.load.first_unplanned()),
+        ]
+
+    def _near(self, timer: Timer) -> Any:
+        near = plan(timer, NOW + HOUR_MS, 10)
+        return near, [Firing.planned(timer.id, at, 0) for at in near.moments]
+
+    def _enabled(self, timer: Timer) -> Timer:
+        return self.timers.enable(SMALL_APP, timer.id, NOW, lambda one: (plan(one, NOW, 1), []))[0]
+
+    def _settled(self) -> list[Firing]:
+        wanted = FiringFilter(SMALL_APP, statuses=(FiringStatus.SUCCEEDED,), first=NOW - DAY_MS, last=NOW)
+        found = [one.firing for one in self.firing_lists.page(wanted, 20)]
+        return sorted(found, key=lambda row: (row.fire_at, row.timer_id))
+
+    def _a_settled(self) -> tuple[int, int]:
+        number = self.tables.rows // 2
+        return 1 + number % self.tables.large_app_timers, self.tables.settled_since + number * 100
+
+
+def _outcomes(rows: list[Firing]) -> list[Outcome]:
+    """Most succeeded, some wait for a retry."""
+    return [
+        outcome_of(
+            row.member,
+            FiringStatus.SUCCEEDED if number % 10 else FiringStatus.PENDING,
+            row.due_at + 5_000,
+            first_sent_at=row.due_at,
+            output="",
+            error="",
+        )
+        for number, row in enumerate(rows)
+    ]

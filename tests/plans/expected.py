@@ -1,0 +1,122 @@
+"""The plans of each use of a store: `table.index` in the order in which its tables are read.
+
+Several plans of one use are those of its statements, or of one that may be read by either index. `insert` has no plan.
+"""
+
+EXPECTED: dict[str, frozenset[str]] = {
+    "TimerStore.create": frozenset(["idempotency.PRIMARY", "insert"]),
+    "TimerStore.get": frozenset(["timer.PRIMARY"]),
+    "TimerStore.id_of": frozenset(["timer.timer_app_name"]),
+    "TimerStore.page": frozenset(["timer.timer_of_app"]),
+    "TimerStore.page: large": frozenset(["timer.timer_of_app"]),
+    "TimerStore.enable": frozenset(["insert", "timer.PRIMARY"]),
+    "TimerStore.edit": frozenset(["insert", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerStore.disable": frozenset(["insert", "timer.PRIMARY"]),
+    "TimerStore.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerStore.to_plan": frozenset(["timer.timer_to_plan"]),
+    "TimerStore.commit_plans": frozenset(["insert", "timer.PRIMARY"]),
+    "TimerStore.definitions": frozenset(["timer.PRIMARY"]),
+    "TimerStore.known": frozenset(["timer.PRIMARY"]),
+    "TimerStore.changed_behind": frozenset(["timer.timer_updated"]),
+    "TimerStore.purge": frozenset(["timer.PRIMARY", "timer.timer_deleted"]),
+    "TimerBatches.create": frozenset(["insert", "timer.timer_app_name"]),
+    "TimerBatches.enable": frozenset(["insert", "timer.PRIMARY"]),
+    "TimerBatches.disable": frozenset(["timer.PRIMARY"]),
+    "TimerBatches.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerLists.page: small, by id": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: small, by name": frozenset(["timer.timer_app_name"]),
+    "TimerLists.page: small, by createdAt": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: small, by updatedAt": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: large, by id": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: large, by name": frozenset(["timer.timer_app_name"]),
+    "TimerLists.page: large, by createdAt": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: large, by updatedAt": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: name": frozenset(["timer.timer_app_name"]),
+    "TimerLists.page: prefix": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: contains": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: status": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: tag": frozenset(["timer_tag.PRIMARY, timer.PRIMARY"]),
+    "TimerLists.page: next moment": frozenset(["timer.timer_of_app, firing.firing_of_timer"]),
+    "TimerLists.page: next page": frozenset(["timer.timer_of_app"]),
+    "TimerLists.count": frozenset(["timer.timer_of_app"]),
+    "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
+    "FiringStore.rows": frozenset(["firing.PRIMARY"]),
+    "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),
+    "FiringStore.rows: one": frozenset(["firing.PRIMARY"]),
+    "FiringStore.pending_of": frozenset(["firing.firing_due"]),
+    "FiringStore.tallies": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: next page": frozenset(["firing.firing_due"]),
+    "FiringStore.overdue": frozenset(["firing.firing_due"]),
+    "FiringStore.records": frozenset(["firing.firing_of_timer"]),
+    "FiringStore.records: before": frozenset(["firing.firing_of_timer"]),
+    "FiringStore.count": frozenset(["firing.firing_of_timer"]),
+    "FiringStore.settle": frozenset(["firing.PRIMARY", "insert"]),
+    "FiringStore.purge": frozenset(["attempt.PRIMARY, firing.PRIMARY", "firing.PRIMARY"]),
+    "FiringLists.page: small app": frozenset(
+        ["firing.firing_of_timer", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.page: large app": frozenset(
+        ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.page: one timer": frozenset(
+        ["firing.firing_of_timer", "one end of an index", "timer.PRIMARY"]
+    ),
+    "FiringLists.page: large app, failed": frozenset(
+        ["firing.firing_due, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.page: small app, failed": frozenset(
+        [
+            "firing.firing_due",
+            "firing.firing_due|firing_of_timer",
+            "firing.firing_of_timer",
+            "one end of an index",
+            "timer.timer_of_app",
+        ]
+    ),
+    "FiringLists.page: one timer, failed": frozenset(
+        ["firing.firing_of_timer", "one end of an index", "timer.PRIMARY"]
+    ),
+    "FiringLists.page: large app, late": frozenset(
+        ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.page: next page": frozenset(
+        ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.one": frozenset(["firing.PRIMARY"]),
+    "FiringLists.count": frozenset(
+        ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.count: failed": frozenset(
+        ["firing.firing_due, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "FiringLists.oldest": frozenset(
+        [
+            "firing.firing_due",
+            "firing.firing_due|firing_of_timer",
+            "firing.firing_of_timer",
+            "one end of an index",
+            "timer.timer_of_app",
+        ]
+    ),
+    "FiringLists.living": frozenset(["timer.PRIMARY"]),
+    "FiringLists.last_outcomes": frozenset(["firing.firing_of_timer", "no such row, firing.firing_of_timer"]),
+    "FiringCounts.by_status": frozenset(
+        ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
+    ),
+    "DemandStore.fire_now": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
+    "DemandStore.replay": frozenset(["firing.PRIMARY", "insert"]),
+    "DemandStore.cancel": frozenset(["firing.PRIMARY", "insert", "no such row", "timer.PRIMARY"]),
+    "DemandStore.missing": frozenset(["firing.firing_of_timer"]),
+    "DemandStore.backfill": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
+    "AttemptStore.history": frozenset(["attempt.PRIMARY", "firing.PRIMARY"]),
+    "KeptAnswers.find": frozenset(["idempotency.PRIMARY"]),
+    "KeptAnswers.purge": frozenset(["idempotency.idempotency_created"]),
+    "CalendarStore.put": frozenset(["calendar.PRIMARY", "insert"]),
+    "CalendarStore.get": frozenset(["calendar.PRIMARY"]),
+    "CalendarStore.all_of": frozenset(["calendar.PRIMARY"]),
+    "CalendarStore.timers_of": frozenset(["timer.timer_calendar"]),
+    "CalendarStore.remove": frozenset(["calendar.PRIMARY"]),
+    "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
+    "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),
+}
