@@ -20,6 +20,13 @@ def address(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def keeps_connections(address: str) -> None:
+    """libcurl keeps none: its pool cannot tell apps apart."""
+    if address != "127.0.0.1":
+        pytest.skip("libcurl keeps no connection")
+
+
+@pytest.fixture
 def new_target(address: str) -> Iterator[Callable[..., Target]]:
     targets: list[Target] = []
 

@@ -76,14 +76,16 @@ class Target:
                 self.answer(received)
 
 
-def requests_in(stream, connection: socket.socket) -> Iterator[Received]:
+def requests_in(
+    stream, connection: socket.socket, has_body: Callable[[str], bool] = lambda _method: True
+) -> Iterator[Received]:
     while first_line := stream.readline().decode():
         method, path, _ = first_line.split(" ", 2)
         headers = []
         while line := stream.readline().decode().rstrip("\r\n"):
             name, value = line.split(":", 1)
             headers.append((name.lower(), value.strip()))
-        length = int(dict(headers).get("content-length", 0))
+        length = int(dict(headers).get("content-length", 0)) if has_body(method) else 0
         yield Received(method, path, tuple(headers), stream.read(length), connection)
 
 

@@ -37,6 +37,7 @@ def test_a_redirect_is_not_followed_and_no_success(engine, new_target, target, o
     assert not target.requests
 
 
+@pytest.mark.usefixtures("keeps_connections")
 def test_only_the_beginning_of_an_answer_is_kept(engine, new_target, outcomes) -> None:
     target = new_target(answer_with(HEAD % (200, 5000) + b"x" * 5000))
     assert the_reply(engine, target, outcomes).output == "x" * 1024
@@ -146,6 +147,7 @@ def test_a_target_that_takes_a_request_and_hangs_up_is_called_once(
     assert [received.path for received in target.requests].count("/fatal") == 1
 
 
+@pytest.mark.usefixtures("keeps_connections")
 def test_the_cost_is_split_into_connecting_first_byte_and_the_whole(engine, new_target, outcomes) -> None:
     def answer_slowly(received) -> None:
         time.sleep(0.1)
@@ -176,6 +178,7 @@ AN_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ndo\r\n2\r\nne\r\n0\r\n\r\n"
 
 
+@pytest.mark.usefixtures("keeps_connections")
 @pytest.mark.parametrize("answer", [AN_ANSWER, CHUNKED], ids=["a length", "chunks"])
 def test_an_answer_may_come_byte_by_byte_and_the_connection_is_kept(
     engine, new_target, outcomes, answer: bytes

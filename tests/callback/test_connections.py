@@ -14,6 +14,7 @@ from wangtimer.callback import exchanges
 from wangtimer.callback.sockets import Sockets
 
 
+@pytest.mark.usefixtures("keeps_connections")
 def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
     for number in range(100):
         engine.submit([outcomes.call(target.url)])
@@ -87,6 +88,7 @@ def test_a_host_is_sent_no_more_at_once_than_its_share(new_engine, new_target, o
     assert all(reply.succeeded for reply in outcomes.wait(10))
 
 
+@pytest.mark.usefixtures("keeps_connections")
 def test_a_host_that_answers_on_a_kept_connection_has_all_its_places_again(
     engine, new_target, outcomes
 ) -> None:

@@ -17,8 +17,12 @@ _READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 
 
+# Whose requests go where: the app, and the host and port.
+Route = tuple[str, str]
+
+
 class Exchange:
-    """A connection, and the call under way on it: `call` is None while it idles.
+    """A connection of one app, and the call under way on it: `call` is None while it idles.
 
     Whoever watches the socket says when it is `on_ready`. `on_over` learns that the call has ended, with its
     error ("" when an answer came) and when, in monotonic seconds; and of an idle connection that it is dead.
@@ -31,15 +35,16 @@ class Exchange:
         "_connection",
         "_first_byte_at",
         "_is_cut_short",
+        "_may_be_out_of_step",
         "_on_over",
         "_unsent",
         "_watch",
         "call",
         "deadline_at",
         "fd",
-        "host",
         "idle_since",
         "lane",
+        "route",
         "sent_at_ms",
         "started_at",
     )
@@ -47,7 +52,7 @@ class Exchange:
     def __init__(
         self,
         connection: socket.socket,
-        host: str,
+        route: Route,
         clock: Clock,
         limits: Limits,
         watch: Callable[[int, int], None],
@@ -60,8 +65,9 @@ class Exchange:
         self._answer = Answer(limits.excerpt_bytes, limits.answer_bytes)
         self._unsent = memoryview(b"")
         self._is_cut_short = False
+        self._may_be_out_of_step = False
         self.fd = connection.fileno()
-        self.host = host
+        self.route = route
         self.idle_since = 0.0
         self.call: Call | None = None
         self.lane: Lane
@@ -76,6 +82,7 @@ class Exchange:
         self._connect_ms = connect_ms
         self.deadline_at = deadline_at
         self.lane = lane
+        self._may_be_out_of_step = call.request.ends_connection
         self.sent_at_ms = self._clock.now_ms()
         try:
             written = self._connection.send(wire)
@@ -88,7 +95,8 @@ class Exchange:
     @property
     def can_go_on(self) -> bool:
         """Whether the connection may carry another call, now that the last one has ended."""
-        return self._answer.keeps_open and not self._unsent and not self._is_cut_short
+        is_in_step = self._answer.keeps_open and not self._may_be_out_of_step
+        return is_in_step and not self._unsent and not self._is_cut_short
 
     def reply(self, error: str, ended_at: float) -> Reply:
         """Say what became of the call."""

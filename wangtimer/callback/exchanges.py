@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
-from wangtimer.callback.exchange import Exchange
+from wangtimer.callback.exchange import Exchange, Route
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
@@ -35,7 +35,7 @@ class Exchanges:
         self._sockets = sockets
         self._on_end = on_end
         self._open: dict[int, Exchange] = {}
-        self._idle: dict[str, list[Exchange]] = {}  # by host, the latest used last
+        self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
         self._next_deadline_at = math.inf
         self._look_for_stale_at = -math.inf
 
@@ -47,7 +47,7 @@ class Exchanges:
     def start(self, call: Call, wire: bytes, lane: Lane, deadline_at: float) -> bool:
         """Send on an idle connection; False where there is none."""
         now = self._clock.monotonic()
-        while (exchange := self._take_idle(lane.host, now)) is not None:
+        while (exchange := self._take_idle(_route(call, lane), now)) is not None:
             if self._begin(exchange, call, wire, lane, now, deadline_at, 0):
                 return True
         return False
@@ -65,7 +65,7 @@ class Exchanges:
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
-            exchange = self._take_up(connection, lane.host)
+            exchange = self._take_up(connection, _route(call, lane))
         except OSError as refused:
             connection.close()
             error = str(refused)
@@ -92,8 +92,8 @@ class Exchanges:
         for exchange in list(self._open.values()):
             self._drop(exchange)
 
-    def _take_up(self, connection: socket.socket, host: str) -> Exchange:
-        exchange = Exchange(connection, host, self._clock, self._limits, self._sockets.watch_for, self._over)
+    def _take_up(self, connection: socket.socket, route: Route) -> Exchange:
+        exchange = Exchange(connection, route, self._clock, self._limits, self._sockets.watch_for, self._over)
         exchange.idle_since = self._clock.monotonic()
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
@@ -143,9 +143,9 @@ class Exchanges:
         )
         self._on_end(call, lane, reply, True)
 
-    def _take_idle(self, host: str, now: float) -> Exchange | None:
+    def _take_idle(self, route: Route, now: float) -> Exchange | None:
         """Take the connection used last, for the others are the next to go stale; close what is."""
-        idle = self._idle.get(host)
+        idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
             if now - exchange.idle_since <= self._limits.reuse_idle_s:
@@ -155,7 +155,7 @@ class Exchanges:
 
     def _over(self, exchange: Exchange, error: str, now: float) -> None:
         if exchange.call is None:  # the target closed an idle one
-            self._idle[exchange.host].remove(exchange)
+            self._idle[exchange.route].remove(exchange)
             self._drop(exchange)
         else:
             self._end(exchange, error, now)
@@ -173,9 +173,9 @@ class Exchanges:
     def _keep(self, exchange: Exchange, now: float) -> None:
         exchange.call = None
         exchange.idle_since = now
-        idle = self._idle.get(exchange.host)
+        idle = self._idle.get(exchange.route)
         if idle is None:
-            idle = self._idle[exchange.host] = []
+            idle = self._idle[exchange.route] = []
         idle.append(exchange)
 
     def _drop(self, exchange: Exchange) -> None:
@@ -195,16 +195,20 @@ class Exchanges:
     def _close_stale(self, now: float) -> None:
         """Close what has idled for longer than connections are used again."""
         oldest = now - self._limits.reuse_idle_s
-        for host, idle in list(self._idle.items()):
+        for route, idle in list(self._idle.items()):
             fresh = [exchange for exchange in idle if exchange.idle_since >= oldest]
             for exchange in set(idle) - set(fresh):
                 self._drop(exchange)
             if fresh:
-                self._idle[host] = fresh
+                self._idle[route] = fresh
             else:
-                del self._idle[host]
+                del self._idle[route]
 
     def _drop_longest_idle(self) -> None:
         idles = [idle for idle in self._idle.values() if idle]
         if idles:
             self._drop(min(idles, key=lambda idle: idle[0].idle_since).pop(0))
+
+
+def _route(call: Call, lane: Lane) -> Route:
+    return call.request.app, lane.host

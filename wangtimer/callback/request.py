@@ -17,6 +17,8 @@ _BREAKS_A_HEADER = re.compile(r"[\r\n\0]")
 # The engine writes these from the body; a second opinion on where a body ends is request smuggling.
 _ENGINE_WRITES = frozenset({"content-length", "transfer-encoding"})
 
+# To the others RFC 9110 gives a body no meaning: a target that leaves it unread takes it for the next request.
+_WITH_A_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 # libcurl writes one of its own for each of these unless it is given, or acts on them.
 _LIBCURLS_OWN = frozenset({"host", "user-agent", "accept", "expect", "connection", "te", "upgrade"})
@@ -44,19 +46,25 @@ class Request:
     that say where the body ends. The URL is read when it is sent: a bad one becomes a Reply with an error.
     `stamps` are header lines behind these, taken as they are: `b"name: value\r\n"` each.
 
+    `app` is whose request it is: a connection that carried one app's request carries no other app's.
     `host` names the host and port the URL leads to; the URL up to its path where they cannot be read.
+    `ends_connection`: the target may take the body for another request, so nothing may follow on its connection.
     `wire` is all of it, byte for byte as libcurl would send it; None for what is left to libcurl: TLS, and
     URLs and headers that it makes something else of.
     """
 
-    __slots__ = ("_headers", "_stamps", "body", "host", "method", "url", "wire")
+    __slots__ = ("_headers", "_stamps", "app", "body", "ends_connection", "host", "method", "url", "wire")
 
-    def __init__(self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"") -> None:
+    def __init__(
+        self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"", app: str = ""
+    ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
         self.url = url
         self.method = method
         self.body = body
+        self.app = app
+        self.ends_connection = bool(body) and method not in _WITH_A_BODY
         self._headers = _written(headers)
         self._stamps = stamps
         path_begins = url.find("/", _AFTER_SCHEME)

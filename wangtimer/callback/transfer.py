@@ -160,7 +160,7 @@ class Transfer:
         setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)  # HTTP/2 has re-sends of its own
         setopt(pycurl.USERAGENT, USER_AGENT)
         setopt(pycurl.CONNECTTIMEOUT_MS, self._limits.connect_timeout_ms)
-        setopt(pycurl.MAXAGE_CONN, self._limits.reuse_idle_s)
+        setopt(pycurl.FORBID_REUSE, 1)  # its pool knows no apps
         setopt(pycurl.WRITEFUNCTION, self._keep)
         setopt(pycurl.PREREQFUNCTION, self._before_send)
 
@@ -170,6 +170,7 @@ class Transfer:
     def _only_connect(self, is_so: bool) -> None:
         if is_so is not self.only_connects:
             self.curl.setopt(pycurl.CONNECT_ONLY, int(is_so))
+            self.curl.setopt(pycurl.FORBID_REUSE, int(not is_so))
             self.only_connects = is_so
 
     def _connect_anew(self, is_so: bool) -> None:
