@@ -244,6 +244,18 @@ def test_a_connection_idle_for_too_long_is_closed(new_engine, outcomes) -> None:
         assert stale.recv(1) == b""
 
 
+def test_a_connection_that_is_used_all_the_time_is_given_up_at_its_age(
+    new_engine, plain_target, outcomes
+) -> None:
+    engine = new_engine(connection_age_s=1)
+    began_at = time.monotonic()
+    while len(plain_target.connections) < 2 and time.monotonic() < began_at + 5:
+        engine.submit([outcomes.call(plain_target.url)])
+        assert outcomes.wait(outcomes.ends + 1)[-1].succeeded
+    assert len(plain_target.connections) == 2
+    assert 0.7 < time.monotonic() - began_at < 5
+
+
 def test_no_more_connections_stay_open_than_there_may_be_calls(new_engine, outcomes) -> None:
     engine = new_engine(connections_total=2)
     with hand_made_targets(3) as listeners, contextlib.ExitStack() as opened:

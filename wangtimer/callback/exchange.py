@@ -4,6 +4,7 @@ import codecs
 import select
 import socket
 from collections.abc import Callable
+from random import uniform
 
 from wangtimer.callback.answer import Answer, NoHttp
 from wangtimer.callback.call import Call
@@ -13,6 +14,8 @@ from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.core.clock import Clock
 
 _READ_BYTES = 65_536
+# Of the age a connection may have: those opened together are not all opened anew together.
+_SHORTEST_AGE = 0.75
 _READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 
@@ -47,6 +50,7 @@ class Exchange:
         "route",
         "sent_at_ms",
         "started_at",
+        "usable_until",
     )
 
     def __init__(
@@ -68,7 +72,8 @@ class Exchange:
         self._may_be_out_of_step = False
         self.fd = connection.fileno()
         self.route = route
-        self.idle_since = 0.0
+        self.idle_since = clock.monotonic()
+        self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
         self.call: Call | None = None
         self.lane: Lane
 

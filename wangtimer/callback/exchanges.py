@@ -75,7 +75,7 @@ class Exchanges:
         self._tell_unsent(call, lane, started_at, connect_ms, error)
 
     def act(self) -> None:
-        """Cut off what is overdue, close what has idled for too long."""
+        """Cut off what is overdue, close what idles and is not to be used again."""
         now = self._clock.monotonic()
         if now >= self._next_deadline_at:
             self._cut_off_overdue(now)
@@ -94,7 +94,6 @@ class Exchanges:
 
     def _take_up(self, connection: socket.socket, route: Route) -> Exchange:
         exchange = Exchange(connection, route, self._clock, self._limits, self._sockets.watch_for, self._over)
-        exchange.idle_since = self._clock.monotonic()
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
         if len(self._open) > self._limits.connections_total:
@@ -148,7 +147,7 @@ class Exchanges:
         idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
-            if now - exchange.idle_since <= self._limits.reuse_idle_s:
+            if now - exchange.idle_since <= self._limits.reuse_idle_s and now < exchange.usable_until:
                 return exchange
             self._drop(exchange)
         return None
@@ -164,7 +163,7 @@ class Exchanges:
         """Tell how the call ended, and keep the connection where another may follow."""
         call, lane, reply = exchange.call, exchange.lane, exchange.reply(error, now)
         assert call is not None
-        if exchange.can_go_on and not error:
+        if exchange.can_go_on and now < exchange.usable_until and not error:
             self._keep(exchange, now)
         else:
             self._drop(exchange)
@@ -193,10 +192,10 @@ class Exchanges:
                 self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
 
     def _close_stale(self, now: float) -> None:
-        """Close what has idled for longer than connections are used again."""
+        """Close what idles and would not be used again."""
         oldest = now - self._limits.reuse_idle_s
         for route, idle in list(self._idle.items()):
-            fresh = [exchange for exchange in idle if exchange.idle_since >= oldest]
+            fresh = [each for each in idle if each.idle_since >= oldest and now < each.usable_until]
             for exchange in set(idle) - set(fresh):
                 self._drop(exchange)
             if fresh:

@@ -106,12 +106,15 @@ class Lanes:
         self._let_in_round(lane)
 
     def leave(self, lane: Lane, *, is_unreachable: bool) -> None:
-        """Free the place of a call that ended; an unreachable host gets one place until it is reached."""
+        """Free the place of a call that ended; an unreachable host gets one place until it is reached.
+
+        Calls that are under way there are no reason to wait: one more may try beside them.
+        """
         lane.running -= 1
         self.running -= 1
         if is_unreachable:
             self._reached.discard(lane.host)
-            lane.places = _PLACES_UNTIL_REACHED
+            lane.places = min(lane.places, lane.running + _PLACES_UNTIL_REACHED)
         self._let_in_round(lane)
         self._forget_if_idle(lane)
 

@@ -19,6 +19,8 @@ class Limits:
     `reuse_idle_s`          a connection idle for longer is not used again. Short, because a server that
                             closes an idle connection just as a request leaves makes a failed call (it is
                             not sent twice): uvicorn, Node and Apache close after 5 s, gunicorn after 2
+    `connection_age_s`      a connection older than this is not used again, so that a host whose address
+                            changed is found; each lives up to a quarter less, so that they do not all end at once
     """
 
     timeout_ms: int = 10_000
@@ -28,3 +30,4 @@ class Limits:
     excerpt_bytes: int = 1_024
     answer_bytes: int = 65_536
     reuse_idle_s: int = 4
+    connection_age_s: int = 60
