@@ -59,9 +59,9 @@ def deaf_target() -> Iterator[DeafTarget]:
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 @pytest.mark.parametrize("other_app", ["a", "b"])
 def test_no_call_gets_the_answer_to_what_was_smuggled_in_a_body(
-    engine, deaf_target, address, outcomes, method: str, other_app: str
+    engine, deaf_target, outcomes, method: str, other_app: str
 ) -> None:
-    url = f"http://{address}:{deaf_target.port}"
+    url = f"http://127.0.0.1:{deaf_target.port}"
     engine.submit([outcomes.call(f"{url}/first", app="a", method=method, body=SMUGGLED)])
     assert outcomes.wait(1)[0].output == "/first"
     for number in range(2, 5):

@@ -5,16 +5,14 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
-import pycurl
 import pytest
 
 from tests.callback.target import NO_CONTENT, Target, answer_with, hang_up, hold, reset, wait_until
-from wangtimer.callback import exchanges
-from wangtimer.callback.sockets import Sockets
+from wangtimer.callback import exchanges, opening
 
 
-@pytest.mark.usefixtures("keeps_connections")
 def test_connections_are_kept_and_used_again(engine, target, outcomes) -> None:
     for number in range(100):
         engine.submit([outcomes.call(target.url)])
@@ -46,7 +44,7 @@ def test_a_target_that_restarts_while_idle_fails_no_call(engine, new_target, out
 
 
 def test_a_host_may_be_a_name(engine, target, outcomes) -> None:
-    url = f"http://localhost:{target.port}/"
+    url = target.url.replace("127.0.0.1", "localhost")
     engine.submit(outcomes.call(url if number % 2 else target.url) for number in range(20))
     assert all(reply.succeeded for reply in outcomes.wait(20))
 
@@ -88,7 +86,6 @@ def test_a_host_is_sent_no_more_at_once_than_its_share(new_engine, new_target, o
     assert all(reply.succeeded for reply in outcomes.wait(10))
 
 
-@pytest.mark.usefixtures("keeps_connections")
 def test_a_host_that_answers_on_a_kept_connection_has_all_its_places_again(
     engine, new_target, outcomes
 ) -> None:
@@ -281,11 +278,11 @@ def test_descriptors_are_given_back(new_engine, plain_target, outcomes) -> None:
 def test_without_descriptors_left_a_call_is_an_error_with_nothing_sent(
     engine, plain_target, outcomes, monkeypatch
 ) -> None:
-    def none_left(_fd: int) -> int:
+    def none_left(*_args: object) -> socket.socket:
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "dup", none_left)
+        patched.setattr(opening, "socket", SimpleNamespace(**{**vars(socket), "socket": none_left}))
         engine.submit([outcomes.call(plain_target.url)])
         (reply,) = outcomes.wait(1)
     assert "Too many open files" in reply.error
@@ -293,31 +290,6 @@ def test_without_descriptors_left_a_call_is_an_error_with_nothing_sent(
     engine.submit([outcomes.call(plain_target.url)])
     assert outcomes.wait(2)[-1].succeeded
     assert engine.counts.in_flight == 0
-
-
-def test_a_connection_taken_over_from_libcurl_is_not_reported_by_its_old_number() -> None:
-    ours, target = socket.socketpair()
-    wake_fd = os.eventfd(0)
-    sockets = Sockets(wake_fd)
-    sockets._want(pycurl.POLL_IN, ours.fileno(), None, None)
-    with target, sockets.take_over(ours.fileno()) as taken:
-        ours.close()
-        target.sendall(b"x")
-        assert taken.recv(1) == b"x"
-        target.sendall(b"y")
-        assert sockets._epoll.poll(0) == []
-    sockets.close()
-    os.close(wake_fd)
-
-
-def test_a_connection_that_is_gone_when_it_is_taken_over_is_an_error_with_nothing_sent(
-    engine, plain_target, outcomes, monkeypatch
-) -> None:
-    monkeypatch.setattr(engine._sockets, "take_over", lambda _fd: Sockets.take_over(engine._sockets, -1))
-    engine.submit([outcomes.call(plain_target.url)])
-    (reply,) = outcomes.wait(1)
-    assert "not sent" in reply.error
-    assert (reply.was_sent, engine.counts.in_flight) == (False, 0)
 
 
 def test_a_request_of_which_a_part_was_written_is_not_sent_again(new_engine, outcomes) -> None:

@@ -4,7 +4,7 @@ import re
 
 import httptools
 
-# libcurl's own bound is 300 KB.
+# As much as libcurl takes.
 _MOST_HEAD_BYTES = 307_200
 # What one answer may cost, in steps of half a µs to 1 µs: each thing the parser tells of is one, each read
 # (with its wake-up) as many as it takes. An answer of 64 KiB in chunks of one byte would be 11,000 steps.
@@ -86,15 +86,16 @@ class Answer:
     def feed(self, data: bytes) -> bool:
         """Read on; True when the answer is whole. Raises NoHttp where it can never be."""
         had_status = self.status is not None
+        self._steps += _STEPS_A_READ
+        if self._steps > _MOST_STEPS and not self.is_whole:
+            self._settle_for_less()
+            return True
         try:
-            self._take_steps(_STEPS_A_READ)
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._is_out_of_step = True
             if not self.is_whole:
                 raise NoHttp("the target changed the protocol, which nobody asked it to") from None
-        except _TooManySteps:
-            self._settle_for_less()
         except httptools.HttpParserCallbackError:  # the one there is: too many steps
             self._settle_for_less()
         except httptools.HttpParserError as error:
@@ -122,7 +123,9 @@ class Answer:
 
     def on_message_begin(self) -> None:
         """Notice that more came than one answer: then nobody knows whose answers come next."""
-        self._take_steps(1)
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManySteps
         if self.is_whole:
             self._is_out_of_step = True
 
@@ -134,7 +137,9 @@ class Answer:
 
     def on_body(self, piece: bytes) -> None:
         """Keep the beginning of the body."""
-        self._take_steps(1)
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManySteps
         if self.is_whole:
             return
         self._body_bytes += len(piece)
@@ -157,11 +162,6 @@ class Answer:
                 f"no status of {_FINAL} or above came before {self._read_bytes} bytes of headers and others"
             )
         return is_so
-
-    def _take_steps(self, number: int) -> None:
-        self._steps += number
-        if self._steps > _MOST_STEPS:
-            raise _TooManySteps
 
     def _settle_for_less(self) -> None:
         """Take what came so far for the answer, since to read on would cost others their time."""

@@ -1,26 +1,27 @@
-"""Plain HTTP/1.1 calls over connections that are kept open."""
+"""The calls under way, over connections that are kept open."""
 
 import math
 import socket
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
-from wangtimer.callback.exchange import Exchange, Route
+from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.tls import Tls
 from wangtimer.core.clock import Clock
 
 _LOOK_FOR_STALE_S = 1.0
 
 
 class Exchanges:
-    """The connections for plain calls, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
+    """The open connections, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
 
-    libcurl opens them, for it knows all about names and addresses; what goes over them and comes back is simple
-    enough to do without it, for half the CPU. `on_end` learns how each call ended: with its reply, or None
-    where it was held back, and that its target could be reached.
+    `on_end` learns how each call ended: with its reply, or None where it was held back, and that its target
+    could be reached.
     """
 
     def __init__(
@@ -28,11 +29,13 @@ class Exchanges:
         clock: Clock,
         limits: Limits,
         sockets: Sockets,
+        tls: Tls,
         on_end: Callable[[Call, Lane, Reply | None, bool], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
         self._sockets = sockets
+        self._tls = tls
         self._on_end = on_end
         self._open: dict[int, Exchange] = {}
         self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
@@ -44,11 +47,15 @@ class Exchanges:
         """When the next deadline comes, in monotonic seconds."""
         return self._next_deadline_at
 
-    def start(self, call: Call, wire: bytes, lane: Lane, deadline_at: float) -> bool:
+    def has_idle(self, route: Route) -> bool:
+        """Tell whether a call that goes this way would find a connection now."""
+        return bool(self._idle.get(route))
+
+    def start(self, call: Call, lane: Lane, deadline_at: float) -> bool:
         """Send on an idle connection; False where there is none."""
         now = self._clock.monotonic()
-        while (exchange := self._take_idle(_route(call, lane), now)) is not None:
-            if self._begin(exchange, call, wire, lane, now, deadline_at, 0):
+        while (exchange := self._take_idle(call.request.route, now)) is not None:
+            if self._begin(exchange, call, lane, now, deadline_at, 0):
                 return True
         return False
 
@@ -56,7 +63,6 @@ class Exchanges:
         self,
         connection: socket.socket,
         call: Call,
-        wire: bytes,
         lane: Lane,
         started_at: float,
         deadline_at: float,
@@ -65,12 +71,12 @@ class Exchanges:
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
-            exchange = self._take_up(connection, _route(call, lane))
+            exchange = self._take_up(connection, call.request.route)
         except OSError as refused:
             connection.close()
             error = str(refused)
         else:
-            if self._begin(exchange, call, wire, lane, started_at, deadline_at, connect_ms):
+            if self._begin(exchange, call, lane, started_at, deadline_at, connect_ms):
                 return
         self._tell_unsent(call, lane, started_at, connect_ms, error)
 
@@ -104,7 +110,6 @@ class Exchanges:
         self,
         exchange: Exchange,
         call: Call,
-        wire: bytes,
         lane: Lane,
         started_at: float,
         deadline_at: float,
@@ -121,7 +126,7 @@ class Exchanges:
                 self._on_end(call, lane, None, True)
             return True
         try:
-            exchange.begin(call, wire, lane, started_at, deadline_at, connect_ms)
+            exchange.begin(call, call.request.wire, lane, started_at, deadline_at, connect_ms)
         except OSError:
             self._drop(exchange)
             return False
@@ -163,6 +168,8 @@ class Exchanges:
         """Tell how the call ended, and keep the connection where another may follow."""
         call, lane, reply = exchange.call, exchange.lane, exchange.reply(error, now)
         assert call is not None
+        if exchange.stream is not None and not error:
+            self._tls.learn(exchange.stream, exchange.route, now)
         if exchange.can_go_on and now < exchange.usable_until and not error:
             self._keep(exchange, now)
         else:
@@ -207,7 +214,3 @@ class Exchanges:
         idles = [idle for idle in self._idle.values() if idle]
         if idles:
             self._drop(min(idles, key=lambda idle: idle[0].idle_since).pop(0))
-
-
-def _route(call: Call, lane: Lane) -> Route:
-    return call.request.app, lane.host
