@@ -182,6 +182,22 @@ def test_where_addresses_refuse_the_next_one_is_tried_at_once(new_engine, plain_
     assert outcomes.wait(1)[0].succeeded
 
 
+def test_an_address_of_version_6_is_called(new_engine, outcomes) -> None:
+    try:
+        listener = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with listener:
+        listener.settimeout(5)
+        port = listener.getsockname()[1]
+        new_engine().submit([outcomes.call(f"http://[::1]:{port}/")])
+        connection, _ = listener.accept()
+        with connection:
+            assert f"\r\nHost: [::1]:{port}\r\n".encode() in connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+            assert outcomes.wait(1)[0].succeeded
+
+
 def test_connecting_ends_at_its_time_out(new_engine, outcomes, deaf_address) -> None:
     deaf, port = deaf_address
     new_engine(connect_timeout_ms=200).submit([outcomes.call(f"http://{deaf}:{port}/")])
