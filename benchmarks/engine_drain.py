@@ -2,15 +2,16 @@
 
     .venv/bin/python benchmarks/engine_drain.py [--calls 100000] [--spread-calls 5000]
 
-Starts an nginx of its own (one worker, `return 204`) on a free loopback port and prints one JSON line:
-calls/s and CPU µs a call of the engine's thread for a burst due at one moment; rate and CPU µs of a bare
-CurlMulti loop (perform and select, no engine) and of a requests.Session in the same run; lateness and CPU at
-1,000 calls/s spread at random. Every call has its own id header, as real ones do.
+Starts an nginx of its own (one worker, `return 204`) on free loopback ports, plain and TLS, and prints one JSON
+line: calls/s and CPU µs a call of the engine's thread for a burst due at one moment, both ways; rate and CPU µs of
+a bare CurlMulti loop (perform and select, no engine), both ways, and of a requests.Session in the same run; lateness
+and CPU at 1,000 calls/s spread at random. Every call has its own id header, as real ones do.
 """
 
 import argparse
 import contextlib
 import json
+import os
 import random
 import socket
 import subprocess
@@ -22,6 +23,7 @@ from threading import Event
 
 import pycurl
 import requests
+import trustme
 
 from wangtimer.callback import Call, DeliveryEngine, Limits, PlainCall, Reply, Request
 
@@ -33,6 +35,10 @@ http {{
     client_body_temp_path {home}; proxy_temp_path {home}; fastcgi_temp_path {home};
     uwsgi_temp_path {home}; scgi_temp_path {home};
     server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 204; }} }}
+    server {{
+        listen 127.0.0.1:{tls_port} ssl backlog=4096; ssl_certificate {home}/chain; ssl_certificate_key {home}/key;
+        location / {{ return 204; }}
+    }}
 }}
 """
 BODY = b'{"type":"timer.fired","timestamp":"2026-11-20T18:16:51Z","data":{"timerId":"tmr_1"}}'
@@ -72,20 +78,33 @@ class Outcomes:
 
 
 @contextlib.contextmanager
-def nginx() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def nginx() -> Iterator[tuple[str, str]]:
+    """Run it; the URLs are plain and TLS, and this process trusts its certificate."""
+    with socket.socket() as one, socket.socket() as other:
+        ports = []
+        for probe in (one, other):
+            probe.bind(("127.0.0.1", 0))
+            ports.append(probe.getsockname()[1])
     with tempfile.TemporaryDirectory() as home:
+        write_certificate(Path(home))
         config = Path(home, "nginx.conf")
-        config.write_text(NGINX.format(home=home, port=port))
+        config.write_text(NGINX.format(home=home, port=ports[0], tls_port=ports[1]))
         server = subprocess.Popen(["nginx", "-c", str(config)])
         try:
-            wait_for_listener(port)
-            yield f"http://127.0.0.1:{port}/callback"
+            wait_for_listener(ports[0])
+            yield f"http://127.0.0.1:{ports[0]}/callback", f"https://127.0.0.1:{ports[1]}/callback"
         finally:
             server.terminate()
             server.wait()
+
+
+def write_certificate(home: Path) -> None:
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_pem.write_to_path(str(home / "key"))
+    (home / "chain").write_bytes(b"".join(blob.bytes() for blob in certificate.cert_chain_pems))
+    authority.cert_pem.write_to_path(str(home / "authority"))
+    os.environ["SSL_CERT_FILE"] = str(home / "authority")
 
 
 def wait_for_listener(port: int) -> None:
@@ -183,6 +202,8 @@ def bare_loop(url: str, calls: int) -> dict[str, float]:
 def bare_handle(url: str) -> pycurl.Curl:
     curl = pycurl.Curl()
     curl.setopt(pycurl.URL, url)
+    if url.startswith("https:"):
+        curl.setopt(pycurl.CAINFO, os.environ["SSL_CERT_FILE"])
     curl.setopt(pycurl.POSTFIELDS, BODY)
     curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in FIXED_HEADERS])
     return curl
@@ -202,12 +223,15 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--spread-calls", type=int, default=5_000)
     chosen = parser.parse_args()
-    with nginx() as url:
+    with nginx() as (url, tls_url):
         report = {
             "requests": with_requests(url, 2_000),
             "bare": bare_loop(url, chosen.calls),
+            "bare_tls": bare_loop(tls_url, chosen.calls),
             "drain": drain(url, chosen.calls),
+            "drain_tls": drain(tls_url, chosen.calls),
             "spread": spread(url, chosen.spread_calls, per_s=1_000),
+            "spread_tls": spread(tls_url, chosen.spread_calls, per_s=1_000),
         }
     print(json.dumps(report))
 

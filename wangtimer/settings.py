@@ -247,6 +247,13 @@ class Settings(BaseSettings):
         description="s; a connection idle for longer is not used again. Every-second timers keep theirs; most servers "
         "close after 5 s, and a request that crosses such a closing fails and costs an attempt",
     )
+    callback_connection_age_s: int = Field(
+        default=60,
+        ge=1,
+        le=86_400,
+        description="s; a connection older than this is not used again, so that a target whose address changed is "
+        "called at the new one",
+    )
     callback_excerpt_bytes: int = Field(
         default=1_024, ge=0, le=4_096, description="bytes of a target's answer that are kept"
     )

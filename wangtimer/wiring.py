@@ -447,6 +447,7 @@ class Wiring:
             connections_total=s.callback_connections,
             excerpt_bytes=s.callback_excerpt_bytes,
             reuse_idle_s=s.callback_idle_s,
+            connection_age_s=s.callback_connection_age_s,
         )
 
     @once

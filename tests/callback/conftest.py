@@ -1,6 +1,8 @@
+import ssl
 from collections.abc import Callable, Iterator
 
 import pytest
+import trustme
 
 from tests.callback.calls import MachineClock, Outcomes
 from tests.callback.target import Answer, Target
@@ -13,18 +15,36 @@ def outcomes() -> Outcomes:
     return Outcomes()
 
 
-@pytest.fixture(params=["127.0.0.1", "127.1"], ids=["plain", "libcurl"])
-def address(request: pytest.FixtureRequest) -> str:
-    """Loopback, in the notation that goes out without libcurl and in one that only libcurl reads."""
-    return request.param
+@pytest.fixture(scope="session", autouse=True)
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[trustme.CA]:
+    """Who vouches for targets, to this process: the store that SSL_CERT_FILE names."""
+    authority = trustme.CA()
+    path = tmp_path_factory.mktemp("authority") / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(path))
+        yield authority
+
+
+@pytest.fixture(scope="session")
+def server_context(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1", "::1", "localhost").configure_cert(context)
+    return context
+
+
+@pytest.fixture(params=["plain", "tls"])
+def tls(request: pytest.FixtureRequest, server_context: ssl.SSLContext) -> ssl.SSLContext | None:
+    """How the targets of a test are called: each test of them runs both ways."""
+    return server_context if request.param == "tls" else None
 
 
 @pytest.fixture
-def new_target(address: str) -> Iterator[Callable[..., Target]]:
+def new_target(tls: ssl.SSLContext | None) -> Iterator[Callable[..., Target]]:
     targets: list[Target] = []
 
     def build(*answer: Answer) -> Target:
-        targets.append(Target(*answer, address=address))
+        targets.append(Target(*answer, tls=tls))
         return targets[-1]
 
     yield build

@@ -2,10 +2,13 @@
 
 import contextlib
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Condition, Thread
+
+from tests.callback.tls_front import behind_tls, front_of
 
 NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
 
@@ -34,14 +37,15 @@ def answer_with(reply: bytes) -> Answer:
 class Target:
     """Counts connections and requests; `answer` writes to (or closes) the connection of a request."""
 
-    def __init__(self, answer: Answer | None = None, address: str = "127.0.0.1") -> None:
+    def __init__(self, answer: Answer | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer or answer_with(NO_CONTENT)
         self.requests: list[Received] = []
         self.connections: list[socket.socket] = []
         self._changed = Condition()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://{address}:{self.port}/"
+        self._tls = tls
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/"
         Thread(target=self._accept, daemon=True).start()
 
     def wait_for_requests(self, number: int, timeout_s: float = 5) -> None:
@@ -64,6 +68,8 @@ class Target:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
+                if self._tls is not None:
+                    connection = behind_tls(connection, self._tls)
                 self.connections.append(connection)
                 Thread(target=self._serve, args=(connection,), daemon=True).start()
 
@@ -76,14 +82,16 @@ class Target:
                 self.answer(received)
 
 
-def requests_in(stream, connection: socket.socket) -> Iterator[Received]:
+def requests_in(
+    stream, connection: socket.socket, has_body: Callable[[str], bool] = lambda _method: True
+) -> Iterator[Received]:
     while first_line := stream.readline().decode():
         method, path, _ = first_line.split(" ", 2)
         headers = []
         while line := stream.readline().decode().rstrip("\r\n"):
             name, value = line.split(":", 1)
             headers.append((name.lower(), value.strip()))
-        length = int(dict(headers).get("content-length", 0))
+        length = int(dict(headers).get("content-length", 0)) if has_body(method) else 0
         yield Received(method, path, tuple(headers), stream.read(length), connection)
 
 
@@ -91,12 +99,16 @@ def hang_up(connection: socket.socket) -> None:
     """Close at once, though the reading thread still holds the descriptor."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
+    front = front_of(connection)
     connection.close()
+    give_up_at = time.monotonic() + 1
+    while front.fileno() >= 0 and time.monotonic() < give_up_at:  # TLS in front says farewell first
+        time.sleep(0.001)
 
 
 def reset(connection: socket.socket) -> None:
     """Close at once with an RST: what is on its way is lost."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    front_of(connection).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     hang_up(connection)
 
 

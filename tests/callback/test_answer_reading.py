@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from itertools import pairwise
+from sys import setprofile
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,11 @@ def fed(answer: Answer, data: bytes, cuts: set[int]) -> None:
     for begin, end in pairwise(places):
         if answer.feed(data[begin:end]):
             return
+
+
+def fed_all(answer: Answer, pieces: list[bytes]) -> None:
+    for piece in pieces:
+        assert not answer.feed(piece)
 
 
 @pytest.mark.parametrize(("data", "status", "excerpt", "keeps_open"), WHOLE)
@@ -123,6 +129,44 @@ def test_chunks_without_end_are_broken_off(begin: bytes, more: bytes) -> None:
     answer.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + begin)
     assert any(answer.feed(more) for _ in range(1_000))
     assert (answer.status, answer.keeps_open) == (200, False)
+
+
+def test_an_answer_in_tiny_chunks_costs_no_more_than_others() -> None:
+    told = 0
+    answer = Answer(excerpt_bytes=10, answer_bytes=65_536)
+
+    def count(_frame, event, _arg) -> None:
+        nonlocal told
+        told += event == "call"
+
+    setprofile(count)
+    try:
+        is_whole = answer.feed(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000
+        )
+    finally:
+        setprofile(None)
+    assert (is_whole, answer.status, answer.excerpt, answer.keeps_open) == (True, 200, b"x" * 10, False)
+    assert told < 3_000
+
+
+def test_an_answer_that_drips_is_enough_after_so_many_pieces() -> None:
+    answer = Answer(excerpt_bytes=10, answer_bytes=65_536)
+    answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
+    assert next(number for number in range(300) if answer.feed(b"x")) > 100
+    assert (answer.is_whole, answer.excerpt, answer.keeps_open) == (True, b"x" * 10, False)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[b"x"] * 300, [b"HTTP/1.1 100 Continue\r\n\r\n" * 2_000]],
+    ids=["drips", "announcements"],
+)
+def test_a_head_that_costs_too_much_is_no_answer(pieces: list[bytes]) -> None:
+    answer = new_answer()
+    answer.feed(b"HTTP/1.1 100 Continue\r\nX: ")
+    with pytest.raises(NoHttp, match="no status"):
+        fed_all(answer, pieces)
 
 
 def test_what_announces_an_answer_has_no_part_in_it() -> None:

@@ -17,7 +17,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
     ended = []
     exchange = Exchange(
         ours,
-        "target:80",
+        ("app", "http://target:80"),
         MachineClock(),
         Limits(),
         lambda *_: None,

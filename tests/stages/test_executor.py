@@ -51,6 +51,12 @@ def test_a_prepared_request_waits_for_its_exact_moment(world: World) -> None:
     assert world.record(timer).lateness_ms == 0
 
 
+def test_a_request_says_whose_it_is_for_apps_share_no_connection(world: World) -> None:
+    world.once_in(20)
+    world.run_for(30)
+    assert [arrival.request.app for arrival in world.target.arrivals] == [APP]
+
+
 def test_an_on_time_first_attempt_reads_nothing_from_sql_or_the_outbox(world: World) -> None:
     rows, parked = count(world, "before firings.rows"), count(world, "before outbox.holds")
     definitions = count(world, "before timers.definitions")

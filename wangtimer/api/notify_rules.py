@@ -20,7 +20,7 @@ MOST_HEADER_BYTES = 8_192
 _HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab; RFC 9110, 5.5
-# They belong to the connection or say where the body ends: libcurl writes them.
+# They belong to the connection or say where the body ends: the engine writes them.
 _OF_THE_CONNECTION = frozenset(
     {
         "connection",

@@ -4,8 +4,12 @@ import re
 
 import httptools
 
-# libcurl's own bound is 300 KB.
+# As much as libcurl takes.
 _MOST_HEAD_BYTES = 307_200
+# What one answer may cost, in steps of half a µs to 1 µs: each thing the parser tells of is one, each read
+# (with its wake-up) as many as it takes. An answer of 64 KiB in chunks of one byte would be 11,000 steps.
+_MOST_STEPS = 1_000
+_STEPS_A_READ = 4
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _SAYS_WHERE_IT_ENDS = re.compile(
@@ -18,6 +22,10 @@ class NoHttp(ValueError):
     """What came can never be a whole HTTP/1.1 answer; says why."""
 
 
+class _TooManySteps(Exception):
+    """Ends the parser's work."""
+
+
 class Answer:
     """Reads the answers on one connection, one after another: `begin`, then `feed` until it says that one is whole.
 
@@ -27,7 +35,8 @@ class Answer:
 
     What a target does not write as RFC 9112 has it is read where its meaning is clear, for nothing but the status
     and an excerpt is taken from it; where only the status line can be read, that is the answer. A body longer than
-    `answer_bytes` is whole when so much of it has been read; so is one whose frame (chunks, trailers) has no end.
+    `answer_bytes` is whole when so much of it has been read; so is one whose frame (chunks, trailers) has no end,
+    and one that comes in so many pieces that others would wait for it.
     """
 
     __slots__ = (
@@ -38,6 +47,7 @@ class Answer:
         "_is_out_of_step",
         "_parser",
         "_read_bytes",
+        "_steps",
         "excerpt",
         "is_whole",
         "keeps_open",
@@ -70,17 +80,24 @@ class Answer:
         self.is_whole = False
         self._body_bytes = 0
         self._read_bytes = 0
+        self._steps = 0
         self._came = bytearray()  # until the head has ended, for what the parser does not tell
 
     def feed(self, data: bytes) -> bool:
         """Read on; True when the answer is whole. Raises NoHttp where it can never be."""
         had_status = self.status is not None
+        self._steps += _STEPS_A_READ
+        if self._steps > _MOST_STEPS and not self.is_whole:
+            self._settle_for_less()
+            return True
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._is_out_of_step = True
             if not self.is_whole:
                 raise NoHttp("the target changed the protocol, which nobody asked it to") from None
+        except httptools.HttpParserCallbackError:  # the one there is: too many steps
+            self._settle_for_less()
         except httptools.HttpParserError as error:
             self._make_do(data, error)
         if self.is_whole:
@@ -106,6 +123,9 @@ class Answer:
 
     def on_message_begin(self) -> None:
         """Notice that more came than one answer: then nobody knows whose answers come next."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManySteps
         if self.is_whole:
             self._is_out_of_step = True
 
@@ -117,6 +137,9 @@ class Answer:
 
     def on_body(self, piece: bytes) -> None:
         """Keep the beginning of the body."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManySteps
         if self.is_whole:
             return
         self._body_bytes += len(piece)
@@ -139,6 +162,13 @@ class Answer:
                 f"no status of {_FINAL} or above came before {self._read_bytes} bytes of headers and others"
             )
         return is_so
+
+    def _settle_for_less(self) -> None:
+        """Take what came so far for the answer, since to read on would cost others their time."""
+        self._is_out_of_step = True
+        if self.status is None:
+            raise NoHttp(f"no status of {_FINAL} or above came in {_MOST_STEPS // _STEPS_A_READ} pieces")
+        self.is_whole = True
 
     def _make_do(self, data: bytes, error: httptools.HttpParserError) -> None:
         """Settle for the status line, where the parser finds fault with the rest of the head."""

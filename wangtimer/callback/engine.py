@@ -4,7 +4,7 @@ import heapq
 import logging
 import math
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from threading import Thread
@@ -14,10 +14,14 @@ from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.lanes import Lane, Lanes, Waiting
 from wangtimer.callback.limits import Limits
+from wangtimer.callback.lookups import Lookups
+from wangtimer.callback.opening import Opening
+from wangtimer.callback.openings import Openings
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Request
+from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
-from wangtimer.callback.transfer import Transfer
-from wangtimer.callback.transfers import Transfers
+from wangtimer.callback.tls import Tls
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
 
@@ -52,12 +56,13 @@ class Counts:
 class DeliveryEngine:
     """Sends calls at their moments over connections that are kept and shared, and tells what became of them.
 
-    Any thread may `submit`, best before the moment. One daemon thread does the rest, and is the only one to
-    touch libcurl. A slow host holds up its own calls only. Nothing is sent early, and nothing twice.
-    Start it in the process that uses it, after a fork.
+    Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
+    rest. A slow host holds up its own calls only. Nothing is sent early, and nothing twice.
+    Start it in the process that uses it, after a fork. Names are looked up as this machine says, or by asking
+    `name_servers` ("127.0.0.1:53").
     """
 
-    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+    def __init__(self, clock: Clock, limits: Limits | None = None, name_servers: Sequence[str] = ()) -> None:
         self._clock = clock
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
@@ -69,9 +74,12 @@ class DeliveryEngine:
         self._stop_at = math.inf
         self._unsent: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
-        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, self._end)
-        self._transfers = Transfers(
-            self._clock, self._limits, self._sockets, self._lanes.open_wide, self._end, self._adopt
+        tls = Tls()
+        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, self._end)
+        self._resolver = Resolver(self._clock, self._sockets, name_servers)
+        self._lookups = Lookups(self._clock, self._resolver)
+        self._openings = Openings(
+            self._clock, self._limits, self._sockets, self._lookups, tls, self._adopt, self._miss
         )
         self._thread = Thread(target=self._run, name="callback-delivery", daemon=True)
 
@@ -135,12 +143,21 @@ class DeliveryEngine:
         self._act()
 
     def _act(self) -> None:
-        self._transfers.act()
+        self._resolver.act()
+        self._lookups.act()
+        self._openings.act()
         self._exchanges.act()
 
     def _take_in(self) -> None:
         for call in self._inbox.take():
             heapq.heappush(self._agenda, (call.due_at_ms, next(self._arrivals), call))
+            request = call.request
+            if not request.origin.is_address and not self._exchanges.has_idle(request.route):
+                self._look_ahead(request)
+
+    def _look_ahead(self, request: Request) -> None:
+        if not request.fault:
+            self._lookups.prepare(request.origin.host, request.app)
 
     def _ripen(self) -> None:
         """Let the calls whose moment has come join the lanes of their hosts."""
@@ -166,18 +183,23 @@ class DeliveryEngine:
             self._start(lane, waiting.call, waiting.since + self._timeout_s)
 
     def _start(self, lane: Lane, call: Call, deadline_at: float) -> None:
-        wire = call.request.wire
-        if wire is not None and self._exchanges.start(call, wire, lane, deadline_at):
+        fault = call.request.fault
+        if fault:
+            reply = Reply(self._clock.now_ms(), 0.0, None, "", f"not sent: {fault}", was_sent=False)
+            self._end(call, lane, reply, True)
+        elif self._exchanges.start(call, lane, deadline_at):
             self._lanes.open_wide(lane)
         else:
-            self._transfers.start(call, lane, deadline_at)
+            self._openings.start(call, lane, deadline_at)
 
-    def _adopt(self, connection: socket.socket, opened: Transfer) -> None:
+    def _adopt(self, connection: socket.socket, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
-        call = opened.call
-        wire = call.request.wire
-        assert wire is not None
-        self._exchanges.adopt(connection, call, wire, opened.lane, opened.started_at, opened.deadline_at)
+        self._lanes.open_wide(opened.lane)
+        self._exchanges.adopt(connection, opened.call, opened.lane, opened.started_at, opened.deadline_at)
+
+    def _miss(self, call: Call, lane: Lane, reply: Reply) -> None:
+        """End a call for which no connection could be opened."""
+        self._end(call, lane, reply, False)
 
     def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its owner what it came to."""
@@ -226,11 +248,13 @@ class DeliveryEngine:
         """Work out how long nothing needs doing, if no socket and no other thread says so."""
         if self._lanes.can_send:
             return 0.0
-        until = min(self._stop_at, self._exchanges.rest_until)
+        until = min(
+            self._stop_at, self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until
+        )
         rest_s = min(_IDLE_REST_S, until - self._clock.monotonic())
-        transfers_rest_s = self._transfers.rest_s
-        if transfers_rest_s is not None:
-            rest_s = min(rest_s, transfers_rest_s)
+        resolver_rest_s = self._resolver.rest_s
+        if resolver_rest_s is not None:
+            rest_s = min(rest_s, resolver_rest_s)
         if self._lanes.waiting:
             rest_s = min(rest_s, _LOOK_FOR_OVERDUE_S)
         if self._agenda:
@@ -250,7 +274,8 @@ class DeliveryEngine:
     def _close(self) -> None:
         self._take_in()
         self._drop_unsent()
-        self._transfers.close(_CUT_BY_STOP)
+        self._resolver.close()
+        self._openings.close(_CUT_BY_STOP)
         self._exchanges.close(_CUT_BY_STOP)
         self._sockets.close()
 

@@ -1,27 +1,37 @@
-"""One plain HTTP/1.1 connection, used for one call after another."""
+"""One HTTP/1.1 connection, used for one call after another."""
 
 import codecs
-import select
+import contextlib
 import socket
+import ssl
+import sys
 from collections.abc import Callable
+from random import uniform
 
 from wangtimer.callback.answer import Answer, NoHttp
 from wangtimer.callback.call import Call
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import SENT_ONCE, Reply
+from wangtimer.callback.request import Route
+from wangtimer.callback.sockets import READABLE, WRITABLE
 from wangtimer.core.clock import Clock
 
 _READ_BYTES = 65_536
-_READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
+# Of the age a connection may have: those opened together are not all opened anew together.
+_SHORTEST_AGE = 0.75
+# One TLS record: OpenSSL would write several, and could not tell of an error that some were written.
+_MOST_TLS_BYTES = 16_384
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 
 
 class Exchange:
-    """A connection, and the call under way on it: `call` is None while it idles.
+    """A connection of one app, and the call under way on it: `call` is None while it idles.
 
     Whoever watches the socket says when it is `on_ready`. `on_over` learns that the call has ended, with its
     error ("" when an answer came) and when, in monotonic seconds; and of an idle connection that it is dead.
+    `stream` is the connection where it has TLS, else None.
     """
 
     __slots__ = (
@@ -31,23 +41,27 @@ class Exchange:
         "_connection",
         "_first_byte_at",
         "_is_cut_short",
+        "_may_be_out_of_step",
+        "_most_at_once",
         "_on_over",
         "_unsent",
         "_watch",
         "call",
         "deadline_at",
         "fd",
-        "host",
         "idle_since",
         "lane",
+        "route",
         "sent_at_ms",
         "started_at",
+        "stream",
+        "usable_until",
     )
 
     def __init__(
         self,
         connection: socket.socket,
-        host: str,
+        route: Route,
         clock: Clock,
         limits: Limits,
         watch: Callable[[int, int], None],
@@ -55,14 +69,18 @@ class Exchange:
     ) -> None:
         self._connection = connection
         self._clock = clock
+        self.stream = connection if isinstance(connection, ssl.SSLSocket) else None
+        self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES
         self._watch = watch
         self._on_over = on_over
         self._answer = Answer(limits.excerpt_bytes, limits.answer_bytes)
         self._unsent = memoryview(b"")
         self._is_cut_short = False
+        self._may_be_out_of_step = False
         self.fd = connection.fileno()
-        self.host = host
-        self.idle_since = 0.0
+        self.route = route
+        self.idle_since = clock.monotonic()
+        self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
         self.call: Call | None = None
         self.lane: Lane
 
@@ -76,10 +94,11 @@ class Exchange:
         self._connect_ms = connect_ms
         self.deadline_at = deadline_at
         self.lane = lane
+        self._may_be_out_of_step = call.request.ends_connection
         self.sent_at_ms = self._clock.now_ms()
         try:
-            written = self._connection.send(wire)
-        except BlockingIOError:
+            written = self._connection.send(wire[: self._most_at_once])
+        except _NOT_NOW:
             written = 0
         self.call = call
         if written < len(wire):
@@ -88,7 +107,8 @@ class Exchange:
     @property
     def can_go_on(self) -> bool:
         """Whether the connection may carry another call, now that the last one has ended."""
-        return self._answer.keeps_open and not self._unsent and not self._is_cut_short
+        is_in_step = self._answer.keeps_open and not self._may_be_out_of_step
+        return is_in_step and not self._unsent and not self._is_cut_short
 
     def reply(self, error: str, ended_at: float) -> Reply:
         """Say what became of the call."""
@@ -109,19 +129,22 @@ class Exchange:
 
     def on_ready(self, events: int) -> None:
         """Go on: the socket has something to read, room to write, or was closed."""
-        if self._unsent and events & _WRITABLE:
+        if self._unsent and events & WRITABLE:
             self._write_on()
-        if events != _WRITABLE:
+        if events != WRITABLE:
             self._read_on()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; over TLS, not without a word."""
+        if self.stream is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self.stream.unwrap()
         self._connection.close()
         self._answer.release()
 
     def _begin_to_write_on(self, unsent: memoryview) -> None:
         try:
-            self._watch(self.fd, _READABLE | _WRITABLE)
+            self._watch(self.fd, READABLE | WRITABLE)
         except OSError:  # no error of `begin`: a part is with the target, and nothing may be sent again
             self._is_cut_short = True
         else:
@@ -129,19 +152,19 @@ class Exchange:
 
     def _write_on(self) -> None:
         try:
-            self._unsent = self._unsent[self._connection.send(self._unsent) :]
-        except BlockingIOError:
+            self._unsent = self._unsent[self._connection.send(self._unsent[: self._most_at_once]) :]
+        except _NOT_NOW:
             return
         except OSError:  # what the target answers to the part it took may still be there to read
             self._unsent = memoryview(b"")
             self._is_cut_short = True
         if not self._unsent:
-            self._watch(self.fd, _READABLE)
+            self._watch(self.fd, READABLE)
 
     def _read_on(self) -> None:
         try:
             data = self._connection.recv(_READ_BYTES)
-        except BlockingIOError:
+        except _NOT_NOW:
             return
         except OSError:  # reset: nobody knows whether that was all
             data, is_ended_well = b"", False

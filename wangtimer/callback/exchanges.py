@@ -1,4 +1,4 @@
-"""Plain HTTP/1.1 calls over connections that are kept open."""
+"""The calls under way, over connections that are kept open."""
 
 import math
 import socket
@@ -9,18 +9,19 @@ from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.tls import Tls
 from wangtimer.core.clock import Clock
 
 _LOOK_FOR_STALE_S = 1.0
 
 
 class Exchanges:
-    """The connections for plain calls, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
+    """The open connections, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
 
-    libcurl opens them, for it knows all about names and addresses; what goes over them and comes back is simple
-    enough to do without it, for half the CPU. `on_end` learns how each call ended: with its reply, or None
-    where it was held back, and that its target could be reached.
+    `on_end` learns how each call ended: with its reply, or None where it was held back, and that its target
+    could be reached.
     """
 
     def __init__(
@@ -28,14 +29,16 @@ class Exchanges:
         clock: Clock,
         limits: Limits,
         sockets: Sockets,
+        tls: Tls,
         on_end: Callable[[Call, Lane, Reply | None, bool], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
         self._sockets = sockets
+        self._tls = tls
         self._on_end = on_end
         self._open: dict[int, Exchange] = {}
-        self._idle: dict[str, list[Exchange]] = {}  # by host, the latest used last
+        self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
         self._next_deadline_at = math.inf
         self._look_for_stale_at = -math.inf
 
@@ -44,11 +47,15 @@ class Exchanges:
         """When the next deadline comes, in monotonic seconds."""
         return self._next_deadline_at
 
-    def start(self, call: Call, wire: bytes, lane: Lane, deadline_at: float) -> bool:
+    def has_idle(self, route: Route) -> bool:
+        """Tell whether a call that goes this way would find a connection now."""
+        return bool(self._idle.get(route))
+
+    def start(self, call: Call, lane: Lane, deadline_at: float) -> bool:
         """Send on an idle connection; False where there is none."""
         now = self._clock.monotonic()
-        while (exchange := self._take_idle(lane.host, now)) is not None:
-            if self._begin(exchange, call, wire, lane, now, deadline_at, 0):
+        while (exchange := self._take_idle(call.request.route, now)) is not None:
+            if self._begin(exchange, call, lane, now, deadline_at, 0):
                 return True
         return False
 
@@ -56,7 +63,6 @@ class Exchanges:
         self,
         connection: socket.socket,
         call: Call,
-        wire: bytes,
         lane: Lane,
         started_at: float,
         deadline_at: float,
@@ -65,17 +71,17 @@ class Exchanges:
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
-            exchange = self._take_up(connection, lane.host)
+            exchange = self._take_up(connection, call.request.route)
         except OSError as refused:
             connection.close()
             error = str(refused)
         else:
-            if self._begin(exchange, call, wire, lane, started_at, deadline_at, connect_ms):
+            if self._begin(exchange, call, lane, started_at, deadline_at, connect_ms):
                 return
         self._tell_unsent(call, lane, started_at, connect_ms, error)
 
     def act(self) -> None:
-        """Cut off what is overdue, close what has idled for too long."""
+        """Cut off what is overdue, close what idles and is not to be used again."""
         now = self._clock.monotonic()
         if now >= self._next_deadline_at:
             self._cut_off_overdue(now)
@@ -92,9 +98,8 @@ class Exchanges:
         for exchange in list(self._open.values()):
             self._drop(exchange)
 
-    def _take_up(self, connection: socket.socket, host: str) -> Exchange:
-        exchange = Exchange(connection, host, self._clock, self._limits, self._sockets.watch_for, self._over)
-        exchange.idle_since = self._clock.monotonic()
+    def _take_up(self, connection: socket.socket, route: Route) -> Exchange:
+        exchange = Exchange(connection, route, self._clock, self._limits, self._sockets.watch_for, self._over)
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
         if len(self._open) > self._limits.connections_total:
@@ -105,7 +110,6 @@ class Exchanges:
         self,
         exchange: Exchange,
         call: Call,
-        wire: bytes,
         lane: Lane,
         started_at: float,
         deadline_at: float,
@@ -122,7 +126,7 @@ class Exchanges:
                 self._on_end(call, lane, None, True)
             return True
         try:
-            exchange.begin(call, wire, lane, started_at, deadline_at, connect_ms)
+            exchange.begin(call, call.request.wire, lane, started_at, deadline_at, connect_ms)
         except OSError:
             self._drop(exchange)
             return False
@@ -143,19 +147,19 @@ class Exchanges:
         )
         self._on_end(call, lane, reply, True)
 
-    def _take_idle(self, host: str, now: float) -> Exchange | None:
+    def _take_idle(self, route: Route, now: float) -> Exchange | None:
         """Take the connection used last, for the others are the next to go stale; close what is."""
-        idle = self._idle.get(host)
+        idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
-            if now - exchange.idle_since <= self._limits.reuse_idle_s:
+            if now - exchange.idle_since <= self._limits.reuse_idle_s and now < exchange.usable_until:
                 return exchange
             self._drop(exchange)
         return None
 
     def _over(self, exchange: Exchange, error: str, now: float) -> None:
         if exchange.call is None:  # the target closed an idle one
-            self._idle[exchange.host].remove(exchange)
+            self._idle[exchange.route].remove(exchange)
             self._drop(exchange)
         else:
             self._end(exchange, error, now)
@@ -164,7 +168,9 @@ class Exchanges:
         """Tell how the call ended, and keep the connection where another may follow."""
         call, lane, reply = exchange.call, exchange.lane, exchange.reply(error, now)
         assert call is not None
-        if exchange.can_go_on and not error:
+        if exchange.stream is not None and not error:
+            self._tls.learn(exchange.stream, exchange.route, now)
+        if exchange.can_go_on and now < exchange.usable_until and not error:
             self._keep(exchange, now)
         else:
             self._drop(exchange)
@@ -173,9 +179,9 @@ class Exchanges:
     def _keep(self, exchange: Exchange, now: float) -> None:
         exchange.call = None
         exchange.idle_since = now
-        idle = self._idle.get(exchange.host)
+        idle = self._idle.get(exchange.route)
         if idle is None:
-            idle = self._idle[exchange.host] = []
+            idle = self._idle[exchange.route] = []
         idle.append(exchange)
 
     def _drop(self, exchange: Exchange) -> None:
@@ -193,16 +199,16 @@ class Exchanges:
                 self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
 
     def _close_stale(self, now: float) -> None:
-        """Close what has idled for longer than connections are used again."""
+        """Close what idles and would not be used again."""
         oldest = now - self._limits.reuse_idle_s
-        for host, idle in list(self._idle.items()):
-            fresh = [exchange for exchange in idle if exchange.idle_since >= oldest]
+        for route, idle in list(self._idle.items()):
+            fresh = [each for each in idle if each.idle_since >= oldest and now < each.usable_until]
             for exchange in set(idle) - set(fresh):
                 self._drop(exchange)
             if fresh:
-                self._idle[host] = fresh
+                self._idle[route] = fresh
             else:
-                del self._idle[host]
+                del self._idle[route]
 
     def _drop_longest_idle(self) -> None:
         idles = [idle for idle in self._idle.values() if idle]

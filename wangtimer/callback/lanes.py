@@ -7,8 +7,8 @@ from typing import NamedTuple
 from wangtimer.callback.call import Call
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
 
-# libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
-# resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
+# A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
+# So a host is tried by one call until that has connected.
 _PLACES_UNTIL_REACHED = 1
 _MOST_REACHED = 10_000  # hosts remembered; then learnt anew
 
@@ -50,11 +50,7 @@ class Lane:
 
 
 class Lanes:
-    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
-
-    libcurl has such caps too, but starts its own waiting calls in one order for all hosts, and asks nobody
-    again before it sends them.
-    """
+    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread."""
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
@@ -106,12 +102,15 @@ class Lanes:
         self._let_in_round(lane)
 
     def leave(self, lane: Lane, *, is_unreachable: bool) -> None:
-        """Free the place of a call that ended; an unreachable host gets one place until it is reached."""
+        """Free the place of a call that ended; an unreachable host gets one place until it is reached.
+
+        Calls that are under way there are no reason to wait: one more may try beside them.
+        """
         lane.running -= 1
         self.running -= 1
         if is_unreachable:
             self._reached.discard(lane.host)
-            lane.places = _PLACES_UNTIL_REACHED
+            lane.places = min(lane.places, lane.running + _PLACES_UNTIL_REACHED)
         self._let_in_round(lane)
         self._forget_if_idle(lane)
 

@@ -1,0 +1,191 @@
+"""What TLS adds: whom to trust, how long a handshake may take, and how an answer ends."""
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from threading import Thread
+
+import pytest
+import trustme
+
+from tests.callback.target import NO_CONTENT, Target, answer_with, hang_up, wait_until
+from tests.callback.tls_front import front_of
+from wangtimer.callback import DeliveryEngine
+
+
+@pytest.fixture
+def tls(server_context: ssl.SSLContext) -> ssl.SSLContext:
+    return server_context
+
+
+def context_of(authority: trustme.CA, *names: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*names).configure_cert(context)
+    return context
+
+
+@pytest.fixture
+def target_with() -> Iterator[Callable[[ssl.SSLContext], Target]]:
+    targets: list[Target] = []
+
+    def build(context: ssl.SSLContext) -> Target:
+        targets.append(Target(tls=context))
+        return targets[-1]
+
+    yield build
+    for target in targets:
+        target.close()
+
+
+def test_who_is_vouched_for_by_nobody_is_sent_nothing(engine, target_with, outcomes) -> None:
+    target = target_with(context_of(trustme.CA(), "127.0.0.1"))
+    engine.submit([outcomes.call(target.url)])
+    (reply,) = outcomes.wait(1)
+    assert "not to be trusted" in reply.error
+    assert (reply.was_sent, reply.connect_ms) == (False, None)
+    assert not target.requests
+
+
+def test_who_has_the_certificate_of_another_is_sent_nothing(engine, target_with, authority, outcomes) -> None:
+    target = target_with(context_of(authority, "other.example"))
+    for url in (target.url, target.url.replace("127.0.0.1", "localhost")):
+        engine.submit([outcomes.call(url)])
+    replies = outcomes.wait(2)
+    assert all("not to be trusted" in reply.error and not reply.was_sent for reply in replies)
+    assert not target.requests
+
+
+def test_a_target_that_speaks_no_tls_is_sent_nothing(engine, outcomes) -> None:
+    plain = Target()
+    engine.submit([outcomes.call(plain.url.replace("http:", "https:"))])
+    hang_up_when_spoken_to(plain)
+    (reply,) = outcomes.wait(1)
+    assert "TLS with 127.0.0.1" in reply.error
+    assert not reply.was_sent
+    plain.close()
+
+
+def hang_up_when_spoken_to(target: Target) -> None:
+    wait_until(lambda: bool(target.connections))
+    hang_up(target.connections[0])
+
+
+def test_the_name_that_is_called_is_said_and_http_1_1_chosen(
+    engine, authority, target_with, outcomes
+) -> None:
+    said = []
+    context = context_of(authority, "localhost")
+    context.sni_callback = lambda _socket, name, _context: said.append(name)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    target = target_with(context)
+    engine.submit([outcomes.call(target.url.replace("127.0.0.1", "localhost."))])
+    assert outcomes.wait(1)[0].succeeded
+    assert said == ["localhost"]
+
+
+def test_a_target_that_never_shakes_hands_ends_at_the_connect_time_out(new_engine, target, outcomes) -> None:
+    engine = new_engine(connect_timeout_ms=300)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/"
+        engine.submit(outcomes.call(url) for _ in range(20))
+        engine.submit(outcomes.call(target.url) for _ in range(20))
+        replies = outcomes.wait(21)
+        assert all(reply.succeeded for reply in replies[:20])
+        assert "shaking hands" in replies[20].error
+        assert "timed out" in replies[20].error
+        assert not replies[20].was_sent
+
+
+def test_many_handshakes_at_once_leave_others_their_turn(engine: DeliveryEngine, target, outcomes) -> None:
+    """Between two steps of handshakes the engine looks at everything else."""
+    steps, most = 0, 0
+    act = engine._exchanges.act
+
+    def note_turn() -> None:
+        nonlocal steps, most
+        most, steps = max(most, steps), 0
+        act()
+
+    engine._exchanges.act = note_turn
+    shake = ssl.SSLSocket.do_handshake
+
+    def count(stream: ssl.SSLSocket, block: bool = False) -> None:
+        nonlocal steps
+        steps += 1
+        shake(stream, block)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl.SSLSocket, "do_handshake", count)
+        engine.submit(outcomes.call(target.url) for _ in range(60))
+        assert all(reply.succeeded for reply in outcomes.wait(60))
+    assert 1 <= most <= 2
+
+
+def test_a_second_connection_resumes_what_the_first_agreed_but_not_for_another_app(
+    engine, new_target, outcomes
+) -> None:
+    target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
+    resumed = []
+    shake = ssl.SSLSocket.do_handshake
+
+    def note(stream: ssl.SSLSocket, block: bool = False) -> None:
+        shake(stream, block)
+        resumed.append(stream.session_reused)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl.SSLSocket, "do_handshake", note)
+        for number, app in enumerate(["a", "a", "b", "b"], 1):
+            engine.submit([outcomes.call(target.url, app=app)])
+            assert outcomes.wait(number)[-1].succeeded
+    assert resumed == [False, True, False, True]
+
+
+def test_an_answer_without_a_length_that_ends_without_a_farewell_is_broken_off(
+    engine, new_target, outcomes
+) -> None:
+    """Anybody on the way may have cut it."""
+
+    def cut(received) -> None:
+        received.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
+        time.sleep(0.05)
+        front_of(received.connection).shutdown(socket.SHUT_RDWR)
+
+    target = new_target(cut)
+    engine.submit([outcomes.call(target.url)])
+    (reply,) = outcomes.wait(1)
+    assert "before its answer was whole" in reply.error
+    assert (reply.http_status, reply.was_sent, reply.succeeded) == (200, True, False)
+
+
+def test_a_target_that_takes_nothing_of_a_large_body_is_not_sent_it_twice(new_engine, outcomes, tls) -> None:
+    """What was written before the connection broke may have been read."""
+    received = bytearray()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+
+        def serve() -> None:
+            connection = tls.wrap_socket(listener.accept()[0], server_side=True)
+            received.extend(connection.recv(100))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.close()
+
+        thread = Thread(target=serve)
+        thread.start()
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        new_engine(timeout_ms=3_000).submit([outcomes.call(url, body=b"x" * 20_000_000)])
+        (reply,) = outcomes.wait(1)
+        thread.join()
+        listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert received.startswith(b"POST / ")
+    assert (reply.was_sent, reply.succeeded) == (True, False)
+
+
+def test_a_kept_connection_that_hears_of_new_tickets_is_still_used(engine, new_target, outcomes) -> None:
+    target = new_target(answer_with(NO_CONTENT))
+    for number in range(1, 6):
+        engine.submit([outcomes.call(target.url)])
+        assert outcomes.wait(number)[-1].succeeded
+    assert len(target.connections) == 1

@@ -1,0 +1,234 @@
+"""A connection being opened for a call: its host's name, TCP to one address or another, TLS."""
+
+import errno
+import os
+import socket
+import ssl
+from collections import deque
+from collections.abc import Iterable
+from itertools import chain, zip_longest
+from typing import Protocol
+
+from wangtimer.callback.call import Call
+from wangtimer.callback.lanes import Lane
+from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
+from wangtimer.callback.tls import Tls, fault_of
+from wangtimer.core.clock import Clock
+
+# An address that does not answer holds a call up for so long before the next one is tried beside it (RFC 8305, 5).
+_NEXT_ADDRESS_S = 0.25
+_MOST_ADDRESSES = 6
+_CONNECTED = (0, errno.EISCONN)
+_ON_ITS_WAY = (errno.EINPROGRESS, errno.EALREADY, errno.EINTR)
+
+
+class Opener(Protocol):
+    """Whoever has connections opened."""
+
+    def look_by(self, at: float, /) -> None:
+        """See to `next_try_at` by then, in monotonic seconds."""
+
+    def queue_handshake(self, opening: "Opening", /) -> None:
+        """Have it `shake_hands`, when its turn has come: that costs up to 1 ms or 2."""
+
+    def end(self, opening: "Opening", connection: socket.socket | None, error: str, /) -> None:
+        """Take the connection, open, or learn why there is none."""
+
+
+class Opening:
+    """One call's way to a connection. Its opener lets it `found`, `try_next`, `shake_hands` and `give_up`."""
+
+    __slots__ = (
+        "_addresses",
+        "_clock",
+        "_error",
+        "_opener",
+        "_sockets",
+        "_stage",
+        "_stream",
+        "_tls",
+        "_tries",
+        "call",
+        "deadline_at",
+        "give_up_at",
+        "is_over",
+        "is_shaking_hands",
+        "lane",
+        "next_try_at",
+        "started_at",
+    )
+
+    def __init__(
+        self,
+        call: Call,
+        lane: Lane,
+        deadline_at: float,
+        give_up_at: float,
+        clock: Clock,
+        sockets: Sockets,
+        tls: Tls,
+        opener: Opener,
+    ) -> None:
+        self.call = call
+        self.lane = lane
+        self.started_at = clock.monotonic()
+        self.deadline_at = deadline_at
+        self.give_up_at = give_up_at
+        self.next_try_at = self.give_up_at
+        self.is_over = False
+        self.is_shaking_hands = False
+        self._clock = clock
+        self._sockets = sockets
+        self._tls = tls
+        self._opener = opener
+        self._addresses: deque[str] = deque()
+        self._tries: dict[int, tuple[socket.socket, tuple[str, int]]] = {}
+        self._stream: ssl.SSLSocket | None = None
+        self._error = ""
+        self._stage = "looking up its name"
+
+    def found(self, addresses: Iterable[str], error: str) -> None:
+        """Try the addresses, or end with the reason why there are none."""
+        if self.is_over:
+            return
+        if error:
+            self._fail(f"could not resolve host {self.call.request.origin.host}: {error}")
+            return
+        self._addresses.extend(_taking_turns(addresses))
+        self._stage = "connecting"
+        self.try_next()
+
+    def try_next(self) -> None:
+        """Connect to the next address that takes a try; the ones before it go on."""
+        self.next_try_at = self.give_up_at
+        port = self.call.request.origin.port
+        while self._addresses and not self.is_over:
+            if self._try((self._addresses.popleft(), port)):
+                if self._addresses:
+                    self.next_try_at = self._clock.monotonic() + _NEXT_ADDRESS_S
+                    self._opener.look_by(self.next_try_at)
+                return
+        if not self._tries and not self.is_over:
+            self._fail(self._error)
+
+    def shake_hands(self) -> None:
+        """Go on with the handshake as far as the target's bytes reach."""
+        stream = self._stream
+        assert stream is not None
+        fd = stream.fileno()
+        try:
+            stream.do_handshake()
+        except ssl.SSLWantReadError:
+            self._sockets.watch_for(fd, READABLE)
+        except ssl.SSLWantWriteError:
+            self._sockets.watch_for(fd, WRITABLE)
+        except (OSError, ValueError) as error:
+            self._fail(f"TLS with {self.lane.host}: {fault_of(error)}")
+        else:
+            self._hand_over(stream)
+
+    def give_up(self, now: float) -> None:
+        """End it, for its time is over."""
+        took_ms = (now - self.started_at) * 1000
+        self._fail(f"timed out after {took_ms:.0f} ms while {self._stage}")
+
+    def close(self) -> None:
+        """Close what is open, and tell nobody."""
+        self.is_over = True
+        for fd in list(self._tries):
+            self._drop(fd)
+        if self._stream is not None:
+            self._sockets.forget(self._stream.fileno())
+            self._stream.close()
+            self._stream = None
+
+    def _try(self, address: tuple[str, int]) -> bool:
+        """Begin to connect; False where that failed at once."""
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        try:
+            connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        except OSError as error:
+            self._note(error.errno or errno.EMFILE)
+            return False
+        fd = connection.fileno()
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._sockets.watch(fd, lambda _events: self._look_at(fd), WRITABLE)
+        except OSError as error:
+            connection.close()
+            self._note(error.errno or errno.EMFILE)
+            return False
+        self._tries[fd] = connection, address
+        return self._is_under_way(fd)
+
+    def _look_at(self, fd: int) -> None:
+        """Go on with a try whose socket shows signs of life."""
+        if not self._is_under_way(fd):
+            self.try_next()
+
+    def _is_under_way(self, fd: int) -> bool:
+        """Ask a try how it stands, connected is as good; False where it failed, and is dropped."""
+        connection, address = self._tries[fd]
+        try:
+            code = connection.connect_ex(address)
+        except OSError as error:  # no address after all
+            code = error.errno or errno.EINVAL
+        if code in _ON_ITS_WAY:
+            return True
+        if code in _CONNECTED:
+            del self._tries[fd]
+            self._sockets.forget(fd)
+            self._be_connected(connection)
+            return True
+        self._drop(fd)
+        self._note(code)
+        return False
+
+    def _be_connected(self, connection: socket.socket) -> None:
+        for fd in list(self._tries):
+            self._drop(fd)
+        self._addresses.clear()
+        self.next_try_at = self.give_up_at
+        request = self.call.request
+        origin = request.origin
+        if not origin.is_tls:
+            self._hand_over(connection)
+            return
+        self._stage = "shaking hands for TLS"
+        try:
+            self._stream = self._tls.begin(connection, origin.host, request.route, self._clock.monotonic())
+            fd = self._stream.fileno()
+            self._sockets.watch(fd, lambda _events: self._opener.queue_handshake(self))
+        except (OSError, ValueError) as error:
+            (self._stream or connection).close()
+            self._stream = None
+            self._fail(f"TLS with {self.lane.host}: {fault_of(error)}")
+        else:
+            self._opener.queue_handshake(self)
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        if self._stream is not None:
+            self._sockets.forget(connection.fileno())
+            self._stream = None
+        self.is_over = True
+        self._opener.end(self, connection, "")
+
+    def _fail(self, error: str) -> None:
+        self.close()
+        self._opener.end(self, None, error)
+
+    def _drop(self, fd: int) -> None:
+        self._sockets.forget(fd)
+        self._tries.pop(fd)[0].close()
+
+    def _note(self, code: int) -> None:
+        self._error = f"could not connect to {self.lane.host}: {os.strerror(code)}"
+
+
+def _taking_turns(addresses: Iterable[str]) -> list[str]:
+    """Order addresses so that the two families take turns, the preferred one first; not more than some."""
+    wanted = list(addresses)
+    preferred = [each for each in wanted if (":" in each) is (":" in wanted[0])]
+    others = [each for each in wanted if (":" in each) is not (":" in wanted[0])]
+    turns = chain.from_iterable(zip_longest(preferred, others))
+    return [each for each in turns if each is not None][:_MOST_ADDRESSES]

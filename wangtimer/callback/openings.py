@@ -1,0 +1,127 @@
+"""The connections being opened, each for the call that will go over it first."""
+
+import math
+import socket
+from collections import deque
+from collections.abc import Callable
+
+from wangtimer.callback.call import Call
+from wangtimer.callback.lanes import Lane
+from wangtimer.callback.limits import Limits
+from wangtimer.callback.lookups import Lookups
+from wangtimer.callback.opening import Opening
+from wangtimer.callback.reply import Reply
+from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.tls import Tls
+from wangtimer.core.clock import Clock
+
+# A step of a handshake takes up to 1 ms or 2; between so many, others have their turn.
+_HANDSHAKE_STEPS_A_TURN = 2
+# Time-outs of many are looked at together.
+_LOOK_EVERY_S = 0.01
+
+
+class Openings:
+    """Opens connections. One thread uses it: it lets `act` when `rest_until` has come, and `sockets` drive.
+
+    `on_open` learns of each connection that opened, and of the way it came; `on_fail` how a call ended that got
+    none: nothing of it was sent.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        limits: Limits,
+        sockets: Sockets,
+        lookups: Lookups,
+        tls: Tls,
+        on_open: Callable[[socket.socket, Opening], None],
+        on_fail: Callable[[Call, Lane, Reply], None],
+    ) -> None:
+        self._clock = clock
+        self._connect_timeout_s = limits.connect_timeout_ms / 1000
+        self._sockets = sockets
+        self._lookups = lookups
+        self._tls = tls
+        self._on_open = on_open
+        self._on_fail = on_fail
+        self._running: dict[Opening, None] = {}
+        self._handshakes: deque[Opening] = deque()
+        self._look_at = math.inf
+
+    @property
+    def rest_until(self) -> float:
+        """When there is something to do without any socket, in monotonic seconds."""
+        if not self._running:
+            return math.inf
+        return -math.inf if self._handshakes else self._look_at
+
+    def start(self, call: Call, lane: Lane, deadline_at: float) -> None:
+        """Begin to open a connection for a call."""
+        give_up_at = min(deadline_at, self._clock.monotonic() + self._connect_timeout_s)
+        opening = Opening(
+            call,
+            lane,
+            deadline_at,
+            give_up_at,
+            self._clock,
+            self._sockets,
+            self._tls,
+            self,
+        )
+        self._running[opening] = None
+        self.look_by(give_up_at)
+        origin = call.request.origin
+        if origin.is_address:
+            opening.found((origin.host,), "")
+        else:
+            self._lookups.find(origin.host, call.request.app, opening.found)
+
+    def act(self) -> None:
+        """Go on with some handshakes, try further addresses, and give up what has taken too long."""
+        if not self._running:
+            return
+        for _ in range(min(_HANDSHAKE_STEPS_A_TURN, len(self._handshakes))):
+            opening = self._handshakes.popleft()
+            opening.is_shaking_hands = False
+            if not opening.is_over:
+                opening.shake_hands()
+        now = self._clock.monotonic()
+        if now >= self._look_at:
+            self._look_at_all(now)
+
+    def close(self, error: str) -> None:
+        """End what is under way with this error."""
+        for opening in list(self._running):
+            opening.close()
+            self.end(opening, None, error)
+
+    def look_by(self, at: float) -> None:
+        """Look at all by then."""
+        if at < self._look_at:
+            self._look_at = at
+
+    def queue_handshake(self, opening: Opening) -> None:
+        """Have it shake hands when its turn has come."""
+        if not opening.is_shaking_hands:
+            opening.is_shaking_hands = True
+            self._handshakes.append(opening)
+
+    def end(self, opening: Opening, connection: socket.socket | None, error: str) -> None:
+        """Hand the connection on, or tell that there is none."""
+        del self._running[opening]
+        if connection is not None:
+            self._on_open(connection, opening)
+            return
+        cost_ms = (self._clock.monotonic() - opening.started_at) * 1000
+        reply = Reply(self._clock.now_ms(), cost_ms, None, "", f"not sent: {error}", was_sent=False)
+        self._on_fail(opening.call, opening.lane, reply)
+
+    def _look_at_all(self, now: float) -> None:
+        for opening in list(self._running):
+            if opening.give_up_at <= now:
+                opening.give_up(now)
+            elif opening.next_try_at <= now:
+                opening.try_next()
+        nearest = min((min(each.give_up_at, each.next_try_at) for each in self._running), default=math.inf)
+        self._look_at = max(nearest, now + _LOOK_EVERY_S)

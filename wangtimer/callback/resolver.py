@@ -1,0 +1,131 @@
+"""Names looked up by c-ares: it asks over sockets of its own and needs no thread, however many answers stay away."""
+
+import contextlib
+import socket
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pycares
+
+from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
+from wangtimer.core.clock import Clock
+
+# A packet that is lost is sent again after so long, once; a name has several servers to be asked in turn.
+_TRY_S = 1.0
+_TRIES = 2
+# c-ares keeps answers for as long as their TTL says, and read resolv.conf when it began: both are forgotten.
+_READ_ANEW_S = 30.0
+_NOBODY = pycares.ARES_SOCKET_BAD
+
+
+class Found(NamedTuple):
+    """What a look-up came to: addresses, good for `ttl_s`; or none, and why."""
+
+    addresses: tuple[str, ...]
+    ttl_s: float
+    error: str
+
+
+class Resolver:
+    """Looks names up in /etc/hosts and DNS, as resolv.conf and nsswitch.conf say. One thread uses it.
+
+    It lets `act` when `rest_s` is over; `sockets` drive it in between. What `look_up` is told comes with `act`.
+    """
+
+    def __init__(self, clock: Clock, sockets: Sockets, name_servers: Sequence[str] = ()) -> None:
+        self._clock = clock
+        self._sockets = sockets
+        self._name_servers = name_servers
+        self._channel: pycares.Channel | None = None
+        self._watched: dict[int, int] = {}
+        self._ended: list[tuple[Callable[[Found], None], Found]] = []
+        self._under_way = 0
+        self._read_anew_at = 0.0
+
+    @property
+    def rest_s(self) -> float | None:
+        """How long it needs no `act`, if no socket of its own is ready; None: any time."""
+        if self._ended:
+            return 0.0
+        if not self._under_way or self._channel is None:
+            return None
+        return float(self._channel.timeout())  # type: ignore[no-untyped-call]
+
+    def look_up(self, name: str, on_found: Callable[[Found], None]) -> None:
+        """Begin to look a name up; tell what was found."""
+        self._under_way += 1
+        if name.endswith("localhost."):  # c-ares knows it without the dot
+            name = name[:-1]
+        try:
+            self._opened().getaddrinfo(
+                name,
+                None,
+                type=socket.SOCK_STREAM,
+                callback=lambda result, error: self._take(on_found, result, error),
+            )
+        except (pycares.AresError, ValueError, RuntimeError) as error:  # the name, or no descriptor is left
+            self._under_way -= 1
+            self._ended.append((on_found, Found((), 0.0, str(error))))
+
+    def act(self) -> None:
+        """Ask again what was not answered in time, and tell what was found."""
+        if self._under_way and self._channel is not None:
+            self._channel.process_fd(_NOBODY, _NOBODY)
+        while self._ended:
+            ended, self._ended = self._ended, []
+            for on_found, found in ended:
+                on_found(found)
+
+    def close(self) -> None:
+        """End all look-ups untold."""
+        if self._channel is not None:
+            self._channel.cancel()
+            channel, self._channel = self._channel, None
+            channel.close()
+        self._ended.clear()
+
+    def _opened(self) -> pycares.Channel:
+        now = self._clock.monotonic()
+        if self._channel is None:
+            self._channel = pycares.Channel(
+                sock_state_cb=self._want, timeout=_TRY_S, tries=_TRIES, servers=list(self._name_servers)
+            )
+        elif now >= self._read_anew_at:
+            self._channel.reinit()
+        else:
+            return self._channel
+        self._read_anew_at = now + _READ_ANEW_S
+        return self._channel
+
+    def _take(
+        self, on_found: Callable[[Found], None], result: pycares.AddrInfoResult | None, error: int | None
+    ) -> None:
+        """Keep what was found for `act`; c-ares calls this, and what it raised would be lost."""
+        self._under_way -= 1
+        if result is None:
+            said = pycares.errno.strerror(error or pycares.errno.ARES_EBADRESP)
+            found = Found((), 0.0, said if isinstance(said, str) else said.decode(errors="replace"))
+        else:
+            addresses = dict.fromkeys(node.addr[0].decode() for node in result.nodes)
+            found = Found(tuple(addresses), min((node.ttl for node in result.nodes), default=0), "")
+        self._ended.append((on_found, found))
+
+    def _want(self, fd: int, is_to_read: bool, is_to_write: bool) -> None:
+        """Watch a socket of c-ares' for what it waits for; c-ares calls this, its closing thread too."""
+        events = (READABLE if is_to_read else 0) | (WRITABLE if is_to_write else 0)
+        with contextlib.suppress(OSError, ValueError, KeyError):  # this end was closed first
+            if not events:
+                if self._watched.pop(fd, None) is not None:
+                    self._sockets.forget(fd)
+            elif fd in self._watched:
+                self._sockets.watch_for(fd, events)
+            else:
+                self._sockets.watch(fd, lambda ready: self._go_on(fd, ready), events)
+                self._watched[fd] = events
+
+    def _go_on(self, fd: int, ready: int) -> None:
+        if self._channel is not None:
+            self._channel.process_fd(
+                fd if ready & ~WRITABLE else _NOBODY,
+                fd if ready & ~READABLE else _NOBODY,
+            )
