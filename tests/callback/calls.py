@@ -46,9 +46,10 @@ class Outcomes:
         method: str = "POST",
         headers: tuple[tuple[str, str], ...] = (),
         body: bytes = b"{}",
+        app: str = "app",
         may_send: Callable[[], bool] = lambda: True,
     ) -> Call:
-        request = Request(url, method, headers, body)
+        request = Request(url, method, headers, body, app=app)
         return PlainCall(request, due_at_ms, may_send, self._add_held_back, self._add_reply)
 
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:

@@ -181,7 +181,9 @@ class DeliveryEngine:
 
     def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its owner what it came to."""
-        self._lanes.leave(lane, is_unreachable=not is_reachable)
+        has_failed = None if reply is None else bool(reply.error)
+        now = self._clock.monotonic()
+        self._lanes.leave(lane, now, is_unreachable=not is_reachable, has_failed=has_failed)
         if reply is None:
             _tell(call.on_held_back, call)
         else:

@@ -44,19 +44,23 @@ class Request:
     that say where the body ends. The URL is read when it is sent: a bad one becomes a Reply with an error.
     `stamps` are header lines behind these, taken as they are: `b"name: value\r\n"` each.
 
+    `app` is whose request it is.
     `host` names the host and port the URL leads to; the URL up to its path where they cannot be read.
     `wire` is all of it, byte for byte as libcurl would send it; None for what is left to libcurl: TLS, and
     URLs and headers that it makes something else of.
     """
 
-    __slots__ = ("_headers", "_stamps", "body", "host", "method", "url", "wire")
+    __slots__ = ("_headers", "_stamps", "app", "body", "host", "method", "url", "wire")
 
-    def __init__(self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"") -> None:
+    def __init__(
+        self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"", app: str = ""
+    ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
         self.url = url
         self.method = method
         self.body = body
+        self.app = app
         self._headers = _written(headers)
         self._stamps = stamps
         path_begins = url.find("/", _AFTER_SCHEME)

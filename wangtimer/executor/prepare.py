@@ -27,6 +27,7 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
         body.encode(),
         b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
         % (member.firing_id.encode(), timer_id, fire_at, attempt),
+        app,
     )
 
 
