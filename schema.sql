@@ -99,6 +99,8 @@ CREATE TABLE firing (
     http_status SMALLINT DEFAULT 0,
     output VARCHAR(1024) NOT NULL DEFAULT '',
     error VARCHAR(255) NOT NULL DEFAULT '',
+    -- where the attempt waits for room, or waited: 'host:...' or 'app:...'
+    lane VARCHAR(300) NOT NULL DEFAULT '',
     PRIMARY KEY (fire_at, timer_id),
     -- overdue work, and one slice's pending rows
     INDEX firing_due (status, due_at),

@@ -6,6 +6,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.create import CREATE
 from benchmarks.workloads.growth import GROWTH
+from benchmarks.workloads.hung import HUNG
 from benchmarks.workloads.idle import IDLE
 from benchmarks.workloads.mixed import MIXED
 from benchmarks.workloads.peers import PEERS_BESIDE
@@ -22,6 +23,7 @@ _ALL: tuple[Workload, ...] = (
     BURST,
     MIXED,
     SLOW_TARGETS,
+    *HUNG,
     PLAN,
     CREATE,
     GROWTH,

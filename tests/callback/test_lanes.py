@@ -2,10 +2,12 @@ import pytest
 
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
-from wangtimer.callback.lanes import Lane, Lanes, Waiting
+from wangtimer.callback.lanes import FEW, PATIENCE_S, Lane, Lanes, Waiting
 from wangtimer.core.backlog import CROWD, CROWD_SHARE, LATE_MS
+from wangtimer.core.slicing import SharedLane
 
 NOW_MS = 1_000_000.0
+LONGEST_S = 9.0
 
 
 def joined(lanes: Lanes, *hosts: str) -> None:
@@ -69,12 +71,12 @@ def test_where_there_is_no_crowd_calls_go_in_order() -> None:
     assert since == sorted(since)
 
 
-def test_a_late_call_that_waited_too_long_is_given_up_too() -> None:
+def test_a_late_call_that_waited_too_long_is_sent_away_too() -> None:
     lanes = Lanes(places_per_host=1, places_total=1)
     for since in (5, 6):
         lanes.join(Waiting(Outcomes().call("http://a/"), since))
     lanes.take(NOW_MS)
-    assert len(lanes.give_up(6)) == 1
+    assert [lane.key for lane, _ in lanes.crowded_out(15.0, LONGEST_S)] == ["host:a:80"]
     assert lanes.waiting == 0
     assert not lanes.can_send
 
@@ -127,7 +129,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     lanes = Lanes(places_per_host=1, places_total=10)
     joined(lanes, "a", "a", "b", "a")
     lane, _ = lanes.take(NOW_MS)
-    assert [waiting.since for waiting in lanes.give_up(since=2)] == [1, 2]
+    assert sorted(waiting.since for _, waiting in lanes.crowded_out(2 + LONGEST_S, LONGEST_S)) == [1, 2]
     assert not lanes.can_send
     lanes.leave(lane, 0.0, is_unreachable=False, has_failed=False)
     assert taken(lanes) == ["a"]
@@ -257,3 +259,48 @@ def test_one_apps_full_host_holds_up_no_other_host_of_it() -> None:
     join_of(lanes, "app", "a", 5)
     join_of(lanes, "app", "b", 1)
     assert sorted(lane.host for lane in started(lanes)) == ["a:80", "a:80", "b:80"]
+
+
+def test_what_would_wait_too_long_by_the_rate_at_which_calls_end_is_sent_away_the_latest_first() -> None:
+    lanes = Lanes(places_per_host=1, places_total=100)
+    join_of(lanes, "app", "a", 60)
+    started(lanes)
+    assert lanes.crowded_out(PATIENCE_S / 2, LONGEST_S) == []
+    gone = [waiting.since for _, waiting in lanes.crowded_out(PATIENCE_S + 1, LONGEST_S)]
+    assert gone[1:] == sorted(gone[1:], reverse=True)
+    assert max(gone) == 59
+    assert lanes.waiting == FEW
+
+
+def test_calls_to_a_host_that_answers_fast_enough_stay() -> None:
+    lanes = Lanes(places_per_host=1, places_total=10_000)
+    for _ in range(1_000):
+        lanes.join(Waiting(Outcomes().call("http://a/"), 100.0))
+    for number in range(500):
+        (lane,) = started(lanes)
+        end(lanes, lane, at=100.0 + number / 100, has_failed=False)
+    assert lanes.crowded_out(105.0, LONGEST_S) == []
+
+
+def test_what_waits_for_its_apps_share_is_sent_to_the_apps_lane() -> None:
+    lanes = Lanes(places_per_host=8, places_total=100)
+    for host in range(50):
+        join_of(lanes, "hog", f"h{host}", 8)
+    started(lanes)
+    assert {lane.key for lane, _ in lanes.crowded_out(10.0, 100.0)} == {"app:hog"}
+    assert lanes.waiting == FEW
+
+
+def test_room_is_what_could_start_at_once() -> None:
+    lanes = Lanes(places_per_host=8, places_total=100)
+    host, app = SharedLane.of_host("a:80"), SharedLane.of_app("app")
+    assert (lanes.room_in(host, 0.0), lanes.room_in(app, 0.0)) == (1, 100)
+    join_of(lanes, "app", "a", 5)
+    under_way = started(lanes)
+    assert (lanes.room_in(host, 0.0), lanes.room_in(app, 0.0)) == (3, 90)
+    for lane in under_way:
+        end(lanes, lane, at=1.0, has_failed=True)
+    assert lanes.room_in(host, 1.0) == 4
+    join_of(lanes, "app", "a", 9)
+    started(lanes)
+    assert lanes.room_in(host, 1.0) == 0

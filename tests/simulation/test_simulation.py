@@ -3,9 +3,9 @@
 import pytest
 
 from tests.simulation.run import run_seed
-from tests.simulation.scenario import draw_demands
+from tests.simulation.scenario import draw_crowded_targets, draw_demands
 
-SEEDS, DEMAND_SEEDS = 300, 150
+SEEDS, DEMAND_SEEDS, CROWDED_SEEDS = 300, 150, 150
 A_TEST = 25
 
 
@@ -20,6 +20,13 @@ def test_whatever_strikes_nothing_is_lost_early_or_sent_twice_without_excuse(fir
 def test_the_same_holds_where_single_firings_are_asked_for_and_cancelled(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_demands)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, CROWDED_SEEDS, A_TEST))
+def test_the_same_holds_where_calls_find_no_room_and_wait_in_lanes(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_crowded_targets)
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices
+from tests.fakes import HandClock, MemoryAgenda, MemoryLanes, MemoryServer, MemorySlices
 from tests.store.members import due_at, row_at
 from tests.store.worlds import LEASES, HotWorld
 from wangtimer.core.errors import StoreAway
@@ -17,7 +17,7 @@ LEAD = LEASES.lead_ms
 
 @pytest.fixture
 def way_in(hot: HotWorld) -> HotStore:
-    return HotStore(hot.slices, hot.agenda, hot.clock)
+    return HotStore(hot.slices, hot.agenda, hot.clock, hot.lanes)
 
 
 def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
@@ -152,7 +152,7 @@ class Ill:
         self.clock.pauses_to_heal = pauses_to_heal
         self.slices = MemorySlices(self.server, self.clock, LEASES)
         self.agenda = MemoryAgenda(self.server)
-        self.hot = HotStore(self.slices, self.agenda, self.clock)
+        self.hot = HotStore(self.slices, self.agenda, self.clock, MemoryLanes(self.slices))
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 
     def is_added(self, firing: Firing) -> bool:

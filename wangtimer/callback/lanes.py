@@ -5,9 +5,16 @@ from collections import deque
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.places import App, Host, share_of
+from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, share_of
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
+from wangtimer.core.slicing import SharedLane
 
+# So many calls of a host, or of an app that has its share, may always wait in the process.
+FEW = 20
+# A host's first answers come within it; before, nobody knows how many calls it takes.
+PATIENCE_S = 1.0
+# From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
+PULL_S = 0.02
 _MOST_HOSTS = 10_000  # hosts remembered; then those without calls are learnt anew
 
 
@@ -41,6 +48,19 @@ class Lane:
     def has_waiting(self) -> bool:
         """Whether some call waits."""
         return bool(self.queue or self.backlog)
+
+    @property
+    def waits_since(self) -> float:
+        """Since when the one waits that has waited for longest."""
+        return min((line[0].since for line in (self.backlog, self.queue) if line), default=math.inf)
+
+    def take_oldest(self) -> Waiting:
+        """Take out the one that has waited for longest."""
+        return (self.backlog or self.queue).popleft()
+
+    def take_latest(self) -> Waiting:
+        """Take out the one that came last."""
+        return (self.queue or self.backlog).pop()
 
     def take_first(self, now_ms: float) -> Waiting:
         """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then.
@@ -138,20 +158,65 @@ class Lanes:
         self._let_in_one_blocked()
         self._forget_if_idle(lane)
 
-    def give_up(self, since: float) -> list[Waiting]:
-        """Take out, and return, the calls that have waited since then or longer."""
-        overdue: list[Waiting] = []
-        for lane in list(self._lanes.values()):
-            before = len(overdue)
-            for waiting in (lane.queue, lane.backlog):
-                while waiting and waiting[0].since <= since:
-                    overdue.append(waiting.popleft())
-            self._settle_emptied(lane, len(overdue) - before)
-        return overdue
+    def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
+        """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
+
+        Within the first `PATIENCE_S` the rate is not known, and `FEW` always stay.
+        """
+        by_host: dict[Host, list[Lane]] = {}
+        for lane in self._lanes.values():
+            if lane.has_waiting:
+                by_host.setdefault(lane.to, []).append(lane)
+        out: list[tuple[SharedLane, Waiting]] = []
+        for app in list(self._blocked_apps.values()):
+            place = SharedLane.of_app(app.name)
+            too_many = app.waiting - max(FEW, int(app.flow.per_s(now) * longest_wait_s))
+            out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, place)
+        for host, lanes in by_host.items():
+            place = SharedLane.of_host(host.name)
+            too_many = host.waiting - max(FEW, int(host.flow.per_s(now) * longest_wait_s))
+            out += self._thin_out(lanes, too_many, now, longest_wait_s, place)
+        return out
+
+    def room_in(self, place: SharedLane, now: float) -> int:
+        """Return how many more calls could start at once here; any thread may ask."""
+        free = self._places_total - self.running - self.waiting
+        kind, _, name = place.key.partition(":")
+        if kind == "app":
+            app = self._apps.get(name)
+            in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
+            return max(0, min(free, in_app))
+        host = self._hosts.get(name)
+        if host is None:
+            return min(free, PLACES_UNTIL_REACHED)
+        return max(0, min(free, host.free - host.waiting + int(host.flow.per_s(now) * PULL_S)))
 
     def clear(self) -> list[Call]:
         """Take out, and return, every waiting call."""
-        return [waiting.call for waiting in self.give_up(math.inf)]
+        cleared = []
+        for lane in list(self._lanes.values()):
+            waiting = [*lane.backlog, *lane.queue]
+            lane.backlog.clear()
+            lane.queue.clear()
+            self._settle_emptied(lane, len(waiting))
+            cleared += [one.call for one in waiting]
+        return cleared
+
+    def _thin_out(
+        self, lanes: list[Lane], too_many: int, now: float, longest_wait_s: float, place: SharedLane
+    ) -> list[tuple[SharedLane, Waiting]]:
+        """Take out those that have waited for longest, if for too long, then the latest of those that are too many."""
+        out: list[Waiting] = []
+        is_patience_over = any(lane.waits_since <= now - PATIENCE_S for lane in lanes)
+        for lane in lanes:
+            before = len(out)
+            while lane.has_waiting and lane.waits_since <= now - longest_wait_s:
+                out.append(lane.take_oldest())
+            while is_patience_over and lane.has_waiting and len(out) < too_many:
+                out.append(lane.take_latest())
+            if len(out) > before:
+                self._settle_emptied(lane, len(out) - before)
+        return [(place, one) for one in out]
 
     def _lane(self, app: str, host: str) -> Lane:
         lane = self._lanes.get((app, host))

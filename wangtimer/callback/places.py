@@ -35,14 +35,17 @@ class Flow:
 
     def per_s(self, now: float) -> float:
         """Return the rate."""
-        self._fade(now)
-        return self._sum * _A_SECOND
+        return self._sum * _A_SECOND * _faded(now - self._at)
 
     def _fade(self, now: float) -> None:
         passed = now - self._at
         if passed > 0:
-            self._sum *= 0.5 ** (passed / HALF_LIFE_S)
+            self._sum *= _faded(passed)
             self._at = now
+
+
+def _faded(seconds: float) -> float:
+    return float(0.5 ** (seconds / HALF_LIFE_S))
 
 
 class Host:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import Place, SharedLane, Slice
 
 
 class FiringStatus(StrEnum):
@@ -62,7 +62,8 @@ class Member(NamedTuple):
 class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
-    `attempt` is the last made or the next to be made; 0 where it was cancelled before any.
+    `attempt` is the last made or the next to be made; 0 where it was cancelled before any. `lane` is the key of the
+    `SharedLane` in which the attempt waits, or waited; "" where it found room at once.
     """
 
     timer_id: int
@@ -72,6 +73,7 @@ class Firing(NamedTuple):
     status: FiringStatus = FiringStatus.PENDING
     due_at: int = 0
     attempt: int = 1
+    lane: str = ""
 
     @classmethod
     def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":
@@ -90,8 +92,13 @@ class Firing(NamedTuple):
 
     @property
     def slice(self) -> Slice:
-        """The one place where it waits: the minute of its due moment, the bucket of its row."""
+        """The minute of its due moment, the bucket of its row."""
         return Slice.at(self.due_at, self.bucket)
+
+    @property
+    def place(self) -> Place:
+        """The one place where it stands while it is pending: its lane, else its slice."""
+        return SharedLane(self.lane) if self.lane else self.slice
 
 
 class DueMember(NamedTuple):
@@ -103,9 +110,9 @@ class DueMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one executor message carries: members of one slice, armed together."""
+    """Members of one slice that were armed together, what one executor message carries; or of one lane, pulled."""
 
-    slice: Slice
+    slice: Place
     members: tuple[DueMember, ...]
 
     def to_wire(self) -> tuple[str, str]:

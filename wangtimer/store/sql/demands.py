@@ -34,7 +34,9 @@ class Replay:
         """The firing as it then stands: asked for, so that neither its timer's schedule nor its being on decide."""
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
-        return self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
+        return self.was._replace(
+            kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt, lane=""
+        )
 
 
 class DemandStore:

@@ -20,6 +20,7 @@ from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
 from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.slicing import LANE_CHARACTERS
 from wangtimer.core.timer import TimerStatus
 
 TAG_CHARACTERS = 64
@@ -153,6 +154,8 @@ firings = Table(
     Column("http_status", SmallInteger, nullable=True, server_default="0"),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
+    # Where the attempt waits for room, or waited: "host:..." or "app:...".
+    Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue work, and one slice's pending rows.
