@@ -56,10 +56,13 @@ class MemoryFirings:
             tallies[firing.slice] = so_far.plus(Tally(1, firing.timer_id, firing.due_at))
         return tallies
 
-    def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
+    def pending_between(
+        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+    ) -> list[Firing]:
         def is_wanted(firing: Firing) -> bool:
             is_behind = after is None or _by_due(firing) > _by_due(after)
-            return first <= firing.due_at <= last and is_behind
+            is_asked_for = in_lanes is None or bool(firing.lane) is in_lanes
+            return first <= firing.due_at <= last and is_behind and is_asked_for
 
         return self._pending(is_wanted)[:limit]
 

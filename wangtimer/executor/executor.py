@@ -68,6 +68,7 @@ class Executor:
         self._verifier = verifier
         self._engine = engine
         self._settler = settler
+        self._puller = puller
         self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random)
         self._claims = claims
         self._clock = clock
@@ -112,6 +113,7 @@ class Executor:
 
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
+        self._puller.stop()
         unsent = self._engine.stop(timeout_s)
         self._settler.settle_all()
         log.info("drained", unsent=len(unsent), handed_back=self._claims.held)

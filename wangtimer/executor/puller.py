@@ -53,6 +53,7 @@ class Puller:
         self._freed: set[SharedLane] = set()
         self._looked_up_to = ""
         self._wake = Event()
+        self._is_stopped = False
         self._fire: FireClaimed
 
     def start(self, fire: FireClaimed) -> None:
@@ -63,6 +64,10 @@ class Puller:
     def fire_by(self, fire: FireClaimed) -> None:
         """Say who has what was pulled sent."""
         self._fire = fire
+
+    def stop(self) -> None:
+        """Pull nothing any more: this process ends."""
+        self._is_stopped = True
 
     def is_behind(self, lane: SharedLane) -> bool:
         """Tell whether those who wait in a lane were due a while ago, as far as this process knows."""
@@ -105,7 +110,7 @@ class Puller:
 
     def _pull(self, lane: SharedLane) -> Pulled:
         """Take what could be sent at once, and have it sent."""
-        most = min(MOST_A_PULL, self._room_in(lane))
+        most = 0 if self._is_stopped else min(MOST_A_PULL, self._room_in(lane))
         if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
             most = 0
         claim_id = self._claims.new_id()
@@ -133,7 +138,7 @@ class Puller:
 
     def _run(self) -> None:
         look_at = 0.0
-        while True:
+        while not self._is_stopped:
             self._wake.wait(max(0.0, look_at - self._clock.monotonic()))
             is_time_to_look = self._clock.monotonic() >= look_at
             try:

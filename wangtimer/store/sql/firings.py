@@ -144,9 +144,16 @@ class FiringStore:
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
         return self._database.read(lambda sql: sql.execute(query).all())
 
-    def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
-        """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`."""
+    def pending_between(
+        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+    ) -> list[Firing]:
+        """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`.
+
+        `in_lanes`: only those that wait in a lane, or only the others.
+        """
         wanted = _pending_between(first, last)
+        if in_lanes is not None:
+            wanted = and_(wanted, firings.c.lane != "" if in_lanes else firings.c.lane == "")
         if after is not None:
             wanted = and_(wanted, behind(_IN_ORDER, (after.due_at, after.fire_at, after.timer_id)))
         page = by_index(_in_order(wanted), "firing_due").limit(limit)
