@@ -74,6 +74,16 @@ def test_while_sql_is_away_it_is_put_back_for_seconds(moving: Moving) -> None:
     assert list(sets.due.values()) == [moving.world.now + 3_000]
 
 
+def test_what_fails_in_an_unforeseen_way_is_put_back_and_holds_up_no_other(moving: Moving) -> None:
+    def stumble() -> None:
+        raise RuntimeError("told to by the test")
+
+    moving.world.api.taps["after firings.note_lane"] = stumble
+    moving.move()
+    assert moving.steps == ["firings.note_lane", "slices.put_back"]
+    assert not moving.claim.open_members()
+
+
 def test_where_redis_is_away_the_lease_runs_out(moving: Moving) -> None:
     moving.world.api.taps["after firings.note_lane"] = lambda: setattr(moving.world.redis, "away", True)
     moving.move()

@@ -74,7 +74,12 @@ class Mover:
             by_lane[move.lane].append(move)
         for lane, moves in by_lane.items():
             for start in range(0, len(moves), MOST_AT_ONCE):
-                self._move(lane, moves[start : start + MOST_AT_ONCE])
+                part = moves[start : start + MOST_AT_ONCE]
+                try:
+                    self._move(lane, part)
+                except Exception:
+                    log.exception("move_failed", lane=lane.key, members=len(part))
+                    self._put_back(self._still_mine(part), SHORTEST_WAIT_MS)
 
     def _move(self, lane: SharedLane, moves: Sequence[Move]) -> None:
         mine = self._still_mine(moves)

@@ -1,5 +1,6 @@
 """The puller: takes firings out of lanes as this process has room for them."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
 
@@ -50,7 +51,7 @@ class Puller:
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._seconds_since_reconnect = seconds_since_reconnect
         self._known: dict[SharedLane, int | None] = {}
-        self._freed: set[SharedLane] = set()
+        self._freed: deque[SharedLane] = deque()
         self._looked_up_to = ""
         self._wake = Event()
         self._is_stopped = False
@@ -77,12 +78,10 @@ class Puller:
     def note_ended(self, host: str, app: str) -> None:
         """Learn that a call ended: there may be room; quick, from the engine's thread."""
         if self._known:
-            freed = {
-                lane for lane in (SharedLane.of_host(host), SharedLane.of_app(app)) if lane in self._known
-            }
-            if freed:
-                self._freed |= freed
-                self._wake.set()
+            for lane in (SharedLane.of_host(host), SharedLane.of_app(app)):
+                if lane in self._known:
+                    self._freed.append(lane)
+                    self._wake.set()
 
     @property
     def has_freed(self) -> bool:
@@ -95,16 +94,15 @@ class Puller:
         self._known = {lane: self._known.get(lane) for lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
+            self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
             pulled = self._pull(lane)
-            self._looked_up_to = lane.key
             if pulled.is_empty:
                 self._lanes.forget(lane, index[lane])
                 self._known.pop(lane, None)
 
     def pull_freed(self) -> None:
         """Pull from the lanes that may have room since a call ended; raises `StoreAway`."""
-        freed, self._freed = self._freed, set()
-        for lane in freed:
+        for lane in {self._freed.popleft() for _ in range(len(self._freed))}:
             if self._room_in(lane) > 0:
                 self._pull(lane)
 
