@@ -121,6 +121,8 @@ CREATE TABLE firing (
     error VARCHAR(255) NOT NULL DEFAULT '',
     -- when somebody asked for it; NULL, which takes no room, where its schedule did
     asked_at BIGINT,
+    -- where the attempt waits for room, or waited: 'host:...' or 'app:...'
+    lane VARCHAR(300) NOT NULL DEFAULT '',
     PRIMARY KEY (fire_at, timer_id),
     -- overdue work, and one slice's pending rows
     INDEX firing_due (status, due_at),

@@ -78,6 +78,7 @@ class Feeder:
     definitions_live_s: int
     _reconnects: int | None = field(default=None, init=False)
     _told: dict[int, float] = field(default_factory=dict, init=False)
+    _is_lanes_turn: bool = field(default=False, init=False)
 
     def feed(self) -> int:
         """Feed minute after minute until the window is full; return how many firings were added.
@@ -90,6 +91,7 @@ class Feeder:
             feeding.note(self._feed(coming.minute), coming, self.clock.monotonic())
         if coming.found is Found.FULL:
             self.window.give_way()
+            self._bring_lanes()
             feeding.note_end(self.clock.monotonic())
         return feeding.firings
 
@@ -122,6 +124,7 @@ class Feeder:
             log.warning("redis_holds_no_firings", from_minute=coming.minute, to_minute=coming.last)
         if coming.was_lost or is_anew:
             self._told.clear()
+            self._is_lanes_turn = True
         return coming
 
     def _feed(self, minute: int) -> int:
@@ -150,6 +153,18 @@ class Feeder:
                 added += len(missing)
         return Brought(pending, added)
 
+    def _bring_lanes(self) -> None:
+        """After a loss or a reconnect, add what waits in lanes: it was due before the present minute."""
+        if not self._is_lanes_turn:
+            return
+        now = int(self.clock.now_ms())
+        after: Firing | None = None
+        while page := self.firings.pending_between(0, now, PAGE, after, in_lanes=True):
+            self._tell({firing.timer_id for firing in page})
+            self.hot.add_all(page, is_repair=True)
+            after = page[-1]
+        self._is_lanes_turn = False
+
     def _tell(self, timer_ids: set[int]) -> None:
         """Write the definitions of these timers that this process did not write lately."""
         now = self.clock.monotonic()
@@ -165,6 +180,6 @@ class Feeder:
     def _pages(self, minute: int) -> Iterator[list[Firing]]:
         after: Firing | None = None
         first, last = minute * MINUTE_MS, (minute + 1) * MINUTE_MS - 1
-        while page := self.firings.pending_between(first, last, PAGE, after):
+        while page := self.firings.pending_between(first, last, PAGE, after, in_lanes=False):
             yield page
             after = page[-1]

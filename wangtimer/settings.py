@@ -233,12 +233,15 @@ class Settings(BaseSettings):
         default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"
     )
     callback_connections: int = Field(
-        default=2_000, ge=1, description="open connections of one callback process"
+        default=2_000,
+        ge=1,
+        description="open connections of one callback process; one app has as many as are free, so half of them where "
+        "it is alone",
     )
     callback_connections_per_host: int = Field(
         default=200,
         ge=1,
-        description="open connections to one target host, so that a slow one cannot take all",
+        description="open connections to one target host; halved when a call fails, one more with each answer",
     )
     callback_idle_s: int = Field(
         default=4,

@@ -39,6 +39,7 @@ class Sweeper:
     clock: Clock
     _refresher: Refresher = field(init=False)
     _swept_to: Firing | None = field(default=None, init=False)
+    _lanes_swept_to: Firing | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Begin with nothing told."""
@@ -57,15 +58,22 @@ class Sweeper:
         self._refresher.refresh(now)
         added = 0
         for _ in range(PAGES_A_SWEEP):
-            page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to)
+            page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to, in_lanes=False)
             self.hot.add_all(page, is_repair=True)
             added += len(page)
             self._swept_to = page[-1] if len(page) == PAGE else None
             if self._swept_to is None:
                 break
+        self._sweep_lanes(now)
         if added:
             log.info("swept", firings=added)
         return added
+
+    def _sweep_lanes(self, now: int) -> None:
+        """Add a page of what waits in lanes: most of it stands there, and there may be very much of it."""
+        page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._lanes_swept_to, in_lanes=True)
+        self.hot.add(page, is_repair=True)
+        self._lanes_swept_to = page[-1] if len(page) == PAGE else None
 
     def flush(self) -> int:
         """Write parked outcomes to SQL, add their retries, then forget them; return how many.

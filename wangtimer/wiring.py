@@ -26,6 +26,8 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Mover
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -48,6 +50,7 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
@@ -165,9 +168,14 @@ class Wiring:
         )
 
     @once
+    def lanes(self) -> LaneStore:
+        """Where firings wait for room."""
+        return LaneStore(self.redis, self.keys, self.clock, self.leases)
+
+    @once
     def hot(self) -> HotStore:
         """The one way into Redis."""
-        return HotStore(self.slices, self.agenda, self.window, self.clock)
+        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
 
     @once
     def definitions(self) -> DefinitionStore:
@@ -359,6 +367,15 @@ class Wiring:
             lambda: engine.has_calls_waiting,
         )
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
+        mover = Mover(self.firings, self.hot, self.slices, self.clock, s.running_lease_ms / 1_000)
+        puller = Puller(
+            self.lanes,
+            claims,
+            engine.room_in,
+            self.clock,
+            s.callback_timeout_ms,
+            lambda: self.redis.reconnects.seconds_since,
+        )
         executor = Executor(
             self.slices,
             self.hot,
@@ -367,6 +384,8 @@ class Wiring:
             engine,
             keeper,
             settler,
+            mover,
+            puller,
             claims,
             self.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
@@ -374,8 +393,9 @@ class Wiring:
             one_at_a_time=Turnstile().one,
         )
         _favour_punctuality()
-        for part in (engine, keeper, settler):
+        for part in (engine, keeper, settler, mover):
             part.start()
+        puller.start(executor.fire_claimed)
         return executor
 
     @once

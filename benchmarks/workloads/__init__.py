@@ -7,6 +7,7 @@ from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.create import CREATE
 from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000
 from benchmarks.workloads.growth import GROWTH
+from benchmarks.workloads.hung import HUNG
 from benchmarks.workloads.idle import IDLE
 from benchmarks.workloads.mixed import MIXED
 from benchmarks.workloads.peers import PEERS_BESIDE
@@ -23,6 +24,7 @@ _ALL: tuple[Workload, ...] = (
     BURST,
     MIXED,
     SLOW_TARGETS,
+    *HUNG,
     PLAN,
     DENSE,
     DENSE_5000,

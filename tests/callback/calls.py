@@ -5,6 +5,7 @@ from collections.abc import Callable
 from threading import Condition
 
 from wangtimer.callback import Call, PlainCall, Reply, Request
+from wangtimer.core.slicing import SharedLane
 
 
 class MachineClock:
@@ -36,6 +37,7 @@ class Outcomes:
     def __init__(self) -> None:
         self.replies: list[tuple[Call, Reply]] = []
         self.held_back: list[Call] = []
+        self.without_room: list[SharedLane] = []
         self._changed = Condition()
 
     def call(
@@ -50,7 +52,9 @@ class Outcomes:
         may_send: Callable[[], bool] = lambda: True,
     ) -> Call:
         request = Request(url, method, headers, body, app=app)
-        return PlainCall(request, due_at_ms, may_send, self._add_held_back, self._add_reply)
+        return PlainCall(
+            request, due_at_ms, may_send, self._add_held_back, self._add_reply, self._add_without_room
+        )
 
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:
         """Return the replies, in order, once there are `number` ends."""
@@ -61,11 +65,16 @@ class Outcomes:
 
     @property
     def ends(self) -> int:
-        return len(self.replies) + len(self.held_back)
+        return len(self.replies) + len(self.held_back) + len(self.without_room)
 
     def _add_reply(self, call: Call, reply: Reply) -> None:
         with self._changed:
             self.replies.append((call, reply))
+            self._changed.notify_all()
+
+    def _add_without_room(self, _call: Call, lane: SharedLane) -> None:
+        with self._changed:
+            self.without_room.append(lane)
             self._changed.notify_all()
 
     def _add_held_back(self, call: Call) -> None:

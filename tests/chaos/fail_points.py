@@ -133,6 +133,16 @@ REACHED = (
         each_s=30,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
+    Reached(
+        "waiting in lanes",
+        {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD, Step.LANE_PULL, Step.LANE_FORGET)},
+        faults.time_to_recover,
+        nth=1,
+        each_s=30,
+        # Enough that hang for their places to be used up.
+        badly_met=200,
+        timeout_ms=3_000,
+    ),
     Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
     Reached(
         "trying apart",

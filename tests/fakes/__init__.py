@@ -11,6 +11,7 @@ from tests.fakes.memory_definitions import MemoryDefinitions
 from tests.fakes.memory_demands import MemoryDemands
 from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
+from tests.fakes.memory_lanes import MemoryLanes
 from tests.fakes.memory_load import MemoryLoad
 from tests.fakes.memory_outbox import MemoryOutbox
 from tests.fakes.memory_server import MemoryServer
@@ -26,6 +27,7 @@ __all__ = [
     "MemoryDemands",
     "MemoryFiringLists",
     "MemoryFirings",
+    "MemoryLanes",
     "MemoryLoad",
     "MemoryOutbox",
     "MemoryServer",

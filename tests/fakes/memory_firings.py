@@ -1,12 +1,13 @@
 """The firing table in memory."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.bad_timers import Readable
 from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import SharedLane, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.sql.firings import FiringRecord, Overdue
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
@@ -41,17 +42,30 @@ class MemoryFirings:
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
 
+    def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
+        def work() -> None:
+            for member in members:
+                record = self._table.get(member.key)
+                if record and _is_pending(record.firing) and record.firing.attempt == member.attempt:
+                    self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
+
+        if members:
+            self._server.call(work)
+
     def tallies(self, minute: int) -> dict[Slice, Tally]:
         tallies: dict[Slice, Tally] = {}
-        for firing in self._pending(lambda firing: firing.slice.minute == minute):
+        for firing in self._pending(lambda firing: firing.slice.minute == minute and not firing.lane):
             so_far = tallies.get(firing.slice, Tally())
             tallies[firing.slice] = so_far.plus(Tally.of_one(firing.timer_id, firing.due_at))
         return tallies
 
-    def pending_between(self, first: int, last: int, limit: int, after: Firing | None = None) -> list[Firing]:
+    def pending_between(
+        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+    ) -> list[Firing]:
         def is_wanted(firing: Firing) -> bool:
             is_behind = after is None or _by_due(firing) > _by_due(after)
-            return first <= firing.due_at <= last and is_behind
+            is_asked_for = in_lanes is None or bool(firing.lane) is in_lanes
+            return first <= firing.due_at <= last and is_behind and is_asked_for
 
         return self._pending(is_wanted)[:limit]
 
@@ -115,7 +129,8 @@ def _settle(table: Table, outcome: Outcome) -> None:
     bucket = held.firing.bucket if held else outcome.bucket
     attempt = max(outcome.next_attempt, held.firing.attempt if held else 0)
     asked_at = held.firing.asked_at if held else None
-    firing = Firing(*key, bucket, kind, outcome.status, outcome.due_at, attempt, asked_at)
+    lane = held.firing.lane if held and not outcome.is_retry else ""
+    firing = Firing(*key, bucket, kind, outcome.status, outcome.due_at, attempt, asked_at, lane)
     is_first = held is None or held.first_sent_at is None
     table[key] = FiringRecord(
         firing,

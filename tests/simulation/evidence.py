@@ -55,11 +55,13 @@ class Evidence:
         # When it was committed, and the version of its timer that leaves it out.
         self.cancelled: dict[Key, tuple[float, int]] = {}
         self.told: dict[int, list[tuple[float, int]]] = {}
+        self.has_lanes = False
         self._claimed: dict[tuple[str, int, Member], float] = {}
         self._watchers: dict[str, Callable[[Process, tuple[Any, ...], Callable[[], Any]], Any]] = {
             "firings.settle": self._see_settle,
             "outbox.park": self._see_park,
             "slices.claim": self._see_claim,
+            "lanes.pull": self._see_pull,
             "slices.turn": self._see_turn,
             "slices.lock": self._see_lock,
             "timers.commit_plans": self._see_plans,
@@ -149,6 +151,13 @@ class Evidence:
         for one in taken:
             self._claimed[process.name, process.incarnation, one.member] = self.sim.now_ms
         return taken
+
+    def _see_pull(self, process: Process, _arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+        pulled = call()
+        self.has_lanes = True
+        for one in pulled.taken:
+            self._claimed[process.name, process.incarnation, one.member] = self.sim.now_ms
+        return pulled
 
     def _see_turn(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
         turn = call()

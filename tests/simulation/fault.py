@@ -114,6 +114,20 @@ TYPICAL = {
     "window.next": 40,
     "window.note_compared": 3,
 }
+# Steps of lanes, where calls find no room; with those of a claim and its end, which they go between.
+IN_LANES = {
+    "firings.note_lane": 12,
+    "firings.rows": 15,
+    "lanes.add": 12,
+    "lanes.announce": 12,
+    "lanes.forget": 8,
+    "lanes.index": 100,
+    "lanes.pull": 60,
+    "slices.put_back": 3,
+    "slices.release": 18,
+    "slices.renew": 12,
+    "target.send": 6,
+}
 # Steps of repairs: they come only once something else went wrong.
 RARE = {
     "firings.pending_of": 2,
@@ -144,10 +158,10 @@ class Fault:
         return f"{self.kind} at {self.label} #{self.nth}{extra}"
 
 
-def draw_faults(random: Random) -> list[Fault]:
-    """Return the faults of a run: mostly one, sometimes none or up to three."""
+def draw_faults(random: Random, often: Mapping[str, int] = TYPICAL) -> list[Fault]:
+    """Return the faults of a run: mostly one, sometimes none or up to three; most at the steps that come `often`."""
     number = random.choice((0, 1, 1, 1, 1, 1, 2, 2, 2, 3))
-    return [_draw(random, is_first=not earlier) for earlier in range(number)]
+    return [_draw(random, often, is_first=not earlier) for earlier in range(number)]
 
 
 def draw_clock_steps(random: Random) -> list[Fault]:
@@ -157,11 +171,11 @@ def draw_clock_steps(random: Random) -> list[Fault]:
     step = Fault(
         kind, label, nth=random.randint(1, TYPICAL[label]), lasts_ms=random.choice(DURATIONS_MS[kind])
     )
-    return [step, *(_draw(random, is_first=True) for _ in range(random.choice((0, 1, 1))))]
+    return [step, *(_draw(random, TYPICAL, is_first=True) for _ in range(random.choice((0, 1, 1))))]
 
 
-def _draw(random: Random, is_first: bool) -> Fault:
-    often = TYPICAL if is_first or random.random() < 0.6 else RARE
+def _draw(random: Random, often: Mapping[str, int], is_first: bool) -> Fault:
+    often = often if is_first or random.random() < 0.6 else RARE
     label = random.choice(list(often))
     kind = random.choice(_kinds(label))
     return Fault(

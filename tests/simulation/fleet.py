@@ -12,6 +12,7 @@ from tests.fakes import (
     MemoryDemands,
     MemoryFiringLists,
     MemoryFirings,
+    MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
     MemorySlices,
@@ -38,6 +39,8 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Mover
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -80,6 +83,7 @@ class Stores:
         slices = MemorySlices(redis, process.clock, leases)
         self.slices: Any = SteppedStore(process, "slices", slices, "redis")
         self.keeper_slices: Any = SteppedStore(process, "slices", slices, "redis", KEEPER_TIMEOUT_MS)
+        self.lanes: Any = SteppedStore(process, "lanes", MemoryLanes(slices), "redis")
         self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
         definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
         self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
@@ -91,7 +95,7 @@ class Stores:
         self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
         rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
         self.window: Any = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
-        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, NEAR_MS)
+        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, self.lanes, NEAR_MS)
 
 
 class Fleet:
@@ -310,7 +314,19 @@ class Fleet:
         every_s = s.settle_every_ms / 1_000
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
-        engine: Any = SimulatedEngine(self.sim, process, self._target, s.callback_timeout_ms)
+        engine: Any = SimulatedEngine(
+            self.sim, process, self._target, s.callback_timeout_ms, self.scenario.sends_away
+        )
+        lease_s = s.running_lease_ms / 1_000
+        mover = Mover(stores.firings, stores.hot, stores.slices, process.clock, lease_s)
+        puller = Puller(
+            stores.lanes,
+            claims,
+            engine.room_in,
+            process.clock,
+            s.callback_timeout_ms,
+            lambda: stores.slices.seconds_since_reconnect,
+        )
         executor = Executor(
             stores.slices,
             stores.hot,
@@ -319,6 +335,8 @@ class Fleet:
             engine,
             keeper,
             settler,
+            mover,
+            puller,
             claims,
             process.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, self.retry),
@@ -326,6 +344,9 @@ class Fleet:
         )
         keeper.start()
         settler.start()
+        if self.scenario.sends_away:
+            mover.start()
+            puller.start(executor.fire_claimed)
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
             "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))

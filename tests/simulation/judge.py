@@ -38,6 +38,8 @@ ASKED_TO_VERIFY = ("outbox.holds", "firings.rows", "timers.definitions")
 CALM_LATE_MS, SLOW_LATE_MS = 2_500, 9_000
 # What was claimed before the step is sent by the clock before it: a lead, and the time between two looks at the clock.
 UNKNOWN_STEP_MS = SETTINGS.lead_ms + WITH_SCRIPTS_S * 1_000 + 50
+# Where calls find no room by chance, each time again: so often in a row, once a second.
+AWAY_LATE_MS = 60_000
 
 
 def judge(fleet: Fleet) -> list[Violation]:
@@ -268,13 +270,14 @@ def _left_over(fleet: Fleet) -> list[Violation]:
     redis = fleet.sim.redis.server
     found = []
     for slice_, sets in redis.table("slices").items():
-        is_known = slice_ in redis.table("agenda")
+        is_known = slice_ in redis.table("agenda") or slice_ in redis.table("lanes")
         left = [one for name in ("due", "armed", "running") for one in getattr(sets, name)]
         if is_known or not fleet.sim.struck:
             found += [("LEFT-IN-SLICE", f"{slice_.tag} {one}, on agenda: {is_known}") for one in left]
         else:
             found += [("LOST-IN-SLICE", f"{slice_.tag} {one}") for one in left if _is_awaited(fleet, one)]
     found += [("LEFT-ON-AGENDA", slice_.tag) for slice_ in redis.table("agenda")]
+    found += [("LEFT-IN-INDEX", lane.key) for lane in redis.table("lanes")]
     found += [("LEFT-IN-OUTBOX", member) for member in redis.table("outbox")]
     return found
 
@@ -292,6 +295,7 @@ def _late(evidence: Evidence) -> Iterator[Violation]:
     if sim.struck:
         bound_ms = sum(REPAIR_MS + fault.lasts_ms for fault in sim.struck)
         bound_ms += LONGEST_WAIT_MS * any(fault.label in ASKED_TO_VERIFY for fault in sim.struck)
+    bound_ms += AWAY_LATE_MS * evidence.has_lanes
     for member, late_ms in latenesses_ms(evidence).items():
         if late_ms > bound_ms:
             yield "LATE", f"{member} by {late_ms / 1_000:.1f} s"

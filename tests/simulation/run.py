@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from tests.fakes.hand_clock import START_MS
-from tests.simulation.fault import Fault, draw_faults
+from tests.simulation.fault import IN_LANES, Fault, draw_faults
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
 from tests.simulation.scenario import ACTIVE_MS, Scenario, draw_scenario
@@ -57,7 +57,7 @@ def run_seed(
     """Run one seed; `faults`, `is_slow` and what `draw` returns instead of its own."""
     random = Random(seed)
     scenario = draw(random)
-    drawn = draw_faults(random)
+    drawn = draw_faults(random, IN_LANES) if scenario.sends_away else draw_faults(random)
     is_slow = scenario.is_slow if is_slow is None else is_slow
     sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)
     with simulated_threads(), watched_logs(sim):

@@ -47,7 +47,8 @@ class Scenario:
     """One run.
 
     `credit`, `firings_per_bucket` and `chunk_size` stand for the settings; `never_told` is the share of calls whose
-    engine hangs; in a slow world half of all ways take long.
+    engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
+    process has no room.
     """
 
     timers: list[PlannedTimer] = field(default_factory=list)
@@ -59,6 +60,7 @@ class Scenario:
     chunk_size: int = 250
     never_told: float = 0.0
     is_slow: bool = False
+    sends_away: float = 0.0
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -116,6 +118,13 @@ def draw_demands(random: Random) -> Scenario:
             asked.append(Wish(random.uniform(3_000, 100_000), number, verb, ahead_ms))
     timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
     return replace(scenario, timers=timers, wishes=sorted(asked, key=lambda wish: wish.at_ms))
+
+
+def draw_crowded_targets(random: Random) -> Scenario:
+    """Return a run in which many calls find no room at their moment, and wait in lanes."""
+    scenario = replace(draw_scenario(random), sends_away=random.choice((0.3, 0.6, 0.8)), is_slow=False)
+    timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
+    return replace(scenario, timers=timers)
 
 
 def draw_slow_targets(random: Random) -> Scenario:

@@ -6,6 +6,7 @@ from math import inf
 
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.callback import Call, EngineStopped, Reply, Request
+from wangtimer.core.slicing import SharedLane
 
 # Cut off by a stop: the target may have acted on it.
 CUT_OFF = "cut off"
@@ -28,7 +29,9 @@ class SimulatedEngine:
         process: Process,
         target: Callable[[Request, Process], Answer],
         timeout_ms: int,
+        sends_away: float = 0.0,
     ) -> None:
+        self._sends_away = sends_away
         self._sim = sim
         self._process = process
         self._incarnation = process.incarnation
@@ -45,6 +48,10 @@ class SimulatedEngine:
         for call in calls:
             self._calls[id(call)] = call
             self._await_moment(call)
+
+    def room_in(self, lane: SharedLane) -> int:
+        """Say how much room there is, by chance."""
+        return self._sim.random.randrange(4)
 
     def stop(self, timeout_s: float) -> list[Call]:
         """Let what is under way end, `timeout_s` at most; return what was not sent."""
@@ -69,6 +76,11 @@ class SimulatedEngine:
             self._await_moment(call)
             return
         del self._calls[id(call)]
+        if self._sends_away and self._sim.random.random() < self._sends_away:
+            request = call.request
+            to = self._sim.random.choice((SharedLane.of_host(request.host), SharedLane.of_app(request.app)))
+            call.on_no_room(call, to)
+            return
         if not call.may_send():
             call.on_held_back(call)
             return

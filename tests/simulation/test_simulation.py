@@ -6,9 +6,9 @@ import pytest
 
 from tests.simulation.fault import draw_clock_steps
 from tests.simulation.run import run_seed
-from tests.simulation.scenario import draw_demands
+from tests.simulation.scenario import draw_crowded_targets, draw_demands
 
-SEEDS, DEMAND_SEEDS, CLOCK_SEEDS = 300, 150, 150
+SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS = 300, 150, 150, 150
 A_TEST = 25
 
 
@@ -30,6 +30,13 @@ def test_the_same_holds_where_single_firings_are_asked_for_and_cancelled(first: 
 def test_the_same_holds_where_redis_clock_is_put_back_and_ahead(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, faults=draw_clock_steps(Random(seed)))
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, CROWDED_SEEDS, A_TEST))
+def test_the_same_holds_where_calls_find_no_room_and_wait_in_lanes(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_crowded_targets)
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 

@@ -5,12 +5,26 @@ from collections.abc import Iterable
 from tests.stages.scripted_target import Answer, Arrival, ScriptedTarget
 from tests.stages.timeline import Process, Timeline
 from wangtimer.callback import Call, EngineStopped, Reply
+from wangtimer.callback.lanes import Lane, Lanes, Waiting
+from wangtimer.core.slicing import SharedLane
+
+UNLIMITED = 10**9
+LOOK_MS = 50.0
 
 
 class FakeEngine:
     """Sends each call at its moment, never before, if it may then; tells the reply when the target answers."""
 
-    def __init__(self, timeline: Timeline, process: Process, target: ScriptedTarget, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        process: Process,
+        target: ScriptedTarget,
+        timeout_ms: int,
+        places: tuple[int, int] = (UNLIMITED, UNLIMITED),
+    ) -> None:
+        self._lanes = Lanes(*places)
+        self._is_looking = False
         self._timeline = timeline
         self._process = process
         self._target = target
@@ -24,7 +38,10 @@ class FakeEngine:
             raise EngineStopped("the fake engine is stopped")
         for call in calls:
             self._waiting[call] = None
-            self._timeline.at(call.due_at_ms, self._process, lambda call=call: self._send(call))
+            self._timeline.at(call.due_at_ms, self._process, lambda call=call: self._ripen(call))
+
+    def room_in(self, lane: SharedLane) -> int:
+        return self._lanes.room_in(lane, self._timeline.monotonic())
 
     def stop(self, timeout_s: float) -> list[Call]:
         self._is_stopped = True
@@ -34,11 +51,35 @@ class FakeEngine:
             self._timeline.sleep(0.1)
         return unsent
 
-    def _send(self, call: Call) -> None:
-        if call not in self._waiting:
-            return
+    def _ripen(self, call: Call) -> None:
+        if call in self._waiting:
+            self._lanes.join(Waiting(call, self._timeline.monotonic()))
+            self._send_all()
+            self._look_for_crowds()
+
+    def _send_all(self) -> None:
+        while not self._is_stopped and self._lanes.can_send:
+            lane, waiting = self._lanes.take(self._timeline.now_ms())
+            self._lanes.open_wide(lane)
+            self._send(lane, waiting.call)
+
+    def _look_for_crowds(self) -> None:
+        if self._lanes.waiting and not self._is_looking and not self._is_stopped:
+            self._is_looking = True
+            self._timeline.at(self._timeline.now_ms() + LOOK_MS, self._process, self._make_room)
+
+    def _make_room(self) -> None:
+        self._is_looking = False
+        longest_s = self._timeout_ms / 1_000 * 0.9
+        for place, waiting in self._lanes.crowded_out(self._timeline.monotonic(), longest_s):
+            del self._waiting[waiting.call]
+            waiting.call.on_no_room(waiting.call, place)
+        self._look_for_crowds()
+
+    def _send(self, lane: Lane, call: Call) -> None:
         del self._waiting[call]
         if not call.may_send():
+            self._leave(lane, None)
             call.on_held_back(call)
             return
         sent_at = self._timeline.now_ms()
@@ -46,13 +87,18 @@ class FakeEngine:
         self._in_flight += 1
         cost_ms = min(answer.after_ms, self._timeout_ms)
         reply = self._reply(answer, sent_at, cost_ms)
-        self._timeline.at(sent_at + cost_ms, self._process, lambda: self._end(call, reply))
+        self._timeline.at(sent_at + cost_ms, self._process, lambda: self._end(lane, call, reply))
 
     def _reply(self, answer: Answer, sent_at: float, cost_ms: float) -> Reply:
         if answer.after_ms >= self._timeout_ms:
             return Reply(sent_at, cost_ms, None, "", "timed out")
         return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
 
-    def _end(self, call: Call, reply: Reply) -> None:
+    def _end(self, lane: Lane, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
+        self._leave(lane, bool(reply.error))
         call.on_reply(call, reply)
+        self._send_all()
+
+    def _leave(self, lane: Lane, has_failed: bool | None) -> None:
+        self._lanes.leave(lane, self._timeline.monotonic(), is_unreachable=False, has_failed=has_failed)

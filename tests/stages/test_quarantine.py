@@ -46,7 +46,7 @@ class Ward:
 
     @property
     def sets(self):  # type: ignore[no-untyped-def]
-        return self.world.redis.table("slices")[self.claim.slice]
+        return self.world.redis.table("slices")[self.claim.place]
 
     @property
     def died(self) -> list[int]:
@@ -201,7 +201,9 @@ def test_where_the_engine_has_stopped_nothing_is_tried_apart_either(
     keeping = Keeping(world, is_started=False)
     claim = keeping.claim(number=2)
     timer = world.once_in(60)
-    ready = [Ready(Held(claim, member), member.fire_at, timer.definition) for member in claim.open_members()]
+    ready = [
+        Ready(Held(claim, member), member.fire_at, timer.definition, 0) for member in claim.open_members()
+    ]
     node.engine.stop(0)
     sender = node.executor._sender
     set_apart: list[Suspect] = []

@@ -13,6 +13,7 @@ from tests.fakes import (
     MemoryDemands,
     MemoryFiringLists,
     MemoryFirings,
+    MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
     MemoryServer,
@@ -20,7 +21,7 @@ from tests.fakes import (
     MemoryTimers,
     MemoryWindow,
 )
-from tests.stages.fake_engine import FakeEngine
+from tests.stages.fake_engine import UNLIMITED, FakeEngine
 from tests.stages.scripted_target import ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
@@ -37,6 +38,8 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Mover
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -62,6 +65,8 @@ MESSAGE_MS = 1.0
 BOTH_AWAY_PAUSE_S = 0.5
 # While all callback processes are frozen, the queue is looked at this often.
 THAW_LOOK_MS = 50.0
+# Of a host, and of a process.
+UNLIMITED_PLACES = (UNLIMITED, UNLIMITED)
 
 
 class Node:
@@ -72,6 +77,7 @@ class Node:
         self.taps: Taps = {}
         self.slices = self._tap("slices", world.slices)
         self.agenda = self._tap("agenda", world.agenda)
+        self.lanes = self._tap("lanes", world.lanes)
         self.definitions = self._tap("definitions", world.definitions)
         self.outbox = self._tap("outbox", world.outbox)
         self.load = self._tap("load", world.load)
@@ -79,7 +85,7 @@ class Node:
         self.firings = self._tap("firings", world.firings)
         self.demands = self._tap("demands", world.demands)
         self.window = self._tap("window", MemoryWindow(world.redis, world.window_rule))
-        self.hot = HotStore(self.slices, self.agenda, self.window, world.time)
+        self.hot = HotStore(self.slices, self.agenda, self.window, world.time, self.lanes)
 
     def die_at(self, point: str) -> None:
         """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""
@@ -177,10 +183,19 @@ class ExecutorNode(Node):
         super().__init__(world, name)
         s = world.settings
         self.claims = Claims()
-        self.engine = FakeEngine(world.time, self.process, world.target, s.callback_timeout_ms)
+        self.engine = FakeEngine(world.time, self.process, world.target, s.callback_timeout_ms, world.places)
         self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
         self.settler = Settler(self.firings, self.outbox, self.hot, self.slices, world.time, 0.2)
         verifier = Verifier(self.outbox, self.firings, world.time, s.lead_ms)
+        self.mover = Mover(self.firings, self.hot, self.slices, world.time, s.running_lease_ms / 1_000)
+        self.puller = Puller(
+            self.lanes,
+            self.claims,
+            self.engine.room_in,
+            world.time,
+            s.callback_timeout_ms,
+            lambda: world.redis.seconds_since_reconnect,
+        )
         self.executor = Executor(
             self.slices,
             self.hot,
@@ -189,6 +204,8 @@ class ExecutorNode(Node):
             self.engine,
             self.keeper,
             Tap("settler", self.settler, {"after settler.take": self._note_finished}),
+            self.mover,
+            self.puller,
             self.claims,
             world.time,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
@@ -197,21 +214,44 @@ class ExecutorNode(Node):
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
         self._is_looking = self._has_finished = self._is_settling = False
+        self.puller.fire_by(self.executor.fire_claimed)
+        self._world = world
+        world.time.every(self.process, 1, self._look_at_lanes)
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; from now on its keeper and settler look after what the process holds."""
         self._time.spawn(self.process, lambda: self.executor.fire(chunk))
-        if not self._is_looking:
-            self._is_looking = True
-            self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+        self._keep_looking()
 
     def _look(self) -> None:
         """Renew and settle, again and again, until nothing is held: the threads of the real ones, but cheap."""
         self.keeper.renew_due()
+        if self.mover.has_moves:
+            self._spawn_quietly(self.mover.move_all)
+        if self.puller.has_freed:
+            self._spawn_quietly(self.puller.pull_freed)
         self._settle_soon()
         self._is_looking = bool(self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
             self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+
+    def _look_at_lanes(self) -> None:
+        """Pull from every lane, as the puller's own loop does."""
+        if self._world.redis.table("lanes"):
+            self._spawn_quietly(self.puller.look)
+            self._keep_looking()
+
+    def _keep_looking(self) -> None:
+        if not self._is_looking:
+            self._is_looking = True
+            self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+
+    def _spawn_quietly(self, work: Callable[[], None]) -> None:
+        def quiet() -> None:
+            with suppress(StoreAway):
+                work()
+
+        self._time.spawn(self.process, quiet)
 
     def _note_finished(self) -> None:
         self._has_finished = True
@@ -237,7 +277,14 @@ class World:
     delivered, so `[]` loses it and `[it, it]` doubles it.
     """
 
-    def __init__(self, triggers: int = 2, executors: int = 2, **settings: object) -> None:
+    def __init__(
+        self,
+        triggers: int = 2,
+        executors: int = 2,
+        places: tuple[int, int] = UNLIMITED_PLACES,
+        **settings: object,
+    ) -> None:
+        self.places = places
         self.settings = Settings.model_construct(**settings)
         self.time = Timeline()
         self.redis = MemoryServer("Redis", self.time)
@@ -248,6 +295,7 @@ class World:
         self.slices = MemorySlices(self.redis, self.time, leases)
         self.agenda = MemoryAgenda(self.redis)
         self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
+        self.lanes = MemoryLanes(self.slices)
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

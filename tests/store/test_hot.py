@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.fakes import HandClock, MemoryAgenda, MemoryServer, MemorySlices, MemoryWindow
+from tests.fakes import HandClock, MemoryAgenda, MemoryLanes, MemoryServer, MemorySlices, MemoryWindow
 from tests.store.members import due_at, row_at
 from tests.store.worlds import LEASES, WINDOW, HotWorld
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, Firing
-from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.firing import Chunk, DueMember, Firing
+from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.hot import NEAR_MS, TRIES, HotStore
 from wangtimer.store.redis.slices import BacklogRoom
@@ -17,7 +17,7 @@ LEAD = LEASES.lead_ms
 
 @pytest.fixture
 def way_in(hot: HotWorld) -> HotStore:
-    return HotStore(hot.slices, hot.agenda, hot.window, hot.clock)
+    return HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes)
 
 
 def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
@@ -176,7 +176,8 @@ class Ill:
         self.clock.pauses_to_heal = pauses_to_heal
         self.slices = MemorySlices(self.server, self.clock, LEASES)
         self.agenda = MemoryAgenda(self.server)
-        self.hot = HotStore(self.slices, self.agenda, MemoryWindow(self.server, WINDOW), self.clock)
+        window = MemoryWindow(self.server, WINDOW)
+        self.hot = HotStore(self.slices, self.agenda, window, self.clock, MemoryLanes(self.slices))
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 
     def is_added(self, firing: Firing) -> bool:
@@ -211,3 +212,16 @@ def test_no_slice_is_put_on_the_agenda_before_its_members_stand_in_it() -> None:
     with pytest.raises(StoreAway):
         ill.hot.add([ill.firing])
     assert ill.agenda.needs_until(ill.firing.due_at, 9, 0, 0) == ()
+
+
+def test_a_firing_that_waits_in_a_lane_stands_there_and_in_the_index_and_in_no_slice(
+    hot: HotWorld, way_in: HotStore
+) -> None:
+    moment = int(hot.clock.now_ms()) - 1_000
+    lane = SharedLane.of_host("a.example:80")
+    firing = row_at(moment)._replace(lane=lane.key)
+    way_in.add([firing])
+    assert list(hot.lanes.index()) == [lane]
+    assert hot.lanes.pull(lane, "me/1", 9, keep_leases=False).dues == (DueMember(firing.member, moment),)
+    assert hot.slices.next_need(firing.slice) is None
+    assert needs_by(hot, moment + MINUTE_MS) == ()

@@ -21,7 +21,7 @@ from tests.store.definitions import definition
 from tests.store.members import due_at, outcome_of
 from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import SharedLane, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
@@ -429,6 +429,11 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.outbox.park([outcome_of(member.member)])
         hot.outbox.forget(hot.outbox.page(1))
         hot.load.reserve({HERE.minute: 1})
+        lane = SharedLane.of_host("a.example:80")
+        hot.lanes.add({lane: [member]}, is_repair=True)
+        hot.lanes.pull(lane, "c", 1, keep_leases=False)
+        hot.lanes.announce([lane])
+        hot.lanes.forget(lane, "t")
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")
     names = {script(file.name.removesuffix(".lua")).sha: file.name for file in lua.iterdir()}

@@ -14,6 +14,7 @@ from tests.fakes import (
     MemoryDemands,
     MemoryFiringLists,
     MemoryFirings,
+    MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
     MemoryServer,
@@ -27,6 +28,7 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
@@ -55,6 +57,7 @@ class HotWorld:
     slices: SliceStore
     # The same, as a client reaches them whose command was held up for `HELD_UP_MS`.
     slices_held_up: SliceStore
+    lanes: LaneStore
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -119,6 +122,7 @@ def memory_hot() -> HotWorld:
         clock,
         slices,
         MemorySlices(server, clock_held_up(), LEASES),
+        MemoryLanes(slices),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -163,6 +167,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         clock,
         SliceStore(connection, keys, clock, LEASES),
         SliceStore(connection, keys, clock_held_up(), LEASES),
+        LaneStore(connection, keys, clock, LEASES),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

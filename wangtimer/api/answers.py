@@ -314,6 +314,13 @@ class RecordData(Sent):
         Literal["scheduled", "manual", "backfill"],
         Field(description="by its timer's schedule, or because somebody asked for it"),
     ]
+    waited_for: Annotated[
+        str,
+        Field(
+            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
+            "connection of its app's share (`app:` and the app); empty: it found room at once"
+        ),
+    ]
 
 
 class RecordsAnswer(Answer):

@@ -87,4 +87,5 @@ def record_data(record: FiringRecord, app: str) -> RecordData:
         error=record.error,
         webhook_id=firing.member.firing_id,
         kind=firing.kind.value,
+        waited_for=firing.lane,
     )

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
+from wangtimer.core.slicing import SharedLane
 
 _logger = logging.getLogger(__name__)
 
@@ -14,9 +15,9 @@ _logger = logging.getLogger(__name__)
 class Call(Protocol):
     """A prepared request to send at `due_at_ms` (the deployment's clock), never before.
 
-    Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, being returned by the engine's
-    `stop`. The three methods run in the engine's thread, so all calls wait for them: a millisecond at the
-    most, no I/O. What they raise is logged, and goes no further. Both listeners are told of the call itself.
+    Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, `on_no_room`, being returned by the
+    engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: a millisecond at the
+    most, no I/O. What they raise is logged, and goes no further. The listeners are told of the call itself.
 
     `may_send` is asked when the connection is open and the next thing is to write the request; False (or an
     exception) means nothing is sent, `on_held_back` is told, and the engine forgets the call.
@@ -36,6 +37,9 @@ class Call(Protocol):
     def on_held_back(self, call: "Call", /) -> None:
         """Learn that nothing was sent."""
 
+    def on_no_room(self, call: "Call", lane: SharedLane, /) -> None:
+        """Learn that nothing was sent, for want of room: it is to wait in this lane."""
+
     def on_reply(self, call: "Call", reply: Reply, /) -> None:
         """Learn what came of it."""
 
@@ -49,6 +53,7 @@ class PlainCall:
     may_send: Callable[[], bool]
     on_held_back: Callable[[Call], None]
     on_reply: Callable[[Call, Reply], None]
+    on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
 
 
 def is_allowed(call: Call) -> bool:

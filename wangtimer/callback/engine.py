@@ -24,13 +24,14 @@ from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
+from wangtimer.core.slicing import SharedLane
 
 _logger = logging.getLogger(__name__)
 
 # What is sent with little time left is cut before its answer, and then sent again as a retry; so the last
-# tenth of a call's time is not for waiting.
+# tenth of a call's time is not for waiting. What would wait longer waits outside this process.
 _WAITING_SHARE = 0.9
-_LOOK_FOR_OVERDUE_S = 0.05
+_LOOK_FOR_CROWDS_S = 0.05
 # The deployment's clock is measured anew now and then and may jump ahead of a long rest.
 _LONGEST_REST_S = 0.1
 # With nothing to do; any submitted call ends it.
@@ -70,7 +71,7 @@ class DeliveryEngine:
         self._agenda: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._lanes = Lanes(self._limits.connections_per_host, self._limits.connections_total)
-        self._look_for_overdue_at = 0.0
+        self._look_for_crowds_at = 0.0
         self._stop_at = math.inf
         self._unsent: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
@@ -121,6 +122,10 @@ class DeliveryEngine:
         """Whether calls have come due and wait for a connection."""
         return self._lanes.waiting > 0
 
+    def room_in(self, lane: SharedLane) -> int:
+        """Return how many more calls of those that wait in a lane could start at once."""
+        return self._lanes.room_in(lane, self._clock.monotonic())
+
     def _run(self) -> None:
         while not self._is_over():
             try:
@@ -136,7 +141,7 @@ class DeliveryEngine:
         self._ripen()
         if self._stop_at < math.inf:
             self._drop_unsent()
-        self._give_up_overdue()
+        self._make_room()
         self._start_ripe()
         self._act()
         self._rest()
@@ -203,27 +208,22 @@ class DeliveryEngine:
 
     def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its owner what it came to."""
-        self._lanes.leave(lane, is_unreachable=not is_reachable)
+        has_failed = None if reply is None else bool(reply.error)
+        now = self._clock.monotonic()
+        self._lanes.leave(lane, now, is_unreachable=not is_reachable, has_failed=has_failed)
         if reply is None:
             _tell(call.on_held_back, call)
         else:
             _tell(call.on_reply, call, reply)
 
-    def _give_up_overdue(self) -> None:
+    def _make_room(self) -> None:
+        """Send away what would wait here for too long."""
         now = self._clock.monotonic()
-        if not self._lanes.waiting or now < self._look_for_overdue_at:
+        if not self._lanes.waiting or now < self._look_for_crowds_at:
             return
-        self._look_for_overdue_at = now + _LOOK_FOR_OVERDUE_S
-        for waiting in self._lanes.give_up(now - self._timeout_s * _WAITING_SHARE):
-            _tell(waiting.call.on_reply, waiting.call, self._never_sent(now - waiting.since))
-
-    def _never_sent(self, waited_s: float) -> Reply:
-        limits = self._limits
-        error = (
-            f"not sent: no connection came free in {waited_s * 1000:.0f} ms "
-            f"({limits.connections_per_host} a host, {limits.connections_total} in all)"
-        )
-        return Reply(self._clock.now_ms(), waited_s * 1000, None, "", error, was_sent=False)
+        self._look_for_crowds_at = now + _LOOK_FOR_CROWDS_S
+        for lane, waiting in self._lanes.crowded_out(now, self._timeout_s * _WAITING_SHARE):
+            _tell(waiting.call.on_no_room, waiting.call, lane)
 
     def _rest(self) -> None:
         """Wait for sockets, a submitted call or the next moment, whichever is first.
@@ -256,7 +256,7 @@ class DeliveryEngine:
         if resolver_rest_s is not None:
             rest_s = min(rest_s, resolver_rest_s)
         if self._lanes.waiting:
-            rest_s = min(rest_s, _LOOK_FOR_OVERDUE_S)
+            rest_s = min(rest_s, _LOOK_FOR_CROWDS_S)
         if self._agenda:
             rest_s = min(rest_s, (self._agenda[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
         return rest_s

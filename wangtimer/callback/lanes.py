@@ -1,16 +1,21 @@
-"""Whose turn it is: each host has a lane of its own with so many places, and lanes with room take turns."""
+"""Whose turn it is: each app has a lane of its own to each host, and lanes with room take turns."""
 
 import math
 from collections import deque
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, share_of
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
+from wangtimer.core.slicing import SharedLane
 
-# A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
-# So a host is tried by one call until that has connected.
-_PLACES_UNTIL_REACHED = 1
-_MOST_REACHED = 10_000  # hosts remembered; then learnt anew
+# So many calls of a host, or of an app that has its share, may always wait in the process.
+FEW = 20
+# A host's first answers come within it; before, nobody knows how many calls it takes.
+PATIENCE_S = 1.0
+# From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
+PULL_S = 0.02
+_MOST_HOSTS = 10_000  # hosts remembered; then those without calls are learnt anew
 
 
 class Waiting(NamedTuple):
@@ -21,18 +26,41 @@ class Waiting(NamedTuple):
 
 
 class Lane:
-    """The calls to one host: how many are under way, of how many places, and who waits, the late ones apart."""
+    """One app's calls to one host that wait for a place, the late ones apart."""
 
-    __slots__ = ("_taken", "backlog", "host", "is_in_round", "places", "queue", "running")
+    __slots__ = ("_taken", "app", "backlog", "line", "queue", "running", "to")
 
-    def __init__(self, host: str, places: int) -> None:
-        self.host = host
-        self.places = places
+    def __init__(self, app: App, to: Host) -> None:
+        self.app = app
+        self.to = to
         self.running = 0
         self.queue: deque[Waiting] = deque()
         self.backlog: deque[Waiting] = deque()
-        self.is_in_round = False
+        self.line: deque[Lane] | None = None  # where it stands while a call waits: the round, or blocked
         self._taken = 0
+
+    @property
+    def host(self) -> str:
+        """The host and port it leads to."""
+        return self.to.name
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether some call waits."""
+        return bool(self.queue or self.backlog)
+
+    @property
+    def waits_since(self) -> float:
+        """Since when the one waits that has waited for longest."""
+        return min((line[0].since for line in (self.backlog, self.queue) if line), default=math.inf)
+
+    def take_oldest(self) -> Waiting:
+        """Take out the one that has waited for longest."""
+        return (self.backlog or self.queue).popleft()
+
+    def take_latest(self) -> Waiting:
+        """Take out the one that came last."""
+        return (self.queue or self.backlog).pop()
 
     def take_first(self, now_ms: float) -> Waiting:
         """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then.
@@ -50,96 +78,213 @@ class Lane:
 
 
 class Lanes:
-    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread."""
+    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
+
+    A host has so many places; an app has as many of all connections as are free, so that however many targets of
+    one app hang, another app's calls start at once. libcurl has caps of the first kind too, but starts its own
+    waiting calls in one order for all hosts, and asks nobody again before it sends them.
+    """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
         self._places_total = places_total
-        self._reached: set[str] = set()
-        self._lanes: dict[str, Lane] = {}
-        self._round: deque[Lane] = deque()  # lanes with a waiting call and a free place, each once
+        self._hosts: dict[str, Host] = {}
+        self._apps: dict[str, App] = {}
+        self._blocked_apps: dict[str, App] = {}
+        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._round: deque[Lane] = deque()  # lanes with a waiting call that may have room, each once
         self.running = 0
         self.waiting = 0
 
     @property
     def can_send(self) -> bool:
-        """Tell whether some call may start now."""
-        return bool(self._round) and self.running < self._places_total
+        """Tell whether some call may start now; the lane it would be of is then the first of the round."""
+        if self.running >= self._places_total:
+            return False
+        while self._round or self._let_in_one_blocked():
+            lane = self._round[0]
+            if lane.to.free <= 0:
+                self._stand(lane, lane.to.blocked)
+            elif self._free_of(lane.app) <= 0:
+                self._stand(lane, lane.app.blocked)
+                self._blocked_apps[lane.app.name] = lane.app
+            else:
+                return True
+        return False
 
     def join(self, waiting: Waiting) -> None:
-        """Put a call at the end of its host's lane."""
-        host = waiting.call.request.host
-        lane = self._lanes.get(host)
-        if lane is None:
-            places = self._places_per_host if host in self._reached else _PLACES_UNTIL_REACHED
-            lane = self._lanes[host] = Lane(host, places)
+        """Put a call at the end of its lane."""
+        request = waiting.call.request
+        lane = self._lane(request.app, request.host)
         lane.queue.append(waiting)
-        self.waiting += 1
-        self._let_in_round(lane)
+        self._count_waiting(lane, 1)
+        if lane.line is None:
+            self._stand(lane, self._round)
 
     def take(self, now_ms: float) -> tuple[Lane, Waiting]:
-        """Give a place to the first of the lane whose turn it is; only while `can_send`.
+        """Give a place to the first of the lane whose turn it is; only where `can_send` was true just now.
 
         A call that is late by now (`now_ms`: the deployment's clock) goes behind those that may still be on time.
         """
-        lane = self._round.popleft()
-        lane.is_in_round = False
+        lane = self._round[0]
         waiting = lane.take_first(now_ms)
-        self.waiting -= 1
-        lane.running += 1
-        self.running += 1
-        self._let_in_round(lane)
+        self._count_waiting(lane, -1)
+        self._count_running(lane, 1)
+        self._stand(lane, self._round if lane.has_waiting else None)
         return lane, waiting
 
     def open_wide(self, lane: Lane) -> None:
-        """Give a host its full share, because a connection to it is open."""
-        if lane.places == self._places_per_host:
-            return
-        if len(self._reached) >= _MOST_REACHED:
-            self._reached.clear()
-        self._reached.add(lane.host)
-        lane.places = self._places_per_host
-        self._let_in_round(lane)
+        """Give a host all its places, because a connection to it is open."""
+        if not lane.to.is_reached:
+            lane.to.is_reached = True
+            self._let_in(lane.to.blocked)
 
-    def leave(self, lane: Lane, *, is_unreachable: bool) -> None:
-        """Free the place of a call that ended; an unreachable host gets one place until it is reached.
+    def leave(self, lane: Lane, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
+        """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
 
-        Calls that are under way there are no reason to wait: one more may try beside them.
+        An unreachable host gets one place until it is reached.
         """
-        lane.running -= 1
-        self.running -= 1
+        self._count_running(lane, -1)
         if is_unreachable:
-            self._reached.discard(lane.host)
-            lane.places = min(lane.places, lane.running + _PLACES_UNTIL_REACHED)
-        self._let_in_round(lane)
+            lane.to.is_reached = False
+        if has_failed is not None:
+            lane.to.flow.count(now)
+            lane.app.flow.count(now)
+            if has_failed:
+                lane.to.fail(now)
+            else:
+                lane.to.succeed()
+        self._let_in(lane.to.blocked)
+        self._let_in_one_blocked()
         self._forget_if_idle(lane)
 
-    def give_up(self, since: float) -> list[Waiting]:
-        """Take out, and return, the calls that have waited since then or longer."""
-        overdue: list[Waiting] = []
-        for lane in list(self._lanes.values()):
-            for waiting in (lane.queue, lane.backlog):
-                while waiting and waiting[0].since <= since:
-                    overdue.append(waiting.popleft())
-            self._settle_emptied(lane)
-        self.waiting -= len(overdue)
-        return overdue
+    def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
+        """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
+
+        Within the first `PATIENCE_S` the rate is not known, and `FEW` always stay.
+        """
+        by_host: dict[Host, list[Lane]] = {}
+        for lane in self._lanes.values():
+            if lane.has_waiting:
+                by_host.setdefault(lane.to, []).append(lane)
+        out: list[tuple[SharedLane, Waiting]] = []
+        for app in list(self._blocked_apps.values()):
+            place = SharedLane.of_app(app.name)
+            too_many = app.waiting - max(FEW, int(app.flow.per_s(now) * longest_wait_s))
+            out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, place)
+        for host, lanes in by_host.items():
+            place = SharedLane.of_host(host.name)
+            too_many = host.waiting - max(FEW, int(host.flow.per_s(now) * longest_wait_s))
+            out += self._thin_out(lanes, too_many, now, longest_wait_s, place)
+        return out
+
+    def room_in(self, place: SharedLane, now: float) -> int:
+        """Return how many more calls could start at once here; any thread may ask."""
+        free = self._places_total - self.running - self.waiting
+        kind, _, name = place.key.partition(":")
+        if kind == "app":
+            app = self._apps.get(name)
+            in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
+            return max(0, min(free, in_app))
+        host = self._hosts.get(name)
+        if host is None:
+            return min(free, PLACES_UNTIL_REACHED)
+        return max(0, min(free, host.free - host.waiting + int(host.flow.per_s(now) * PULL_S)))
 
     def clear(self) -> list[Call]:
         """Take out, and return, every waiting call."""
-        return [waiting.call for waiting in self.give_up(math.inf)]
+        cleared = []
+        for lane in list(self._lanes.values()):
+            waiting = [*lane.backlog, *lane.queue]
+            lane.backlog.clear()
+            lane.queue.clear()
+            self._settle_emptied(lane, len(waiting))
+            cleared += [one.call for one in waiting]
+        return cleared
 
-    def _let_in_round(self, lane: Lane) -> None:
-        if (lane.queue or lane.backlog) and not lane.is_in_round and lane.running < lane.places:
-            lane.is_in_round = True
-            self._round.append(lane)
+    def _thin_out(
+        self, lanes: list[Lane], too_many: int, now: float, longest_wait_s: float, place: SharedLane
+    ) -> list[tuple[SharedLane, Waiting]]:
+        """Take out those that have waited for longest, if for too long, then the latest of those that are too many."""
+        out: list[Waiting] = []
+        is_patience_over = any(lane.waits_since <= now - PATIENCE_S for lane in lanes)
+        for lane in lanes:
+            before = len(out)
+            while lane.has_waiting and lane.waits_since <= now - longest_wait_s:
+                out.append(lane.take_oldest())
+            while is_patience_over and lane.has_waiting and len(out) < too_many:
+                out.append(lane.take_latest())
+            if len(out) > before:
+                self._settle_emptied(lane, len(out) - before)
+        return [(place, one) for one in out]
 
-    def _settle_emptied(self, lane: Lane) -> None:
-        if lane.is_in_round and not (lane.queue or lane.backlog):
-            lane.is_in_round = False
-            self._round.remove(lane)
+    def _lane(self, app: str, host: str) -> Lane:
+        lane = self._lanes.get((app, host))
+        if lane is None:
+            lane = self._lanes[app, host] = Lane(self._app(app), self._host(host))
+        return lane
+
+    def _host(self, name: str) -> Host:
+        host = self._hosts.get(name)
+        if host is None:
+            if len(self._hosts) >= _MOST_HOSTS:
+                self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
+            host = self._hosts[name] = Host(name, self._places_per_host)
+        return host
+
+    def _app(self, name: str) -> App:
+        app = self._apps.get(name)
+        if app is None:
+            app = self._apps[name] = App(name)
+        return app
+
+    def _free_of(self, app: App) -> int:
+        return share_of(self._places_total, self.running) - app.running
+
+    def _count_waiting(self, lane: Lane, number: int) -> None:
+        lane.to.waiting += number
+        lane.app.waiting += number
+        self.waiting += number
+
+    def _count_running(self, lane: Lane, number: int) -> None:
+        lane.running += number
+        lane.to.running += number
+        lane.app.running += number
+        self.running += number
+
+    def _stand(self, lane: Lane, line: deque[Lane] | None) -> None:
+        """Move a lane to the end of a line, or out of them."""
+        if lane.line is not None:
+            if lane.line[0] is lane:
+                lane.line.popleft()
+            else:
+                lane.line.remove(lane)
+        lane.line = line
+        if line is not None:
+            line.append(lane)
+
+    def _let_in(self, blocked: deque[Lane]) -> None:
+        while blocked:
+            self._stand(blocked[0], self._round)
+
+    def _let_in_one_blocked(self) -> bool:
+        """Let one lane back in that waits for its app's share, where there is some now."""
+        for app in list(self._blocked_apps.values()):
+            if not app.blocked:
+                del self._blocked_apps[app.name]
+            elif self._free_of(app) > 0:
+                self._stand(app.blocked[0], self._round)
+                return True
+        return False
+
+    def _settle_emptied(self, lane: Lane, taken: int) -> None:
+        self._count_waiting(lane, -taken)
+        if not lane.has_waiting:
+            self._stand(lane, None)
         self._forget_if_idle(lane)
 
     def _forget_if_idle(self, lane: Lane) -> None:
-        if not (lane.running or lane.queue or lane.backlog):
-            del self._lanes[lane.host]
+        if not (lane.running or lane.has_waiting):
+            self._lanes.pop((lane.app.name, lane.to.name), None)
+            if lane.app.is_idle:
+                self._apps.pop(lane.app.name, None)

@@ -21,6 +21,7 @@ class Firing(TypedDict):
     error: str
     webhookId: str
     kind: str
+    waitedFor: str
 
 
 class FiringsPage(TypedDict):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import Place, SharedLane, Slice
 
 
 class FiringStatus(StrEnum):
@@ -63,7 +63,8 @@ class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
     `attempt` is the last made or the next to be made; 0 where it was cancelled before any. `asked_at` is when somebody
-    asked for it (ms UTC); None: its schedule did, or a process of before this was kept.
+    asked for it (ms UTC); None: its schedule did, or a process of before this was kept. `lane` is the key of the
+    `SharedLane` in which the attempt waits, or waited; "" where it found room at once.
     """
 
     timer_id: int
@@ -74,6 +75,7 @@ class Firing(NamedTuple):
     due_at: int = 0
     attempt: int = 1
     asked_at: int | None = None
+    lane: str = ""
 
     @classmethod
     def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":
@@ -92,8 +94,13 @@ class Firing(NamedTuple):
 
     @property
     def slice(self) -> Slice:
-        """The one place where it waits: the minute of its due moment, the bucket of its row."""
+        """The minute of its due moment, the bucket of its row."""
         return Slice.at(self.due_at, self.bucket)
+
+    @property
+    def place(self) -> Place:
+        """The one place where it stands while it is pending: its lane, else its slice."""
+        return SharedLane(self.lane) if self.lane else self.slice
 
 
 class DueMember(NamedTuple):
@@ -105,9 +112,9 @@ class DueMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one executor message carries: members of one slice, armed together."""
+    """Members of one slice that were armed together, what one executor message carries; or of one lane, pulled."""
 
-    slice: Slice
+    slice: Place
     members: tuple[DueMember, ...]
 
     def to_wire(self) -> tuple[str, str]:

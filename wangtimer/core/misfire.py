@@ -33,8 +33,13 @@ class MisfireRule:
         late_ms = now - fire_at
         return late_ms > self.grace_ms or 0 < self.window_ms < late_ms
 
-    def why_not(self, schedule: Schedule, fire_at: int, now: float) -> str:
-        """Return why a firing that was never attempted is not to be made any more, "" when it is to be."""
+    def why_not(self, schedule: Schedule, fire_at: int, now: float, *, has_waited: bool = False) -> str:
+        """Return why a firing that was never attempted is not to be made any more, "" when it is to be.
+
+        One that `has_waited` for room at its target was not forgotten: only the window bounds it.
+        """
+        if has_waited:
+            return MISSED if 0 < self.window_ms < now - fire_at else ""
         if not self.is_missed(fire_at, now):
             return ""
         late_ms = now - fire_at

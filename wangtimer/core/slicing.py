@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 MINUTE_MS = 60_000
+# A host name has 253 characters at most; the column holds as many as this.
+LANE_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,6 +39,41 @@ class Slice:
     def ends_at(self) -> int:
         """The first millisecond after its minute."""
         return self.starts_at + MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SharedLane:
+    """Firings whose moment came and for which there was no room: at their host, or for their app.
+
+    They wait here, outside every process, ordered by when they were due. `key` is `host:` and the host with its
+    port, or `app:` and the app.
+    """
+
+    key: str
+
+    @classmethod
+    def of_host(cls, host: str) -> "SharedLane":
+        """Return the lane of a host; an impossibly long name is shortened."""
+        return cls(f"host:{host}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_app(cls, app: str) -> "SharedLane":
+        """Return the lane of an app."""
+        return cls(f"app:{app}")
+
+    @property
+    def tag(self) -> str:
+        """The hash tag of its Redis keys, and its name in logs."""
+        return f"lane:{self.key}"
+
+    @property
+    def ends_at(self) -> int:
+        """0: it belongs to no minute."""
+        return 0
+
+
+# Where a member stands.
+Place = Slice | SharedLane
 
 
 @dataclass(frozen=True, slots=True)

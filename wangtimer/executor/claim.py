@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from wangtimer.core.backlog import CROWD_SHARE
 from wangtimer.core.firing import Member
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import Place
 
 # No send with less of the lease left than this, by this process's own stop-watch.
 SAFETY_S = 1.0
@@ -16,7 +16,7 @@ FEW_SHARE = 50
 
 
 class Claim:
-    """One chunk's members in this process's hands.
+    """One chunk's members, or what was pulled from a lane, in this process's hands.
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
     seconds of the stop-watch.
@@ -24,14 +24,14 @@ class Claim:
 
     def __init__(
         self,
-        slice_: Slice,
+        place: Place,
         claim_id: str,
         members: Iterable[Member],
         renewed_at: float,
         until: float,
         on_let_go: Callable[[int], None] = lambda _number: None,
     ) -> None:
-        self.slice = slice_
+        self.place = place
         self.id = claim_id
         self.renewed_at = renewed_at
         self.until = until
@@ -133,9 +133,9 @@ class Claims:
             return list(self._claims.values())
 
 
-def by_claim(held: Iterable[Held]) -> dict[tuple[Slice, str], list[Member]]:
+def by_claim(held: Iterable[Held]) -> dict[tuple[Place, str], list[Member]]:
     """Group members as the slice store takes them: by slice and claim id."""
-    return {(claim.slice, claim.id): members for claim, members in _grouped(held).items()}
+    return {(claim.place, claim.id): members for claim, members in _grouped(held).items()}
 
 
 def let_go(held: Iterable[Held]) -> None:

@@ -1,6 +1,6 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
 
@@ -13,10 +13,13 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
+from wangtimer.core.slicing import SharedLane
 from wangtimer.core.timer import Definition
 from wangtimer.executor.claim import Claim, Claims, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Mover
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.sender import Ready, Sender
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.unread import Fail, PutBack
@@ -53,6 +56,8 @@ class Executor:
         engine: DeliveryEngine,
         keeper: Keeper,
         settler: Settler,
+        mover: Mover,
+        puller: Puller,
         claims: Claims,
         clock: Clock,
         rule: FireRule,
@@ -65,7 +70,8 @@ class Executor:
         self._verifier = verifier
         self._engine = engine
         self._settler = settler
-        self._sender = Sender(slices, engine, keeper, settler, clock, rule, random)
+        self._puller = puller
+        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random)
         self._claims = claims
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
@@ -90,8 +96,11 @@ class Executor:
     def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
-        if not taken:
-            return None
+        ready = self.fire_claimed(claim, chunk, taken) if taken else None
+        return None if ready is None else (claim, self._patience_s(ready))
+
+    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> list[Ready] | None:
+        """Have what was claimed, or pulled from a lane, sent; return that, None where all of it was given back."""
         try:
             ready = self._judge(claim, chunk, taken)
             with self._one_at_a_time(len(chunk.members)):
@@ -103,10 +112,11 @@ class Executor:
         except Exception:
             self._give_back(claim, AGAIN_MS)
             raise
-        return claim, self._patience_s(ready)
+        return ready
 
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
+        self._puller.stop()
         unsent = self._engine.stop(timeout_s)
         self._settler.settle_all()
         log.info("drained", unsent=len(unsent), handed_back=self._claims.held)
@@ -155,7 +165,7 @@ class Executor:
 
     # 5 verify, 6 still wanted
 
-    def _judge(self, claim: Claim, chunk: Chunk, taken: list[Taken]) -> list[Ready]:
+    def _judge(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> list[Ready]:
         """Return what is to be sent; the rest is skipped, put back or let go."""
         dues = {due.member: due for due in chunk.members}
         mine = [dues[one.member] for one in taken]
@@ -167,12 +177,17 @@ class Executor:
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
-        refused |= self._misfires(asked, verdicts, known)
-        self._skip(claim, chunk, refused)
+        refused |= self._misfires(claim, asked, verdicts, known)
+        self._skip(claim, refused, verdicts)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
         with self._one_at_a_time(len(chunk.members)):
             return [
-                Ready(Held(claim, due.member), _moment(due, verdicts.get(due.member)), definition)
+                Ready(
+                    Held(claim, due.member),
+                    _moment(due, verdicts.get(due.member)),
+                    definition,
+                    _bucket(claim, verdicts.get(due.member)),
+                )
                 for due in mine
                 if claim.holds(due.member)
                 and due.member not in refused
@@ -182,7 +197,7 @@ class Executor:
             ]
 
     def _questionable(
-        self, mine: list[DueMember], definitions: dict[int, Definition], taken: list[Taken]
+        self, mine: list[DueMember], definitions: dict[int, Definition], taken: Sequence[Taken]
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
@@ -205,12 +220,18 @@ class Executor:
         return unwanted, asked
 
     def _misfires(
-        self, asked: list[DueMember], verdicts: dict[Member, Verdict], definitions: dict[int, Definition]
+        self,
+        claim: Claim,
+        asked: list[DueMember],
+        verdicts: dict[Member, Verdict],
+        definitions: dict[int, Definition],
     ) -> dict[Member, str]:
         """Return which first attempts, verified because they are late, are not to be made any more, and why.
 
-        Where that cannot be worked out here, the member gets the verdict to wait, until it has failed, in `verdicts`.
+        What waited for room missed nothing; but past its catch-up window none is made. Where that cannot be worked out
+        here, the member gets the verdict to wait, until it has failed, in `verdicts`.
         """
+        has_waited = isinstance(claim.place, SharedLane)
         now = self._clock.now_ms()
         reasons = {}
         for due in asked:
@@ -218,17 +239,18 @@ class Executor:
             definition = definitions.get(member.timer_id)
             if isinstance(verdict, Send) and verdict.row.may_misfire and definition is not None:
                 try:
-                    reasons[member] = definition.misfire.why_not(definition.schedule, member.fire_at, now)
+                    reasons[member] = definition.misfire.why_not(
+                        definition.schedule, member.fire_at, now, has_waited=has_waited
+                    )
                 except Exception as error:
                     why = reason_of("its moments cannot be worked out", error)
                     verdicts[member] = self._verifier.unjudged(due, why, verdict.row)
         return {member: reason for member, reason in reasons.items() if reason}
 
-    def _skip(self, claim: Claim, chunk: Chunk, refused: dict[Member, str]) -> None:
+    def _skip(self, claim: Claim, refused: dict[Member, str], verdicts: dict[Member, Verdict]) -> None:
         for member, reason in refused.items():
-            outcome = Outcome(
-                member, chunk.slice.bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason
-            )
+            bucket = _bucket(claim, verdicts.get(member))
+            outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)
             self._settler.take(Finished(Held(claim, member), outcome))
 
     def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str]) -> None:
@@ -243,7 +265,9 @@ class Executor:
         """Put back what must wait, let go of what is over; what stands elsewhere is added there first."""
         for member, verdict in verdicts.items():
             if isinstance(verdict, Fail):
-                self._sender.fail(Held(claim, member), member.fire_at, verdict.reason)
+                self._sender.fail(
+                    Held(claim, member), member.fire_at, verdict.reason, _bucket(claim, verdict)
+                )
         waiting = [
             DueMember(member, verdict.until)
             for member, verdict in verdicts.items()
@@ -259,7 +283,7 @@ class Executor:
             self._hot.add([verdict.row for verdict in drops.values() if verdict.row is not None])
             self._slices.release(by_claim(Held(claim, member) for member in drops))
         except StoreAway as error:
-            log.info("drop_left_to_lease", slice=claim.slice.tag, error=str(error))
+            log.info("drop_left_to_lease", slice=claim.place.tag, error=str(error))
         claim.let_go(drops)
 
     def _give_back(self, claim: Claim, after_ms: int) -> None:
@@ -272,9 +296,9 @@ class Executor:
         if not members:
             return
         try:
-            self._slices.put_back(claim.slice, claim.id, members)
+            self._slices.put_back(claim.place, claim.id, members)
         except StoreAway as error:
-            log.info("put_back_left_to_lease", slice=claim.slice.tag, error=str(error))
+            log.info("put_back_left_to_lease", slice=claim.place.tag, error=str(error))
         finally:
             claim.let_go(due.member for due in members)
 
@@ -302,6 +326,13 @@ def _is_wanted(definition: Definition, member: Member) -> bool:
     if member.attempt > 1:
         return definition.is_enabled and not definition.has_cancelled(member.fire_at)
     return definition.still_wants(member.fire_at)
+
+
+def _bucket(claim: Claim, verdict: Verdict | None) -> int:
+    """Return the bucket of a member's row: its slice's, or in a lane, where all is verified, what the row says."""
+    if isinstance(claim.place, SharedLane):
+        return verdict.row.bucket if isinstance(verdict, Send) else 0
+    return claim.place.bucket
 
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:

@@ -11,22 +11,26 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.outcome import Outcome
+from wangtimer.core.slicing import SharedLane
 from wangtimer.core.timer import Definition
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Move, Mover
 from wangtimer.executor.prepare import request_of
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.quarantine import APART_AFTER, LAST_DEATH, Quarantine, Suspect
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
 
 
 class Ready(NamedTuple):
-    """A member to be sent, not before `due_at` (ms UTC), as its definition says."""
+    """A member to be sent, not before `due_at` (ms UTC), as its definition says; `bucket` is its row's."""
 
     held: Held
     due_at: int
     definition: Definition
+    bucket: int
 
 
 class Sender:
@@ -38,6 +42,8 @@ class Sender:
         engine: DeliveryEngine,
         keeper: Keeper,
         settler: Settler,
+        mover: Mover,
+        puller: Puller,
         clock: Clock,
         rule: FireRule,
         random: Random,
@@ -45,6 +51,8 @@ class Sender:
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
+        self._mover = mover
+        self._puller = puller
         self._quarantine = Quarantine(slices, engine, clock, self.may_send, 2 * rule.timeout_ms / 1_000)
         self._clock = clock
         self._rule = rule
@@ -65,6 +73,7 @@ class Sender:
                     one.held,
                     one.due_at,
                     "each executor that ran it died, the last of them while it ran alone",
+                    one.bucket,
                 )
                 continue
             try:
@@ -76,6 +85,8 @@ class Sender:
                 continue
             if died >= APART_AFTER:
                 suspects.append(Suspect(one.held, attempt, died))
+            elif (lane := self._lane_behind(attempt)) is not None:
+                self.move(attempt, lane)
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
@@ -91,27 +102,42 @@ class Sender:
         if attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
+    def move(self, attempt: "Attempt", lane: SharedLane) -> None:
+        """Have a member for which there was no room wait outside this process."""
+        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+
     def take(self, attempt: "Attempt", reply: Reply) -> None:
-        """Have the outcome recorded."""
+        """Have the outcome recorded, and see who waits for the room that it had."""
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
+        self._puller.note_ended(attempt.request.host, attempt.request.app)
+
+    def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
+        """Return the lane in which those wait who come first; what was pulled stands behind nobody."""
+        if isinstance(attempt.held.claim.place, SharedLane):
+            return None
+        request = attempt.request
+        for lane in (SharedLane.of_host(request.host), SharedLane.of_app(request.app)):
+            if self._puller.is_behind(lane):
+                return lane
+        return None
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition can make no request, which is then its outcome."""
-        held, due_at, definition = ready
+        held, due_at, definition, bucket = ready
         try:
             request = request_of(definition.notify, definition.app, held.member)
         except ValueError as error:
-            self.fail(held, due_at, str(error))
+            self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request)
+        return Attempt(self, held, due_at, request, bucket)
 
-    def fail(self, held: Held, due_at: int, error: str) -> None:
+    def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Have it recorded as failed, without another attempt."""
-        outcome = Outcome(held.member, held.claim.slice.bucket, FiringStatus.FAILED, due_at, error=error)
+        outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error)
         self._settler.take(Finished(held, outcome))
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
-        claim, member = attempt.held
+        member = attempt.held.member
         status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
         if not reply.succeeded:
             pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
@@ -120,7 +146,7 @@ class Sender:
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
         return Outcome(
             member,
-            claim.slice.bucket,
+            attempt.bucket,
             status,
             due_at,
             sent_at,
@@ -137,10 +163,11 @@ class Sender:
 class Attempt:
     """One member on its way: the engine's call, one object a firing."""
 
-    __slots__ = ("_sender", "due_at_ms", "held", "request")
+    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "request")
 
-    def __init__(self, sender: Sender, held: Held, due_at_ms: int, request: Request) -> None:
+    def __init__(self, sender: Sender, held: Held, due_at_ms: int, request: Request, bucket: int) -> None:
         self._sender = sender
+        self.bucket = bucket
         self.held = held
         self.due_at_ms = due_at_ms
         self.request = request
@@ -153,6 +180,10 @@ class Attempt:
     def on_held_back(self, _call: Call) -> None:
         """Have it looked at again."""
         self._sender.ask_again(self)
+
+    def on_no_room(self, _call: Call, lane: SharedLane) -> None:
+        """Have it wait in a lane."""
+        self._sender.move(self, lane)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Have its outcome recorded."""

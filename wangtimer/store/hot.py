@@ -1,4 +1,4 @@
-"""The one way into Redis: members into their slices, then the slices onto the agenda."""
+"""The one way into Redis: members into their slices or lanes, then those onto the agenda or into the index."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -8,9 +8,10 @@ from typing import TypeVar
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, Firing
-from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.redis.window import Window
 
@@ -25,14 +26,22 @@ PAUSE_S = 0.2
 class HotStore:
     """Adds firings for planner, API, retries and every repair.
 
-    Slice first, agenda second, each again on an error: a slice without an agenda entry would be found by nobody.
+    Slice first, agenda second, each again on an error: a slice without an agenda entry would be found by nobody. A
+    firing that waits in a lane goes there, and nowhere else.
     Adding what stands there already does nothing, so a repair need not ask what is missing.
     """
 
     def __init__(
-        self, slices: SliceStore, agenda: Agenda, window: Window, clock: Clock, near_ms: int = NEAR_MS
+        self,
+        slices: SliceStore,
+        agenda: Agenda,
+        window: Window,
+        clock: Clock,
+        lanes: LaneStore,
+        near_ms: int = NEAR_MS,
     ) -> None:
         self._slices = slices
+        self._lanes = lanes
         self._agenda = agenda
         self._window = window
         self._clock = clock
@@ -60,11 +69,19 @@ class HotStore:
 
     def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
         """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
-        by_slice = _by_slice(firings)
-        if not by_slice:
-            return
-        needs = self._retry(lambda: self._slices.add(by_slice, is_repair))
-        self._retry(lambda: self._agenda.add(list(needs.items())))
+        by_slice = _by_slice([firing for firing in firings if not firing.lane])
+        if by_slice:
+            needs = self._retry(lambda: self._slices.add(by_slice, is_repair))
+            self._retry(lambda: self._agenda.add(list(needs.items())))
+        if len(waiting := [firing for firing in firings if firing.lane]):
+            self.add_to_lanes(_by_lane(waiting), is_repair)
+
+    def add_to_lanes(
+        self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool = False
+    ) -> None:
+        """Add members to the lanes that SQL knows they wait in; raises `StoreAway` after three tries."""
+        self._retry(lambda: self._lanes.add(by_lane, is_repair))
+        self._retry(lambda: self._lanes.announce(list(by_lane)))
 
     def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
         """Put the slices that hold what is tallied onto the agenda; return the others, which want adding.
@@ -104,3 +121,10 @@ def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
     for firing in firings:
         by_place[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
     return {Slice(*place): members for place, members in by_place.items()}
+
+
+def _by_lane(firings: Sequence[Firing]) -> dict[SharedLane, list[DueMember]]:
+    by_lane: defaultdict[SharedLane, list[DueMember]] = defaultdict(list)
+    for firing in firings:
+        by_lane[SharedLane(firing.lane)].append(DueMember(firing.member, firing.due_at))
+    return dict(by_lane)

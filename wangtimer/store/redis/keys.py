@@ -4,7 +4,7 @@ The keys of one slice share one hash tag, and those of the agenda share another,
 them: a script touches one slice, or the agenda, never both.
 """
 
-from wangtimer.core.slicing import Slice
+from wangtimer.core.slicing import Place
 
 DAY_S = 86_400
 
@@ -23,13 +23,14 @@ class Keys:
         self.feeder = f"{agenda}:feeder"
         self.compared = f"{agenda}:compared"
         self.load = f"{agenda}:load"
+        self.lanes = f"{prefix}:lanes"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.bad_timers = f"{prefix}:bad"
         self.bad_notes = f"{prefix}:bad:notes"
 
-    def of_slice(self, slice_: Slice, *names: str) -> list[str]:
-        """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock."""
+    def of_slice(self, slice_: Place, *names: str) -> list[str]:
+        """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock; a lane has no armed."""
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 
     def definition(self, timer_id: int) -> str:
@@ -37,6 +38,6 @@ class Keys:
         return f"{self._prefix}:def:{timer_id}"
 
 
-def expiry_of(slice_: Slice, now_ms: float) -> int:
+def expiry_of(slice_: Place, now_ms: float) -> int:
     """Return when a slice's keys may go, s UTC: SQL is the truth, so that what is forgotten by then is not lost."""
     return int(max(now_ms, slice_.ends_at) // 1_000) + DAY_S

@@ -37,7 +37,7 @@ class Replay:
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
         asked = self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
-        return asked._replace(asked_at=self.asked_at)
+        return asked._replace(asked_at=self.asked_at, lane="")
 
 
 class DemandStore:

@@ -54,17 +54,21 @@ def replaying(dialect: Dialect) -> ManyRows:
         lite = sqlite_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
         moved = {name: lite.excluded[name] for name in _MOVED}
         return ManyRows(
-            lite.on_conflict_do_update(index_elements=_KEY, set_={"error": error} | moved), dialect
+            lite.on_conflict_do_update(
+                index_elements=_KEY, set_={"error": error, "lane": literal_column("''")} | moved
+            ),
+            dialect,
         )
     mysql = mysql_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
     # MySQL assigns from left to right, and the error depends on the status.
-    moves = [("error", error), *((name, literal_column(f"VALUES({name})")) for name in _MOVED)]
+    moves = [("error", error), ("lane", literal_column("''"))]
+    moves += [(name, literal_column(f"VALUES({name})")) for name in _MOVED]
     return ManyRows(mysql.on_duplicate_key_update(moves), dialect)
 
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
     """Write a planned firing, in the order of the insert's columns."""
-    timer_id, fire_at, bucket, kind, _, due_at, attempt, asked_at = firing
+    timer_id, fire_at, bucket, kind, _, due_at, attempt, asked_at, _ = firing
     row = fire_at, timer_id, bucket, kind, due_at, attempt
     return "(%d,%d,%d,'%s','pending',%d,%d," % row + f"{number(asked_at)})"
 
@@ -132,6 +136,10 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
         "http_status": new["http_status"],
         "output": new["output"],
         "error": new["error"],
+        # A retry leaves its lane; of the last attempt the record says where it waited.
+        "lane": case(
+            (new["status"] == _word(FiringStatus.PENDING), literal_column("''")), else_=firings.c.lane
+        ),
         "status": new["status"],
         "attempt": case((firings.c.attempt > new["attempt"], firings.c.attempt), else_=new["attempt"]),
     }

@@ -21,6 +21,7 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.firing import FiringKind, FiringStatus
 from wangtimer.core.misfire import MisfirePolicy
+from wangtimer.core.slicing import LANE_CHARACTERS
 from wangtimer.core.timer import TimerStatus
 
 TAG_CHARACTERS = 64
@@ -190,6 +191,8 @@ firings = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     # When somebody asked for it; NULL, which takes no room, where its schedule did.
     Column("asked_at", BigInteger, nullable=True),
+    # Where the attempt waits for room, or waited: "host:..." or "app:...".
+    Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue work, and one slice's pending rows.

@@ -1,0 +1,123 @@
+"""How many calls may be under way: to one host, and of one app."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wangtimer.callback.lanes import Lane
+
+# libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
+# resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
+PLACES_UNTIL_REACHED = 1
+# Calls that began together time out together: they count as one failure.
+ONE_FAILURE_S = 0.05
+# Of many apps with slow targets each may still go on with so few.
+LEAST_SHARE = 10
+# Half of what ended counts no more after this.
+HALF_LIFE_S = 2.0
+# Ends a second, of a sum that halves in `HALF_LIFE_S`: ln 2 / HALF_LIFE_S.
+_A_SECOND = 0.35
+
+
+class Flow:
+    """How many calls a second ended lately."""
+
+    __slots__ = ("_at", "_sum")
+
+    def __init__(self) -> None:
+        self._sum = 0.0
+        self._at = 0.0
+
+    def count(self, now: float) -> None:
+        """Count one that ended; `now` is in monotonic seconds, here and below."""
+        self._fade(now)
+        self._sum += 1.0
+
+    def per_s(self, now: float) -> float:
+        """Return the rate."""
+        return self._sum * _A_SECOND * _faded(now - self._at)
+
+    def _fade(self, now: float) -> None:
+        passed = now - self._at
+        if passed > 0:
+            self._sum *= _faded(passed)
+            self._at = now
+
+
+def _faded(seconds: float) -> float:
+    return float(0.5 ** (seconds / HALF_LIFE_S))
+
+
+class Host:
+    """The places of one host and port in this process.
+
+    They halve when a call fails (a time-out, a refusal, a broken answer) and grow by one with each whole answer,
+    whatever its status: a host that hangs is soon tried by one call at a time, and one that recovers has its places
+    again after as many answers.
+    """
+
+    __slots__ = (
+        "_failed_at",
+        "_most",
+        "blocked",
+        "flow",
+        "is_reached",
+        "name",
+        "places",
+        "running",
+        "waiting",
+    )
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name = name
+        self.places = self._most = most
+        self.running = 0
+        self.waiting = 0
+        self.is_reached = False
+        self.flow = Flow()
+        self.blocked: deque[Lane] = deque()  # lanes with a waiting call, and no place here
+        self._failed_at = float("-inf")
+
+    @property
+    def free(self) -> int:
+        """How many calls may start now."""
+        return (self.places if self.is_reached else min(self.places, PLACES_UNTIL_REACHED)) - self.running
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is here."""
+        return not (self.running or self.waiting)
+
+    def succeed(self) -> None:
+        """Give it one place more, for an answer."""
+        if self.places < self._most:
+            self.places += 1
+
+    def fail(self, now: float) -> None:
+        """Halve its places, unless a failure just did; one is always left, to try with."""
+        if now - self._failed_at >= ONE_FAILURE_S:
+            self._failed_at = now
+            self.places = max(1, self.places // 2)
+
+
+class App:
+    """The calls of one app in this process."""
+
+    __slots__ = ("blocked", "flow", "name", "running", "waiting")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.running = 0
+        self.waiting = 0
+        self.flow = Flow()
+        self.blocked: deque[Lane] = deque()  # lanes with a waiting call, when the app had its share
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is here."""
+        return not (self.running or self.waiting)
+
+
+def share_of(connections: int, running: int) -> int:
+    """Return how many calls one app may have under way: as many as are free, so that one alone gets half."""
+    return max(LEAST_SHARE, connections - running)

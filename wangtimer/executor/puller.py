@@ -1,0 +1,153 @@
+"""The puller: takes firings out of lanes as this process has room for them."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Event, Thread
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Chunk
+from wangtimer.core.slicing import SharedLane
+from wangtimer.executor.claim import Claim, Claims
+from wangtimer.store.redis.lanes import LaneStore, Pulled
+from wangtimer.store.redis.slices import Taken
+
+log = structlog.get_logger()
+
+# Every lane of the index is looked at so often: those that waited for a process that died, and those of others.
+LOOK_EVERY_S = 1.0
+LANES_A_LOOK = 1_000
+# After a call of a lane ended; more of them end within it.
+GATHER_S = 0.005
+MOST_A_PULL = 1_000
+# A lane this far behind has what is claimed for it, before its moment; one less far only what finds no room.
+BEHIND_MS = 1_000
+# After Redis was away its living claims renew first, before anything is taken back.
+GRACE_S = 3.0
+# Renewing ends this long after the last possible answer.
+MARGIN_S = 60.0
+
+FireClaimed = Callable[[Claim, Chunk, Sequence[Taken]], object]
+
+
+class Puller:
+    """One thread a process; a lane holds none."""
+
+    def __init__(
+        self,
+        lanes: LaneStore,
+        claims: Claims,
+        room_in: Callable[[SharedLane], int],
+        clock: Clock,
+        timeout_ms: int,
+        seconds_since_reconnect: Callable[[], float],
+    ) -> None:
+        self._lanes = lanes
+        self._claims = claims
+        self._room_in = room_in
+        self._clock = clock
+        self._longest_s = timeout_ms / 1_000 + MARGIN_S
+        self._seconds_since_reconnect = seconds_since_reconnect
+        self._known: dict[SharedLane, int | None] = {}
+        self._freed: deque[SharedLane] = deque()
+        self._looked_up_to = ""
+        self._wake = Event()
+        self._is_stopped = False
+        self._fire: FireClaimed
+
+    def start(self, fire: FireClaimed) -> None:
+        """Begin to pull, until the process ends; `fire` has what was pulled sent."""
+        self.fire_by(fire)
+        Thread(target=self._run, name="puller", daemon=True).start()
+
+    def fire_by(self, fire: FireClaimed) -> None:
+        """Say who has what was pulled sent."""
+        self._fire = fire
+
+    def stop(self) -> None:
+        """Pull nothing any more: this process ends."""
+        self._is_stopped = True
+
+    def is_behind(self, lane: SharedLane) -> bool:
+        """Tell whether those who wait in a lane were due a while ago, as far as this process knows."""
+        first = self._known.get(lane)
+        return first is not None and first < self._clock.now_ms() - BEHIND_MS
+
+    def note_ended(self, host: str, app: str) -> None:
+        """Learn that a call ended: there may be room; quick, from the engine's thread."""
+        if self._known:
+            for lane in (SharedLane.of_host(host), SharedLane.of_app(app)):
+                if lane in self._known:
+                    self._freed.append(lane)
+                    self._wake.set()
+
+    @property
+    def has_freed(self) -> bool:
+        """Whether a call of a lane has ended since the last pull."""
+        return bool(self._freed)
+
+    def look(self) -> None:
+        """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
+        index = self._lanes.index()
+        self._known = {lane: self._known.get(lane) for lane in index}
+        in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
+        for lane in in_order[:LANES_A_LOOK]:
+            self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
+            pulled = self._pull(lane)
+            if pulled.is_empty:
+                self._lanes.forget(lane, index[lane])
+                self._known.pop(lane, None)
+
+    def pull_freed(self) -> None:
+        """Pull from the lanes that may have room since a call ended; raises `StoreAway`."""
+        for lane in {self._freed.popleft() for _ in range(len(self._freed))}:
+            if self._room_in(lane) > 0:
+                self._pull(lane)
+
+    def _pull(self, lane: SharedLane) -> Pulled:
+        """Take what could be sent at once, and have it sent."""
+        most = 0 if self._is_stopped else min(MOST_A_PULL, self._room_in(lane))
+        if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
+            most = 0
+        claim_id = self._claims.new_id()
+        pulled, sent_at = None, self._clock.monotonic()
+        try:
+            pulled = self._pulled(lane, claim_id, most)
+        finally:
+            self._claims.give_room(most - (len(pulled.taken) if pulled else 0))
+        self._known[lane] = pulled.next_at
+        if pulled.taken:
+            members = (one.member for one in pulled.taken)
+            until = sent_at + self._longest_s
+            claim = Claim(lane, claim_id, members, sent_at, until, self._claims.give_room)
+            self._claims.add(claim)
+            self._fire(claim, Chunk(lane, pulled.dues), pulled.taken)
+        return pulled
+
+    def _pulled(self, lane: SharedLane, claim_id: str, most: int) -> Pulled:
+        keep_leases = self._seconds_since_reconnect() < GRACE_S
+        try:
+            return self._lanes.pull(lane, claim_id, most, keep_leases)
+        except StoreAway as error:
+            log.warning("pull_failed", lane=lane.key, error=str(error))
+        return self._lanes.pull(lane, claim_id, most, keep_leases, is_again=True)
+
+    def _run(self) -> None:
+        look_at = 0.0
+        while not self._is_stopped:
+            self._wake.wait(max(0.0, look_at - self._clock.monotonic()))
+            is_time_to_look = self._clock.monotonic() >= look_at
+            try:
+                if is_time_to_look:
+                    look_at = self._clock.monotonic() + LOOK_EVERY_S
+                    self.look()
+                else:
+                    self._clock.sleep(GATHER_S)
+                    self._wake.clear()
+                    self.pull_freed()
+            except StoreAway as error:
+                log.info("lanes_not_pulled", error=str(error))
+            except Exception:
+                log.exception("puller_stumbled")

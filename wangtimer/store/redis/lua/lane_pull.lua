@@ -1,0 +1,56 @@
+-- Take from a lane what one process can send at once; leases that ran out come back first.
+-- KEYS[1] due      zset member -> its moment, ms
+-- KEYS[2] running  zset member -> end of its lease, ms
+-- KEYS[3] owner    hash member -> id of the claim that runs it
+-- KEYS[4] suspect  set of members to verify in SQL before they are sent
+-- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
+-- ARGV    now ms, claim id, end of a running lease ms, expiry s, how many at most, the moment by which leases have run
+--         out, ms, or "" to take none back, "1" if this was asked before and the answer was lost: then what it took is told again
+-- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken}.
+local due, running, owner, suspect, deaths = unpack(KEYS)
+local now, claim, lease_end, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
+local taken = {}
+
+local function tell(member, moment)
+  taken[#taken + 1] = member
+  taken[#taken + 1] = moment
+  taken[#taken + 1] = redis.call('HGET', deaths, member) or '0'
+end
+
+if ARGV[6] ~= '' then
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', running, '-inf', ARGV[6], 'LIMIT', 0, 2000)) do
+    local fire_at, attempt = string.match(member, '^%d+:(%d+):(%d+)$')
+    redis.call('ZREM', running, member)
+    redis.call('HDEL', owner, member)
+    redis.call('ZADD', due, attempt == '1' and fire_at or now, member)
+    redis.call('SADD', suspect, member)
+    local died, apart = unpack(redis.call('HMGET', deaths, member, member .. ':apart'))
+    if apart then
+      redis.call('HSET', deaths, member, apart)
+      redis.call('HDEL', deaths, member .. ':apart')
+    elseif tonumber(died or 0) < 2 then
+      redis.call('HINCRBY', deaths, member, 1)
+    end
+  end
+end
+
+if ARGV[7] == '1' then
+  for _, member in ipairs(redis.call('ZRANGE', running, 0, -1)) do
+    if redis.call('HGET', owner, member) == claim then tell(member, ARGV[1]) end
+  end
+  most = most - #taken / 3
+end
+
+if most > 0 then
+  local first = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, #first, 2 do
+    redis.call('ZREM', due, first[i])
+    redis.call('ZADD', running, lease_end, first[i])
+    redis.call('HSET', owner, first[i], claim)
+    tell(first[i], first[i + 1])
+  end
+end
+
+for _, key in ipairs(KEYS) do redis.call('EXPIREAT', key, ARGV[4]) end
+local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+return {next[2] or '', redis.call('ZCARD', due), redis.call('ZCARD', running), taken}
