@@ -100,6 +100,7 @@ def test_a_record_tells_what_became_of_a_firing_with_xtimer_s_names(world: World
             "error": "",
             "webhookId": f"{timer_id}-{moment}",
             "kind": "scheduled",
+            "waitedFor": "",
         }
     ]
 
