@@ -155,8 +155,9 @@ class Batches:
     def _enable_together(self, plans: list[Plan], now: int) -> Outcomes:
         """Enable timers in one transaction; return those that were not changed meanwhile."""
         enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
-        self.registrar.tell_redis([timer.definition for timer in enabled.timers], enabled.pending, now)
-        return {timer.id: timer for timer in enabled.timers}
+        definitions = [timer.definition for timer in enabled.timers]
+        is_told = self.registrar.tell_redis(definitions, enabled.pending, now)
+        return {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}
 
 
 def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Outcomes:

@@ -295,19 +295,19 @@ class Settings(BaseSettings):
         "localhost and the address it is bound to; bound to all, any IP address is allowed too; `*` is any name, and "
         "lets web pages reach the API by DNS rebinding",
     )
-    http_head_s: int = Field(
+    http_head_timeout_s: int = Field(
         default=5,
         ge=1,
         le=60,
         description="s in which the head of a request is to come, or its thread is freed",
     )
-    http_body_s: int = Field(
+    http_body_timeout_s: int = Field(
         default=20,
         ge=1,
         le=600,
         description="s in which the body of a request is to come, or its thread is freed",
     )
-    http_work_ms: int = Field(
+    http_cpu_ms: int = Field(
         default=500,
         ge=50,
         le=60_000,

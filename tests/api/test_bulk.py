@@ -133,8 +133,8 @@ def test_ids_that_are_unknown_or_another_app_s_are_rows_of_failed(world: World) 
     answered = bulk(world, "delete", ids=[other, mine, mine, 99])
     assert counts(answered) == (1, 1, 2, 0)
     assert [(one["id"], one["name"], one["code"]) for one in answered.data["failed"]] == [
-        (other, None, 40401),
         (99, None, 40401),
+        (other, None, 40401),
     ]
     assert world.get(DEF, app="bank", id=other).status == 200
 

@@ -107,26 +107,30 @@ def test_an_answer_says_within_what_time_its_change_counts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [world.enabled(name=name, cron="* * * * *") for name in "abcdef"]
+    for on_id in (ids[2], ids[5]):
+        assert world.post(DISABLE, app="shop", id=on_id).code == 0
     moment = world.clock.now // 60_000 * 60_000 + 10 * 60_000
 
-    def change(timer_id: int, at: int) -> list[int]:
+    def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int]:
         answers = [
             world.patch(app="shop", id=timer_id, tags=[str(at)]),
             world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=at),
             world.post(DISABLE, app="shop", id=timer_id),
-            world.post("/api/timer/v1/bulk", app="shop", action="disable", ids=[timer_id + 1]),
+            world.post("/api/timer/v1/bulk", app="shop", action="disable", ids=[off_id]),
+            world.post("/api/timer/v1/bulk", app="shop", action="enable", ids=[on_id]),
             world.delete(app="shop", id=timer_id),
         ]
-        assert [answer.code for answer in answers] == [0] * 5
+        assert [answer.code for answer in answers] == [0] * 6
+        assert [answer.data["done"] for answer in answers[3:5]] == [1, 1]
         return [answer.json["countsWithinMs"] for answer in answers]
 
-    assert change(ids[0], moment) == [1_000] * 5
+    assert change(*ids[:3], moment) == [1_000] * 6
 
     def away(_definitions: object) -> None:
         raise StoreAway("Redis", "cut off by the test")
 
     monkeypatch.setattr(world.wiring.definitions, "put", away)
-    assert change(ids[3], moment) == [COUNTS_WITHIN_MS] * 5
+    assert change(*ids[3:], moment) == [COUNTS_WITHIN_MS] * 6
 
 
 @pytest.mark.parametrize("ahead", [1_000, HOUR, 2 * HOUR])

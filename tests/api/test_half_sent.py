@@ -52,8 +52,8 @@ def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
         "http_bind": f"{HOST}:{port}",
         "http_workers": "1",
         "http_threads": str(THREADS),
-        "http_head_s": str(HEAD_S),
-        "http_body_s": str(BODY_S),
+        "http_head_timeout_s": str(HEAD_S),
+        "http_body_timeout_s": str(BODY_S),
     }
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -14,7 +14,7 @@ KEY = {"app": "shop", "name": "expire"}
 ACTING: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", DEF, definition(name="more")),
     ("PUT", DEF, definition(cron="0 0 1 1 *")),
-    ("PATCH", DEF, {"app": "shop", "id": 1, "cron": "0 0 1 1 *"}),
+    ("PATCH", DEF, {"app": "shop", "id": None, "cron": "0 0 1 1 *"}),
     (
         "POST",
         DEFS,
@@ -25,15 +25,18 @@ ACTING: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", ENABLE, KEY),
     ("POST", FIRE, KEY),
     ("POST", REPLAY, {"app": "shop", "since": 0}),
-    ("POST", BACKFILL, {"app": "shop", "id": 1, "since": 0, "until": 1_000}),
+    ("POST", BACKFILL, {"app": "shop", "id": None, "since": 0, "until": 1_000}),
 ]
 
 
 def sent_by_the_timer(world: World, method: str, path: str, fields: dict[str, Any]) -> Any:
-    """Send what a callback process would: the request it makes, its own headers among it."""
-    timer = world.wiring.timers.get("shop", 1)
+    """Send what a callback process would: the request it makes, its own headers among it; `id` None is the timer's."""
+    timer_id = world.get(DEFS, app="shop").data[0]["id"]
+    if "id" in fields:
+        fields = fields | {"id": timer_id}
+    timer = world.wiring.timers.get("shop", timer_id)
     notify = timer.definition.notify._replace(body=json.dumps(fields))
-    request = request_of(notify, "shop", Member(1, 1_000, 1))
+    request = request_of(notify, "shop", Member(timer_id, 1_000, 1))
     headers = [(name, value) for name, value in request.headers if name not in ("Expect", "Content-Type")]
     return world.call(method, path, data=request.body, headers=headers, content_type="application/json")
 

@@ -19,7 +19,6 @@ from tests.servers.redis_server import RedisServer
 from wangtimer.api import create_app
 
 DOCUMENT = create_app().api_doc
-TIMER = 1
 NO_TIMER = 10**12
 
 
@@ -81,13 +80,22 @@ MOMENTS = [
 ]
 
 
+class StandingWorld(World):
+    """One with one timer."""
+
+    def __init__(self, database_url: str, store_url: str, now: int) -> None:
+        super().__init__(database_url, store_url, now)
+        self.wiring.database.create_tables()
+        self.timer_id = self.made()
+
+
 @pytest.fixture(scope="module")
-def standing_world(redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One for all tests, with one timer: what is refused changes nothing."""
+def standing_world(
+    redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StandingWorld]:
+    """One for all tests: what is refused changes nothing."""
     folder = tmp_path_factory.mktemp("same-fault")
-    world = World(f"sqlite:///{folder / 'wangtimer.db'}", redis_server.url(), present())
-    world.wiring.database.create_tables()
-    assert world.made() == TIMER
+    world = StandingWorld(f"sqlite:///{folder / 'wangtimer.db'}", redis_server.url(), present())
     yield world
     assert world.stored() == (1, 0)
     world.close()
@@ -101,14 +109,15 @@ def named(operations: list[Operation]) -> Any:
     return pytest.mark.parametrize("operation", [pytest.param(one, id=one.label) for one in operations])
 
 
-def smallest(world: World, operation: Operation) -> dict[str, Any]:
+def smallest(world: StandingWorld, operation: Operation) -> dict[str, Any]:
     """Return a request with nothing but what must be given, about a timer there is."""
-    standing = Standing(lambda *_: {}, [TIMER], ["expire"], [(TIMER, world.clock.now)], world.clock.now)
+    timer_id = world.timer_id
+    standing = Standing(lambda *_: {}, [timer_id], ["expire"], [(timer_id, world.clock.now)], world.clock.now)
     made = _smallest(operation.schema, standing)
     if {"firings", "since"} <= operation.fields.keys():
         made |= {"since": world.clock.now - 1, "until": world.clock.now}
     if {"id", "timerID"} <= operation.fields.keys():
-        made["id"] = TIMER
+        made["id"] = timer_id
     return made | ({"app": "shop"} if "app" in made else {})
 
 
@@ -148,25 +157,25 @@ BAD_BODIES = {
 
 @named(OF_BODIES)
 @pytest.mark.parametrize("fault", BAD_BODIES)
-def test_a_bad_body(standing_world: World, operation: Operation, fault: str) -> None:
+def test_a_bad_body(standing_world: StandingWorld, operation: Operation, fault: str) -> None:
     body, status, code = BAD_BODIES[fault]
     assert_refused(operation.send(standing_world, body), status, code, "")
 
 
 @named(OF_BODIES)
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_wrong_content_type(standing_world: World, operation: Operation, content_type: str) -> None:
+def test_a_wrong_content_type(standing_world: StandingWorld, operation: Operation, content_type: str) -> None:
     assert_refused(operation.send(standing_world, b"{}", content_type), 415, 41501, "")
 
 
 @named(OPERATIONS)
-def test_an_unknown_field(standing_world: World, operation: Operation) -> None:
+def test_an_unknown_field(standing_world: StandingWorld, operation: Operation) -> None:
     given = smallest(standing_world, operation) | {"nonsense": 1}
     assert_refused(operation.call(standing_world, given), 400, 40004, "nonsense")
 
 
 @named(OPERATIONS)
-def test_a_field_given_twice(standing_world: World, operation: Operation) -> None:
+def test_a_field_given_twice(standing_world: StandingWorld, operation: Operation) -> None:
     name = next(iter(operation.fields))
     if operation.takes_body:
         answered = operation.send(standing_world, f'{{"{name}":1,"{name}":1}}'.encode())
@@ -176,7 +185,7 @@ def test_a_field_given_twice(standing_world: World, operation: Operation) -> Non
 
 
 @named(OPERATIONS)
-def test_a_required_field_left_out(standing_world: World, operation: Operation) -> None:
+def test_a_required_field_left_out(standing_world: StandingWorld, operation: Operation) -> None:
     whole = smallest(standing_world, operation)
     for name in operation.required:
         without = {other: value for other, value in whole.items() if other != name}
@@ -185,26 +194,26 @@ def test_a_required_field_left_out(standing_world: World, operation: Operation) 
 
 @named(with_field("app"))
 @pytest.mark.parametrize("app", ["", "x" * 65, "shop ", "a\nb", "\u200b"])
-def test_a_bad_app(standing_world: World, operation: Operation, app: str) -> None:
+def test_a_bad_app(standing_world: StandingWorld, operation: Operation, app: str) -> None:
     given = smallest(standing_world, operation) | {"app": app}
     assert_refused(operation.call(standing_world, given), 400, 40007, "app")
 
 
 @named([one for one in OF_BODIES if "app" in one.fields])
-def test_an_app_that_is_no_text(standing_world: World, operation: Operation) -> None:
+def test_an_app_that_is_no_text(standing_world: StandingWorld, operation: Operation) -> None:
     given = smallest(standing_world, operation) | {"app": 7}
     assert_refused(operation.call(standing_world, given), 400, 40006, "app")
 
 
 @named(with_field("id"))
 @pytest.mark.parametrize(("bad", "code"), [(0, 40007), (2**63, 40007), ("one", 40006), (1.5, 40006)])
-def test_a_bad_id(standing_world: World, operation: Operation, bad: Any, code: int) -> None:
+def test_a_bad_id(standing_world: StandingWorld, operation: Operation, bad: Any, code: int) -> None:
     given = smallest(standing_world, operation) | {"id": bad}
     assert_refused(operation.call(standing_world, given), 400, code, "id")
 
 
 @named([one for one in with_field("id") if "id" in one.required])
-def test_the_id_of_no_timer_and_of_another_apps(standing_world: World, operation: Operation) -> None:
+def test_the_id_of_no_timer_and_of_another_apps(standing_world: StandingWorld, operation: Operation) -> None:
     given = smallest(standing_world, operation)
     for strange in (given | {"id": NO_TIMER}, given | {"app": "bank"}):
         answered = operation.call(standing_world, strange)
@@ -216,7 +225,7 @@ def test_the_id_of_no_timer_and_of_another_apps(standing_world: World, operation
     ("operation", "name"), [pytest.param(*one, id=f"{one[0].label}-{one[1]}") for one in MOMENTS]
 )
 @pytest.mark.parametrize("bad", ["soon", "2190-01-02T03:04:05", "9999-12-31T23:59:59-23:59", 1_795_198_611])
-def test_a_bad_moment(standing_world: World, operation: Operation, name: str, bad: Any) -> None:
+def test_a_bad_moment(standing_world: StandingWorld, operation: Operation, name: str, bad: Any) -> None:
     given = smallest(standing_world, operation)
     if name in RULES:
         given.pop("cron", None)

@@ -102,14 +102,14 @@ def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
 
 
 def test_one_failed_connect_beside_slow_calls_does_not_stop_a_healthy_host() -> None:
-    lanes = Lanes(places_per_host=9, places_total=100)
-    joined(lanes, *"aaaaaaaaa")
+    lanes = Lanes(places_per_host=40, places_total=200)
+    joined(lanes, *["a"] * 9)
     lane, _ = lanes.take(NOW_MS)
     lanes.open_wide(lane)
     for _ in range(4):
         lanes.take(NOW_MS)
-    for _ in range(2):
-        lanes.leave(lane, is_unreachable=True)
+    for at in (1.0, 2.0):
+        lanes.leave(lane, at, is_unreachable=True, has_failed=True)
         assert lanes.can_send, "one tries again, though four slow ones are under way"
         lanes.take(NOW_MS)
         assert not lanes.can_send

@@ -120,7 +120,7 @@ def read_header_changes(given: Any) -> HeaderChanges | None:
 
     Takes the same as `read_headers`, and null for a header that is to go. Raises `Refused`.
     """
-    return None if given is None else tuple(islice(_named_values(given, takes_null=True), MOST_HEADERS + 1))
+    return None if given is None else tuple(_named_values(given, takes_null=True))
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:

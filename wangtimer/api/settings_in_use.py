@@ -23,4 +23,4 @@ def settings_in_use() -> Settings:
 
 def work_s() -> float:
     """Return how many seconds of CPU a request may take before more work is refused."""
-    return settings_in_use().http_work_ms / 1_000
+    return settings_in_use().http_cpu_ms / 1_000

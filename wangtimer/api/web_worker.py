@@ -66,7 +66,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         settings = read_settings()
-        self._head_s, self._body_s = settings.http_head_s, settings.http_body_s
+        self._head_s, self._body_s = settings.http_head_timeout_s, settings.http_body_timeout_s
 
     def enqueue_req(self, conn: TConn) -> None:
         """Hand a connection to a thread."""

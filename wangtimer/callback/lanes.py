@@ -142,11 +142,11 @@ class Lanes:
     def leave(self, lane: Lane, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
         """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
 
-        An unreachable host gets one place until it is reached.
+        An unreachable host gets one place until it is reached, beside the calls that are under way there.
         """
         self._count_running(lane, -1)
         if is_unreachable:
-            lane.to.is_reached = False
+            lane.to.lose()
         if has_failed is not None:
             lane.to.flow.count(now)
             lane.app.flow.count(now)

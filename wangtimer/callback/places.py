@@ -65,6 +65,7 @@ class Host:
         "name",
         "places",
         "running",
+        "tried_beside",
         "waiting",
     )
 
@@ -74,6 +75,7 @@ class Host:
         self.running = 0
         self.waiting = 0
         self.is_reached = False
+        self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
         self.flow = Flow()
         self.blocked: deque[Lane] = deque()  # lanes with a waiting call, and no place here
         self._failed_at = float("-inf")
@@ -81,12 +83,18 @@ class Host:
     @property
     def free(self) -> int:
         """How many calls may start now."""
-        return (self.places if self.is_reached else min(self.places, PLACES_UNTIL_REACHED)) - self.running
+        most = self.places if self.is_reached else min(self.places, self.tried_beside + PLACES_UNTIL_REACHED)
+        return most - self.running
 
     @property
     def is_idle(self) -> bool:
         """Whether no call is here."""
         return not (self.running or self.waiting)
+
+    def lose(self) -> None:
+        """Give it one place until it is reached, beside the calls that are under way: they may be slow ones."""
+        self.tried_beside = min(self.tried_beside, self.running) if not self.is_reached else self.running
+        self.is_reached = False
 
     def succeed(self) -> None:
         """Give it one place more, for an answer."""
