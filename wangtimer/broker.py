@@ -95,7 +95,10 @@ class Broker:
 
 
 def described(chunk: Chunk) -> str:
-    """Return what people are shown of a chunk: its slice, how many firings, and the first of their moments."""
-    first = min((due.due_at for due in chunk.members), default=None)
-    moment = "" if first is None else f", first at {show_moment(first)}"
-    return f"slice {chunk.slice.tag}, {len(chunk.members)} firings{moment}"
+    """Return what people are shown of a chunk: how many firings, the first of their moments (UTC), and its slice.
+
+    Without the date, which is that of the message: Flower shows some fifty characters.
+    """
+    moments = [due.due_at for due in chunk.members]
+    first = f" from {show_moment(min(moments)).partition('T')[2]}" if moments else ""
+    return f"{len(moments)} firings{first}, slice {chunk.slice.tag}"

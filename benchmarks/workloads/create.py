@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
-
-import pycurl
 
 from benchmarks.disk import DiskWatch
 from benchmarks.lateness import percentile
 from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement, on_one_stand
+
+if TYPE_CHECKING:
+    import pycurl
 
 PAIRS_A_SECOND = 200
 CLIENTS = 32
@@ -58,6 +59,8 @@ class Client:
         self._ask("DELETE", "/api/timer/v1/def", {"app": APP, "id": timer_id})
 
     def _ask(self, method: str, path: str, fields: dict[str, object]) -> dict[str, int]:
+        import pycurl
+
         curl = self._connection()
         curl.setopt(pycurl.URL, self._api_url + path)
         curl.setopt(pycurl.CUSTOMREQUEST, method)
@@ -72,7 +75,9 @@ class Client:
         read: dict[str, int] = json.loads(body)
         return read
 
-    def _connection(self) -> pycurl.Curl:
+    def _connection(self) -> "pycurl.Curl":
+        import pycurl  # only where it measures: the page is written without the `bench` extra
+
         held: pycurl.Curl | None = getattr(self._of_thread, "connection", None)
         if held is None:
             held = self._of_thread.connection = pycurl.Curl()

@@ -101,7 +101,7 @@ def test_flower_counts_what_each_worker_has_done_and_says_of_which_slice(
     assert wait_for(is_counted, seconds=30), processed_by_worker(flower_url)
     tasks = tasks_by_name(flower_url)
     chunk, order = tasks["wangtimer.callback"][0], tasks["wangtimer.trigger"][0]
-    assert chunk["args"] == "slice 30000000:3, 2 firings, first at 2027-01-15T08:00:00.001Z"
+    assert chunk["args"] == "2 firings from 08:00:00.001Z, slice 30000000:3"
     assert order["args"] == "slice 30000000:3, credit 7"
     assert chunk["state"] == "SUCCESS"
 

@@ -10,7 +10,7 @@ from sqlalchemy import text, update
 from tests.fakes import HandClock
 from wangtimer.cli.bad_timers_checkup import judged
 from wangtimer.cli.findings import Severity
-from wangtimer.core.bad_timers import BadTimers
+from wangtimer.core.bad_timers import BadTimers, Readable
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import Cron
 from wangtimer.core.errors import Unreadable
@@ -158,20 +158,20 @@ def strange(database: Database, column: str, *keys: tuple[int, int]) -> None:
 
 
 def test_firings_of_a_kind_of_another_version_harm_no_others(database: Database, store: TimerStore) -> None:
-    assert enabled(store, 1) == [1]
+    (timer_id,) = enabled(store, 1)
     of_firings = FiringStore(database)
-    planned = [Firing.planned(1, NOW + number, 0) for number in range(9)]
+    planned = [Firing.planned(timer_id, NOW + number, 0) for number in range(9)]
     database.write(lambda sql: insert_missing(sql, planned))
-    strange(database, "kind", *((1, NOW + number) for number in range(1, 6)))
+    strange(database, "kind", *((timer_id, NOW + number) for number in range(1, 6)))
     good = [NOW, *(NOW + number for number in range(6, 9))]
     assert [one.fire_at for one in of_firings.pending_between(0, NOW + 99, 3)] == good[:3]
     assert [one.fire_at for one in of_firings.pending_of(planned[0].slice)] == good
     rows = of_firings.rows(one.member for one in planned)
     assert [fire_at for _, fire_at in rows] == good
     assert {fire_at for _, fire_at in rows.bad} == {NOW + number for number in range(1, 6)}
-    assert [one.firing.fire_at for one in of_firings.records(1, 2)] == [NOW + 8, NOW + 7]
+    assert [one.firing.fire_at for one in of_firings.records(timer_id, 2)] == [NOW + 8, NOW + 7]
     lists = FiringLists(database, HandClock())
-    wanted = FiringFilter(APP, timer_id=1)
+    wanted = FiringFilter(APP, timer_id=timer_id)
     listed = lists.page(wanted, 4, is_patient=True)
     assert [one.firing.fire_at for one in listed] == good[::-1]
 
@@ -215,7 +215,8 @@ def test_one_definition_that_cannot_be_read_is_noted_and_the_others_are_read(
     store = DefinitionStore(connection, keys, 60, noted)
     store.put([make_definition(one) for one in (1, 2, 3)])
     raw.set(keys.definition(2), '7 {"app":"shop","status":"paused"}')
-    found = store.get([1, 2, 3, 4])
+    found = store.get([1, 2, 3, 4]).definitions
+    assert isinstance(found, Readable)
     assert (set(found), set(found.bad), set(noted.reasons)) == ({1, 3}, {2}, {2})
     store.forget([2, 3, 4])
     assert [raw.exists(keys.definition(one)) for one in (1, 2, 3)] == [1, 0, 0]
@@ -227,7 +228,7 @@ def test_a_definition_that_cannot_be_written_keeps_no_other_from_it(
     store = DefinitionStore(connection, Keys("wt"), 60, noted)
     broken = make_definition(2)._replace(notify=Notify("http://shop.test/\ud800"))
     store.put([make_definition(1), broken, make_definition(3)])
-    assert (set(store.get([1, 2, 3])), set(noted.reasons)) == ({1, 3}, {2})
+    assert (set(store.get([1, 2, 3]).definitions), set(noted.reasons)) == ({1, 3}, {2})
 
 
 @pytest.fixture

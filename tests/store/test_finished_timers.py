@@ -14,6 +14,7 @@ from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.planning import plan
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import Timer
+from wangtimer.core.timer_ids import TimerIds
 from wangtimer.finished_purger import DAY_MS, MOST_DELETED, PAGE, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers
@@ -154,8 +155,14 @@ def test_a_purge_goes_on_page_by_page_and_ends_at_its_most(
 
 def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Database) -> None:
     """Of 5,000 living ones, and 2,000 finished ones that are still kept, none is read."""
-    living = [new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), AT) for n in range(5_000)]
-    kept = [new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), AT) for n in range(2_000)]
+    ids = TimerIds()
+    living = [
+        new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), ids.next(AT), AT) for n in range(5_000)
+    ]
+    kept = [
+        new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), ids.next(AT), AT)
+        for n in range(2_000)
+    ]
     mariadb.write(
         lambda sql: sql.execute(
             insert(timers),

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from tests.fakes import HandClock
 from tests.store.members import outcome_of
-from tests.store.worlds import LEASES
+from tests.store.worlds import LEASES, WINDOW
 from wangtimer.core.firing import DueMember, Firing, FiringStatus
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import Notify, Timer
@@ -23,8 +23,10 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore
+from wangtimer.store.redis.window import Window
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import metadata
@@ -98,8 +100,9 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
             shutil.copy(make_url(database_url).database or "", copy)
         timers, firings, outbox = TimerStore(database), FiringStore(database), Outbox(redis, keys)
         agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, HOUR_S)
-        hot = HotStore(SliceStore(redis, keys, clock, LEASES), agenda, clock)
-        sweeper = Sweeper(timers, firings, hot, agenda, definitions, outbox, clock, HOUR_S * 1_000)
+        slices, lanes = SliceStore(redis, keys, clock, LEASES), LaneStore(redis, keys, clock, LEASES)
+        hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes)
+        sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock)
         verifier = Verifier(outbox, firings, clock, LEASES.lead_ms)
         yield Deployment(
             database,
@@ -119,7 +122,7 @@ def test_a_new_timer_is_not_called_by_the_definition_of_one_that_sql_lost(deploy
     deployment.lose_commits()
     timer, _ = deployment.planned("shop", NOW + 5_000)
     assert timer.id != lost.id
-    (held,) = deployment.definitions.get([timer.id]).values()
+    (held,) = deployment.definitions.get([timer.id]).definitions.values()
     assert (held.app, held.notify.url) == ("shop", "http://shop.example/")
 
 

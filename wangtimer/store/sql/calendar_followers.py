@@ -17,6 +17,7 @@ from wangtimer.core.timer import Timer
 from wangtimer.store.bounds import calendar_from
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import calendars, timers
 from wangtimer.store.sql.timer_rows import bounds_text, read_rows, timer_of
@@ -118,7 +119,7 @@ class CalendarFollowers:
             if calendar is None:
                 page.is_done = True
                 return page
-            query = select(timers).where(_to_follow(upload))
+            query = by_index(select(timers).where(_to_follow(upload)), "timer_follows", timers)
             query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit).with_for_update()
             rows = sql.execute(query).mappings().all()
             found = read_rows(rows, timer_of)
@@ -154,7 +155,7 @@ def _to_follow(upload: Upload) -> ColumnElement[bool]:
 def _progress(sql: Connection, app: str, name: str) -> Progress:
     own = and_(calendars.c.app == app, calendars.c.name == name)
     marks = sql.execute(select(calendars.c.updated_at, calendars.c.followed_at).where(own)).one_or_none()
-    number = select(func.count()).select_from(timers)
+    number = by_index(select(func.count()).select_from(timers), "timer_follows", timers)
     followers = sql.execute(number.where(_followers(app, name))).scalar_one()
     if marks is None:
         return Progress(followers, 0, 0)
@@ -165,7 +166,8 @@ def _progress(sql: Connection, app: str, name: str) -> Progress:
         left = sql.execute(number.where(_to_follow(upload))).scalar_one()
     is_refused = and_(_followers(app, name), timers.c.calendar_at == -upload.at)
     refused = sql.execute(number.where(is_refused)).scalar_one()
-    ids = sql.execute(select(timers.c.id).where(is_refused).order_by(timers.c.id).limit(10)).scalars()
+    first = by_index(select(timers.c.id).where(is_refused), "timer_follows", timers)
+    ids = sql.execute(first.order_by(timers.c.id).limit(10)).scalars()
     return Progress(followers, left, refused, tuple(ids))
 
 
@@ -213,7 +215,7 @@ def _write(
         alike[bounds_text(one.timer.definition.schedule, one.timer.limits)].append(one.timer.id)
     changed = {"edited_at": now, "updated_at": now, "calendar_at": at, "version": timers.c.version + 1}
     for text, ids in alike.items():
-        sql.execute(update(timers).where(timers.c.id.in_(ids)).values(changed | {"bounds": text}))
+        _update(sql, ids, changed | {"bounds": text})
     plans = [one.plan for one in followings]
     move_marks(sql, plans)
     with_moments = [plan for plan in plans if plan.moments]
@@ -223,13 +225,18 @@ def _write(
 
 def _mark(sql: Connection, ids: Sequence[int], at: int) -> None:
     if ids:
-        sql.execute(update(timers).where(timers.c.id.in_(ids)).values(calendar_at=at))
+        _update(sql, ids, {"calendar_at": at})
+
+
+def _update(sql: Connection, ids: Sequence[int], columns: dict[str, Any]) -> None:
+    changing = update(timers).where(timers.c.id.in_(ids)).values(columns)
+    sql.execute(update_by_index(changing, "PRIMARY"))
 
 
 def _refuse(sql: Connection, upload: Upload, refused: Mapping[int, str]) -> None:
     if refused:
         own = and_(_to_follow(upload), timers.c.id.in_(list(refused)))
-        sql.execute(update(timers).where(own).values(calendar_at=-upload.at))
+        sql.execute(update_by_index(update(timers).where(own).values(calendar_at=-upload.at), "PRIMARY"))
 
 
 def _finish(sql: Connection, upload: Upload) -> bool:
@@ -237,7 +244,8 @@ def _finish(sql: Connection, upload: Upload) -> bool:
     held = sql.execute(select(calendars.c.updated_at).where(_is(upload)).with_for_update()).one_or_none()
     if held is None:
         return True
-    if sql.execute(select(timers.c.id).where(_to_follow(upload)).limit(1)).one_or_none() is not None:
+    left = by_index(select(timers.c.id).where(_to_follow(upload)).limit(1), "timer_follows", timers)
+    if sql.execute(left).one_or_none() is not None:
         return False
     sql.execute(update(calendars).where(_is(upload)).values(followed_at=upload.at))
     return True

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, select, union_all, update
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import FiringStatus
 from wangtimer.core.timer import TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.tables import firings, timer_tags, timers
+from wangtimer.store.sql.keyset import behind, by_index, update_by_index
+from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.timers import remove_tags
 
 # A timer's latest firings that are looked at: a retry, replay or backfill that waits behind more than so many others is
 # not found, and is skipped as a deleted timer's.
@@ -70,8 +71,8 @@ class FinishedTimers:
 
     def _next_days(self, days: int) -> int | None:
         query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)
-        query = query.order_by(timers.c.keep_days).limit(1)
-        return self._database.read(lambda sql: sql.execute(_indexed(query)).scalar_one_or_none())
+        query = by_index(query.order_by(timers.c.keep_days).limit(1), "timer_finished", timers)
+        return self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
 
 
 def _is_finished() -> ColumnElement[bool]:
@@ -81,19 +82,15 @@ def _is_finished() -> ColumnElement[bool]:
 def _finished(days: int | None) -> Select[Any]:
     """Return the finished timers that are kept for these days; a deleted one is not enabled."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
-    return _indexed(select(*_KEY).where(_is_finished(), is_kept))
-
-
-def _indexed(query: Select[Any]) -> Select[Any]:
-    hint = "FORCE INDEX (timer_finished)"
-    return query.with_hint(timers, hint, "mysql").with_hint(timers, hint, "mariadb")
+    return by_index(select(*_KEY).where(_is_finished(), is_kept), "timer_finished", timers)
 
 
 def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> list[int]:
     """Return those that are as they were read, nobody else's to change until the transaction ends."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
-    query = select(timers.c.id).where(same).order_by(timers.c.id).with_for_update()
+    query = by_index(select(timers.c.id).where(same), "PRIMARY", timers)
+    query = query.order_by(timers.c.id).with_for_update()
     return list(sql.execute(query).scalars())
 
 
@@ -123,5 +120,5 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
         "version": timers.c.version + 1,
         "updated_at": now,
     }
-    sql.execute(update(timers).where(timers.c.id.in_(ids)).values(columns))
-    sql.execute(delete(timer_tags).where(timer_tags.c.timer_id.in_(ids)))
+    sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
+    remove_tags(sql, ids)

@@ -143,7 +143,7 @@ class TimerLists:
     def unknown(self, app: str, names: Sequence[str]) -> list[str]:
         """Return those of the names that no living timer of the app has, in their order."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.name.in_(_comparable(names)))
-        query = select(timers.c.name).where(wanted)
+        query = by_index(select(timers.c.name).where(wanted), "timer_app_name", timers)
         known = self._database.read(lambda sql: set(sql.execute(query).scalars()))
         return [name for name in dict.fromkeys(names) if name not in known]
 

@@ -272,7 +272,8 @@ class TimerStore:
 
         Those `without` are left out before `limit` counts, so that none of them takes the place of another.
         """
-        return self._enabled(timers.c.plan_by, timers.c.plan_by <= before, limit, without)
+        mark = timers.c.plan_by
+        return self._enabled("timer_plan_by", mark, mark <= before, limit, without)
 
     def unplanned(
         self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
@@ -282,10 +283,15 @@ class TimerStore:
         Those `without` are left out as above.
         """
         mark = timers.c.next_fire_at
-        return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
+        return self._enabled("timer_to_plan", mark, and_(mark > after, mark <= before), limit, without)
 
     def _enabled(
-        self, mark: ColumnElement[Any], lies_there: ColumnElement[bool], limit: int, without: Collection[int]
+        self,
+        index: str,
+        mark: ColumnElement[Any],
+        lies_there: ColumnElement[bool],
+        limit: int,
+        without: Collection[int],
     ) -> Readable[int, Timer]:
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_there)
         if without:
@@ -294,7 +300,8 @@ class TimerStore:
                 "without", sorted(without), expanding=True, literal_execute=True
             )
             wanted = and_(wanted, timers.c.id.not_in(others))
-        return self._read(select(timers).where(wanted).order_by(mark, timers.c.id).limit(limit), timer_of)
+        query = by_index(select(timers).where(wanted), index, timers)
+        return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
