@@ -68,7 +68,7 @@ CREATE TABLE calendar (
     -- JSON {name, weekdays, days, working}
     content MEDIUMTEXT NOT NULL,
     updated_at BIGINT NOT NULL,
-    -- the updated_at that all timers follow which name it
+    -- the updated_at that all timers follow which name it; 0: some may not yet
     followed_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (app, name),
     -- which are to be followed

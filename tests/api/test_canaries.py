@@ -1,5 +1,6 @@
 """Secrets planted wherever the service is given some, and searched for in all that it says."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 import requests
+import structlog
 from sqlalchemy import text
 
 from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
 from tests.api.world import World, definition
+from wangtimer.logs import log_as_lines
 from wangtimer.settings import Settings
 from wangtimer.shown_url import shown_url
 from wangtimer.stack.child import dying_with
@@ -162,14 +165,25 @@ def test_an_api_without_any_server_tells_no_secret(away: tuple[str, Path]) -> No
     assert_silent(log.read_text())
 
 
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[str]]:
+    """What is logged as a process of ours does, to be read from stderr; later tests find logging as it was."""
+    root, before = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    log_as_lines()
+    # A logger that kept these settings would hide from every test that captures logs after this one.
+    structlog.configure(cache_logger_on_first_use=False)
+    yield capsys
+    structlog.configure(**before)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
 @pytest.mark.parametrize("damage", ["ALTER TABLE timer RENAME COLUMN notify TO gone", "DROP TABLE timer_tag"])
 def test_a_statement_that_fails_is_told_without_its_parameters(
-    world: World, capsys: pytest.CaptureFixture[str], damage: str
+    world: World, lines: pytest.CaptureFixture[str], damage: str
 ) -> None:
     """The faults of the service itself: what they log is the statement and the server's error."""
-    from wangtimer.logs import log_as_lines
-
-    log_as_lines()
     with world.wiring.database.engine.begin() as sql:
         sql.execute(text(damage))
     fields = definition(notifyHTTPParam=CALL, tags=["canary-of-a-tag"])
@@ -179,7 +193,7 @@ def test_a_statement_that_fails_is_told_without_its_parameters(
         assert answered.status == 500
         assert_silent(str(answered.json))
     world.post("/api/timer/v1/defs", app="shop", timers=[{k: v for k, v in fields.items() if k != "app"}])
-    said = capsys.readouterr().err
+    said = lines.readouterr().err
     assert "request_failed" in said
     assert_silent(said)
 

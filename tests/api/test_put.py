@@ -52,6 +52,7 @@ COUNTED = {"cron": "* * * * * *", "maxFirings": 70, "jitterMs": 300}
     [
         pytest.param(EVERYTHING, id="everything"),
         pytest.param(COUNTED, id="so many firings, counted since it was enabled"),
+        pytest.param({"cron": "0 0 9 ? * 2", "cronDialect": "quartz"}, id="a cron of another dialect"),
         pytest.param({"cron": None, "everyMs": 90_000}, id="an interval counted from now"),
         pytest.param(
             {"cron": None, "everyMs": 90_000, "timezone": "Asia/Shanghai"}, id="an interval in a zone"
@@ -67,6 +68,19 @@ def test_the_same_body_again_changes_nothing(world: World, fields: dict[str, Any
     again = put(world, **fields)
     assert (again.status, again.json["created"], again.json["id"]) == (200, False, timer_id)
     assert (kept(world, timer_id), world.stored()) == (before, rows)
+
+
+def test_a_dialect_goes_round_and_is_unix_where_none_is_given(world: World) -> None:
+    cron = "0 0 9 ? * 2"
+    timer_id = put(world, cron=cron, cronDialect="quartz").json["id"]
+    read = world.get(DEF, app="shop", id=timer_id).data
+    assert (read["cron"], read["cronDialect"]) == (cron, "quartz")
+    back = put(world, **{name: read[name] for name in ("cron", "cronDialect", "timezone", "notifyHTTPParam")})
+    assert (back.json["created"], back.data["version"], back.data["cronDialect"]) == (False, 1, "quartz")
+    assert back.data["words"]["en"] == "at 09:00 on Mondays (UTC)"
+    without = put(world, cron=cron)
+    assert (without.data["version"], without.data["cronDialect"]) == (2, "unix")
+    assert without.data["words"]["en"] == "at 09:00 on Tuesdays (UTC)"
 
 
 def test_the_same_body_is_taken_when_its_moments_are_past(world: World) -> None:

@@ -13,14 +13,20 @@ from wangtimer.cli.export_command import Screen
 
 
 @pytest.fixture
-def moments(small_world: World) -> list[int]:
-    """Five firings of a timer, `each`, that succeeded."""
-    return fired(small_world, small_world.made(name="each"), 5)
+def each(small_world: World) -> int:
+    """The id of a timer, `each`."""
+    return small_world.made(name="each")
+
+
+@pytest.fixture
+def moments(small_world: World, each: int) -> list[int]:
+    """Five firings of `each` that succeeded."""
+    return fired(small_world, each, 5)
 
 
 def test_json_is_exactly_the_servers_data(run: Run, small_world: World, moments: list[int]) -> None:
     listed = json_of(run("firings", "list", "--timer", "each", "--json"))
-    each = listed[0]["timerId"]
+    each = listed[0]["timerID"]
     assert listed == small_world.get("/api/task/v1/firings", app="shop", id=each).data
     assert len(listed) == 5
 
@@ -35,9 +41,9 @@ def test_firings_are_filtered(run: Run, moments: list[int]) -> None:
     assert shown("--later-than", "1s") == []
 
 
-def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, moments: list[int]) -> None:
+def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, each: int, moments: list[int]) -> None:
     lines = run("firings", "list").stdout.splitlines()
-    assert lines[1].split()[0] == f"1-{moments[-1]}"
+    assert lines[1].split()[0] == f"{each}-{moments[-1]}"
     assert "succeeded" in lines[1]
 
 
@@ -131,8 +137,8 @@ def test_a_firing_shows_when_each_attempt_was_sent() -> None:
     ]
 
 
-def test_a_dry_run_of_a_replay_says_why_not(run: Run, moments: list[int]) -> None:
-    shown = run("firings", "replay", f"1-{moments[0]}", "--dry-run").stdout
+def test_a_dry_run_of_a_replay_says_why_not(run: Run, each: int, moments: list[int]) -> None:
+    shown = run("firings", "replay", f"{each}-{moments[0]}", "--dry-run").stdout
     assert shown.startswith("0 firings would be replayed\n")
     assert "it is succeeded" in shown
 

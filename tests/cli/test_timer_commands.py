@@ -156,15 +156,32 @@ def test_an_edit_of_one_part_of_the_call_leaves_the_others(run: Run) -> None:
 
 
 def test_tables_into_a_pipe_are_plain_columns(run: Run) -> None:
-    created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")
+    first = created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")["id"]
     created(run, "second", "--at", "2030-01-01T00:00:00Z")
     lines = run("timers", "list").stdout.splitlines()
     assert lines[0].split() == ["id", "name", "status", "when", "next", "last", "tags"]
-    assert lines[1].split() == ["1", "first", "disabled", "0", "9", "*", "*", "1-5", "(UTC)", "-", "-", "x"]
+    when = ["0", "9", "*", "*", "1-5", "(UTC)"]
+    assert lines[1].split() == [str(first), "first", "disabled", *when, "-", "-", "x"]
     assert lines[2].split()[3:5] == ["at", "2030-01-01T00:00:00.000Z"]
     assert run("timers", "list", "--tag", "x", "--sort=-name").stdout.count("\n") == 2
     shown = " ".join(run("timers", "show", "first").stdout.split())
     assert "calls POST http://target.example/fire misfire" in shown
+
+
+def test_a_dialect_is_given_shown_and_kept(run: Run) -> None:
+    quartz = ("--cron", "0 0 9 ? * 2", "--dialect", "quartz")
+    mondays = "at 09:00 on Mondays (UTC)"
+    assert json_of(run("timers", "preview", *quartz, "--json"))["words"]["en"] == mondays
+    made = created(run, "a", *quartz)
+    assert (made["cronDialect"], made["words"]["en"]) == ("quartz", mondays)
+    assert "0 0 9 ? * 2 (quartz, UTC)" in run("timers", "list").stdout
+    edited = json_of(run("timers", "edit", "a", "--cron", "0 0 9 ? * 6L", "--json"))
+    assert (edited["cron"], edited["cronDialect"]) == ("0 0 9 ? * 6L", "quartz")
+    put = json_of(run("timers", "put", "a", *CALLBACK, *quartz, "--json"))
+    assert (put["id"], put["cronDialect"], put["created"]) == (made["id"], "quartz", False)
+    unix = json_of(run("timers", "edit", "a", "--cron", "0 9 * * 2", "--dialect", "unix", "--json"))
+    assert unix["cronDialect"] == "unix"
+    assert run("timers", "preview", "--cron", "@daily", "--dialect", "spring").exit_code == 2
 
 
 def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
@@ -260,5 +277,5 @@ def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
     made = json_of(run(*put, "--cron", "@daily", "--tag", "x"))
     assert (made["tags"], made["created"]) == (["x"], True)
     again = json_of(run(*put, "--cron", "@hourly"))
-    assert (again["id"], again["cron"], again["created"]) == (1, "@hourly", False)
+    assert (again["id"], again["cron"], again["created"]) == (made["id"], "@hourly", False)
     assert "tags" not in again

@@ -200,6 +200,7 @@ def test_somebody_elses_change_of_the_call_is_a_conflict(
         {"misfire": "skip"},
         {"misfireGraceMs": 1_000},
         {"catchupWindowMs": 1},
+        {"cronDialect": "quartz"},
     ],
 )
 def test_a_put_whose_answer_was_lost_did_not_leave_what_it_takes_away(

@@ -56,17 +56,23 @@ class BigTables:
         )
         is_deleted = f"n % {DELETED_EVERY} = {DELETED_EVERY - 1}"
         # A tenth is to be planned within a day, of that a few by now.
-        following = f"CASE WHEN n % 10 = 0 THEN {NOW} + n * 90000 ELSE {NOW + 30 * DAY_MS} + n END"
+        following = (
+            f"CASE WHEN n % 20 = 3 THEN NULL WHEN n % 10 = 0 THEN {NOW} + n * 90000"
+            f" ELSE {NOW + 30 * DAY_MS} + n END"
+        )
+        # A twentieth is finished; those that are kept for a week are to go.
+        until = f"CASE WHEN n % 20 = 3 THEN {NOW - 8 * DAY_MS} + n ELSE {NOW} END"
         at = f"{self.settled_since} + n * 100"
         timer = (
             "INSERT INTO timer (id, app, name, tombstone, status, cron, timezone, calendar, notify, misfire,"
-            " misfire_grace_ms, catchup_window_ms, version, edited_at, planned_until, next_fire_at, created_at,"
-            " updated_at)"
+            " misfire_grace_ms, catchup_window_ms, version, edited_at, planned_until, next_fire_at, plan_by,"
+            " created_at, updated_at, keep_days)"
             f" SELECT n + 1, {app}, CONCAT('name', n), CASE WHEN {is_deleted} THEN n + 1 ELSE 0 END,"
             f" CASE WHEN {is_deleted} THEN 'deleted' WHEN n % 3 = 0 THEN 'disabled' ELSE 'enabled' END,"
-            " '0 * * * *', 'UTC', CASE WHEN n % 5 = 0 THEN 'ours' END,"
+            " '0 * * * *', 'UTC', CASE WHEN n % 5 = 0 OR n % 100 = 7 THEN 'ours' END,"
             ' \'{"url": "http://a.example/", "method": "POST", "headers": [], "body": ""}\','
-            f" 'fire_all', 60000, 0, 1, 0, {NOW}, {following}, {self.settled_since} + n, {self.settled_since} + n * 80"
+            f" 'fire_all', 60000, 0, 1, 0, {until}, {following}, {following},"
+            f" {self.settled_since} + n, {self.settled_since} + n * 80, CASE WHEN n % 40 = 3 THEN 7 END"
             f" FROM {numbers}"
         )
         firing = (
@@ -87,9 +93,9 @@ class BigTables:
             f" FROM {numbers}"
         )
         calendar = (
-            "INSERT INTO calendar (app, name, content, updated_at)"
+            "INSERT INTO calendar (app, name, content, updated_at, followed_at)"
             " SELECT CONCAT('app', n DIV 10), CONCAT('days', n), "
-            '\'{"name": "x", "weekdays": [], "days": [], "working": []}\', 0'
+            '\'{"name": "x", "weekdays": [], "days": [], "working": []}\', 1, 1'
             f" FROM {numbers}"
         )
         return [timer, firing, attempt, tag, kept, calendar]

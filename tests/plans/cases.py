@@ -14,12 +14,14 @@ from wangtimer.core.cancelling import without
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.planning import plan
-from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore, Replay
+from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -57,6 +59,8 @@ class Stores:
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.calendars = CalendarStore(database)
+        self.followers = CalendarFollowers(database)
+        self.finished = FinishedTimers(database)
         self.load = PlannedLoad(database, clock)
         self._number, self._mark = 0, f"{time.time_ns():x}"
 
@@ -69,6 +73,8 @@ class Stores:
             *self._of_firings(),
             *self._of_firing_lists(),
             *self._of_demands(),
+            *self._of_finished(),
+            *self._of_followers(),
             *self._of_the_rest(),
         ]
 
@@ -120,8 +126,15 @@ class Stores:
             ),
             Case("TimerStore.delete", lambda: timers.delete(SMALL_APP, made[2].id, NOW)),
             Case("TimerStore.to_plan", lambda: timers.to_plan(NOW + HOUR_MS, 2_000)),
+            Case("TimerStore.unplanned", lambda: timers.unplanned(NOW + HOUR_MS, 2_000)),
+            Case(
+                "TimerStore.unplanned: without some",
+                lambda: timers.unplanned(NOW + HOUR_MS, 2_000, NOW - HOUR_MS, range(1, 501)),
+            ),
             Case("TimerStore.commit_plans", lambda: timers.commit_plans(plans, rows)),
             Case("TimerStore.definitions", lambda: timers.definitions(set(range(1, 1_001)))),
+            Case("TimerStore.versions", lambda: timers.versions(set(range(1, 1_001)))),
+            Case("TimerStore.refuse_unknown", lambda: timers.refuse_unknown(SMALL_APP, 3)),
             Case("TimerStore.known", lambda: timers.known(range(1, 1_001))),
             Case(
                 "TimerStore.changed_behind",
@@ -175,13 +188,16 @@ class Stores:
                 lambda: lists.page(large, Order(), 50, NOW, after=(self.tables.rows // 2,) * 2),
             ),
             Case("TimerLists.count", lambda: lists.count(large, NOW)),
+            Case("TimerLists.chosen", lambda: lists.chosen(small, 100, NOW, 5)),
+            Case("TimerLists.chosen: large", lambda: lists.chosen(large, 100, NOW, 5)),
+            Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
         ]
 
     def _of_firings(self) -> list[Case]:
         firings, settled = self.firings, self.tables.settled_since
         waiting, scattered = self.waiting(), self.waiting(500, 3)
-        last = waiting[500]
+        last, lane = waiting[500], SharedLane.of_host("a.example:80")
         return [
             Case("FiringStore.rows", lambda: firings.rows(row.member for row in waiting)),
             Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
@@ -193,6 +209,16 @@ class Stores:
                 "FiringStore.pending_between: next page",
                 lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last),
             ),
+            Case(
+                "FiringStore.pending_between: in lanes",
+                lambda: firings.pending_between(NOW, NOW + 60_000, 1_000, in_lanes=True),
+            ),
+            Case(
+                "FiringStore.pending_between: in none",
+                lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last, in_lanes=False),
+            ),
+            Case("FiringStore.note_lane", lambda: firings.note_lane(lane, [row.member for row in scattered])),
+            Case("FiringStore.note_lane: one", lambda: firings.note_lane(lane, [waiting[0].member])),
             Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
             Case("FiringStore.records", lambda: firings.records(5, 50)),
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
@@ -226,6 +252,7 @@ class Stores:
             Case("FiringLists.oldest", lambda: lists.oldest(replace(small, statuses=failed), 50)),
             Case("FiringLists.living", lambda: lists.living(SMALL_APP, range(1, 20))),
             Case("FiringLists.last_outcomes", lambda: lists.last_outcomes(range(1, 51), NOW)),
+            Case("FiringLists.latest_scheduled", lambda: lists.latest_scheduled(range(1, 51), NOW)),
             Case("FiringCounts.by_status", lambda: self.counts.by_status(replace(large, **recent))),
         ]
 
@@ -233,7 +260,7 @@ class Stores:
         demands = self.demands
         timer = self.made()
         moments = [NOW + number * 1_000 for number in range(1, 61)]
-        replays = [Replay(row, NOW) for row in self._settled()]
+        replays = [Replay(row, NOW, NOW) for row in self._settled()]
         arrange = lambda left: [Firing.planned(timer.id, at, 0) for at in left]  # noqa: E731
         return [
             Case("DemandStore.fire_now", lambda: demands.fire_now(SMALL_APP, timer.id, NOW, 0)),
@@ -251,6 +278,38 @@ class Stores:
             Case("DemandStore.missing", lambda: demands.missing(timer.id, moments)),
             Case("DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, arrange)),
         ]
+
+    def _of_finished(self) -> list[Case]:
+        finished = self.finished
+        page = lambda days, upto: finished.delete_page(days, upto, (0, 0), 100, NOW)  # noqa: E731
+        return [
+            Case("FinishedTimers.kept_days", lambda: finished.kept_days()),
+            Case("FinishedTimers.delete_page", lambda: page(None, NOW - 1)),
+            Case("FinishedTimers.delete_page: of some days", lambda: page(7, NOW - 1)),
+            Case("FinishedTimers.delete_page: none", lambda: page(7, NOW - 30 * DAY_MS)),
+        ]
+
+    def _of_followers(self) -> list[Case]:
+        followers = self.followers
+        self.calendars.put(LARGE_APP, Calendar("ours"), NOW)
+        (upload,) = followers.uploads_to_follow(1)
+        same = lambda _timer, _calendar: None  # noqa: E731
+        follow = lambda way, most=300: followers.follow(upload, most, NOW, way, lambda _plans: [])  # noqa: E731
+        return [
+            Case("CalendarFollowers.uploads_to_follow", lambda: followers.uploads_to_follow(9)),
+            Case("CalendarFollowers.calendar", lambda: followers.calendar(upload)),
+            Case("CalendarFollowers.progress", lambda: followers.progress(LARGE_APP, "ours")),
+            Case("CalendarFollowers.follow", lambda: follow(self._followed)),
+            Case("CalendarFollowers.follow: refused", lambda: follow(_refused)),
+            Case("CalendarFollowers.follow: the same days", lambda: follow(same)),
+            Case(
+                "CalendarFollowers.follow: the last",
+                lambda: follow(same, self.tables.large_app_timers),
+            ),
+        ]
+
+    def _followed(self, timer: Timer, _calendar: Calendar) -> Following:
+        return Following(timer, plan(timer, NOW, 1))
 
     def _of_the_rest(self) -> list[Case]:
         calendar = Calendar("ours")
@@ -283,6 +342,10 @@ class Stores:
     def _a_settled(self) -> tuple[int, int]:
         number = self.tables.rows // 2
         return 1 + number % self.tables.large_app_timers, self.tables.settled_since + number * 100
+
+
+def _refused(timer: Timer, _calendar: Calendar) -> None:
+    raise ValueError(f"{timer.id} is not to follow")
 
 
 def _outcomes(rows: list[Firing]) -> list[Outcome]:

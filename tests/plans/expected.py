@@ -13,9 +13,13 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.edit": frozenset(["insert", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
     "TimerStore.disable": frozenset(["insert", "timer.PRIMARY"]),
     "TimerStore.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
-    "TimerStore.to_plan": frozenset(["timer.timer_to_plan"]),
+    "TimerStore.to_plan": frozenset(["timer.timer_plan_by"]),
+    "TimerStore.unplanned": frozenset(["timer.timer_to_plan"]),
+    "TimerStore.unplanned: without some": frozenset(["timer.timer_to_plan"]),
     "TimerStore.commit_plans": frozenset(["insert", "timer.PRIMARY"]),
     "TimerStore.definitions": frozenset(["timer.PRIMARY"]),
+    "TimerStore.versions": frozenset(["timer.PRIMARY"]),
+    "TimerStore.refuse_unknown": frozenset(["timer.PRIMARY"]),
     "TimerStore.known": frozenset(["timer.PRIMARY"]),
     "TimerStore.changed_behind": frozenset(["timer.timer_updated"]),
     "TimerStore.purge": frozenset(["timer.PRIMARY", "timer.timer_deleted"]),
@@ -39,6 +43,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.page: next moment": frozenset(["timer.timer_of_app, firing.firing_of_timer"]),
     "TimerLists.page: next page": frozenset(["timer.timer_of_app"]),
     "TimerLists.count": frozenset(["timer.timer_of_app"]),
+    "TimerLists.chosen": frozenset(["timer.timer_of_app"]),
+    "TimerLists.chosen: large": frozenset(["timer.timer_of_app"]),
+    "TimerLists.unknown": frozenset(["timer.timer_app_name"]),
     "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
     "FiringStore.rows": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),
@@ -47,6 +54,10 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.tallies": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: next page": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: in lanes": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: in none": frozenset(["firing.firing_due"]),
+    "FiringStore.note_lane": frozenset(["firing.PRIMARY"]),
+    "FiringStore.note_lane: one": frozenset(["firing.PRIMARY"]),
     "FiringStore.overdue": frozenset(["firing.firing_due"]),
     "FiringStore.records": frozenset(["firing.firing_of_timer"]),
     "FiringStore.records: before": frozenset(["firing.firing_of_timer"]),
@@ -101,6 +112,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     ),
     "FiringLists.living": frozenset(["timer.PRIMARY"]),
     "FiringLists.last_outcomes": frozenset(["firing.firing_of_timer", "no such row, firing.firing_of_timer"]),
+    "FiringLists.latest_scheduled": frozenset(
+        ["firing.firing_of_timer", "no such row, firing.firing_of_timer"]
+    ),
     "FiringCounts.by_status": frozenset(
         ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
     ),
@@ -109,13 +123,34 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DemandStore.cancel": frozenset(["firing.PRIMARY", "insert", "no such row", "timer.PRIMARY"]),
     "DemandStore.missing": frozenset(["firing.firing_of_timer"]),
     "DemandStore.backfill": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
+    "FinishedTimers.kept_days": frozenset(["timer.timer_finished"]),
+    "FinishedTimers.delete_page": frozenset(
+        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+    ),
+    "FinishedTimers.delete_page: of some days": frozenset(
+        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+    ),
+    "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
+    "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),
+    "CalendarFollowers.calendar": frozenset(["calendar.PRIMARY"]),
+    "CalendarFollowers.progress": frozenset(["calendar.PRIMARY", "timer.timer_follows"]),
+    "CalendarFollowers.follow": frozenset(["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]),
+    "CalendarFollowers.follow: refused": frozenset(
+        ["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]
+    ),
+    "CalendarFollowers.follow: the same days": frozenset(
+        ["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]
+    ),
+    "CalendarFollowers.follow: the last": frozenset(
+        ["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]
+    ),
     "AttemptStore.history": frozenset(["attempt.PRIMARY", "firing.PRIMARY"]),
     "KeptAnswers.find": frozenset(["idempotency.PRIMARY"]),
     "KeptAnswers.purge": frozenset(["idempotency.idempotency_created"]),
     "CalendarStore.put": frozenset(["calendar.PRIMARY", "insert"]),
     "CalendarStore.get": frozenset(["calendar.PRIMARY"]),
     "CalendarStore.all_of": frozenset(["calendar.PRIMARY"]),
-    "CalendarStore.timers_of": frozenset(["timer.timer_calendar"]),
+    "CalendarStore.timers_of": frozenset(["timer.timer_follows"]),
     "CalendarStore.remove": frozenset(["calendar.PRIMARY"]),
     "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
     "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),

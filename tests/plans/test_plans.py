@@ -18,8 +18,10 @@ from tests.plans.statistics import Belief, let_believe
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.store.sql import (
     attempts,
+    calendar_followers,
     calendars,
     demands,
+    finished_timers,
     firing_counts,
     firing_lists,
     firings,
@@ -37,8 +39,10 @@ DATABASE = "plans"
 BUFFER_BYTES = 1 << 30
 STORES = (
     attempts.AttemptStore,
+    calendar_followers.CalendarFollowers,
     calendars.CalendarStore,
     demands.DemandStore,
+    finished_timers.FinishedTimers,
     firing_counts.FiringCounts,
     firing_lists.FiringLists,
     firings.FiringStore,

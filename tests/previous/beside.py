@@ -3,7 +3,7 @@
 import json
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,9 +93,9 @@ class Beside:
     ) -> None:
         self._stack.close()
 
-    def run_until(self, moment_ms: float) -> None:
-        """Let both versions work until a moment (ms UTC)."""
-        self.supervisor.tend_until(lambda: time.time() * 1_000 >= moment_ms)
+    def run_until(self, moment_ms: float, or_once: Callable[[], bool] = lambda: False) -> None:
+        """Let both versions work until a moment (ms UTC), or once something is so."""
+        self.supervisor.tend_until(lambda: time.time() * 1_000 >= moment_ms or or_once())
 
     def logs(self, name: str) -> str:
         """Return what the processes of a version logged."""

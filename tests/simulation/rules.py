@@ -169,6 +169,10 @@ STALE_PLANS = _strikes([*FREEZES, Kind.LATE], "timers.commit_plans", "load.reser
 BOTH_PLANNERS_FROZEN = _strikes([Kind.FREEZE_BEFORE], "timers.commit_plans")
 # What enabling plans ends before the timer is on again.
 PLANS_NEAR = attribute(fleet, "SETTINGS", Settings.model_construct(step_s=60, near_s=5))
+# As outside of simulations: a minute has been fed by the time it is compared.
+FED_BEFORE_IT_IS_COMPARED = attribute(
+    fleet, "SETTINGS", Settings.model_construct(step_s=60, plan_every_s=10, window_s=90, window_memory_mb=0)
+)
 UNFENCED = "a plan holds only while its timer is as read"
 NO_SWEEP = ("the sweep", "reconcile")
 NO_SWEEP_OR_RELOAD = (*NO_SWEEP, "a lost slice is loaded again")
@@ -264,7 +268,9 @@ _EXECUTOR = (
     Rule(
         "what cannot be verified waits",
         attribute(verifier.Verifier, "verify", in_executor.send_unverified),
-        _strikes(SQL_AWAY, "target.send", "firings.settle"),
+        _strikes([Kind.CRASH_BEFORE], "slices.release"),
+        then=(_strikes(SQL_AWAY, "slices.release"),),
+        among_first=2,
     ),
     Rule(
         "what waits is put back for seconds",
@@ -275,7 +281,7 @@ _EXECUTOR = (
         "what stands elsewhere is added there",
         attribute(executor.Executor, "_drop", in_executor.drop_without_adding),
         _strikes([Kind.REDIS_ROLLBACK], "firings.rows", "firings.settle"),
-        together_with=NO_SWEEP,
+        together_with=(*NO_SWEEP_OR_RELOAD, "after a reconnect the window is fed again"),
     ),
     Rule(
         "skipped on SQL's word alone",
@@ -572,6 +578,7 @@ _REPAIRS = (
         attribute(feeder.Feeder, "compare", lambda self: 0),
         _strikes([*LOSSES, *CRASHES, Kind.ERROR], "timers.commit_plans", "slices.add", "agenda.add"),
         together_with=("the sweep",),
+        setting=FED_BEFORE_IT_IS_COMPARED,
     ),
     Rule(
         "the window is fed",

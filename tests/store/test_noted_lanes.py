@@ -5,7 +5,7 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.firing import Firing, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import MINUTE_MS, SharedLane
-from wangtimer.store.sql.firings import NOTED_A_STATEMENT
+from wangtimer.store.sql.asked import KEYS_A_STATEMENT
 
 AT = 1_800_000_000_000
 LANE = SharedLane.of_host("a.example:80")
@@ -59,10 +59,10 @@ def test_the_last_attempts_record_says_where_it_waited(sql: SqlWorld) -> None:
 
 
 def test_many_of_many_moments_are_noted(sql: SqlWorld) -> None:
-    rows = [row_at(AT + number * 7, timer_id) for number in range(NOTED_A_STATEMENT) for timer_id in (1, 2)]
+    rows = [row_at(AT + number * 7, timer_id) for number in range(KEYS_A_STATEMENT) for timer_id in (1, 2)]
     sql.insert(rows)
     sql.firings.note_lane(LANE, [row.member for row in rows[:-1]])
-    lanes = [row.lane for row in sql.firings.pending_between(0, AT * 2, 1_000)]
+    lanes = [row.lane for row in sql.firings.pending_between(0, AT * 2, len(rows))]
     assert lanes == [LANE.key] * (len(rows) - 1) + [""]
 
 

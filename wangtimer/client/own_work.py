@@ -20,6 +20,8 @@ def _holds(timer: Mapping[str, Any], name: str, wanted: Any) -> bool:
         return set(held or ()) == set(wanted or ())
     if name == "deleteAfterFinish":
         return bool(held) == bool(wanted)
+    if name == "cronDialect":
+        return bool((held or "unix") == (wanted or "unix"))
     if wanted is None or held is None:
         return held is wanted
     if name in _MOMENTS:

@@ -23,6 +23,8 @@ PUT_DEFAULTS: Mapping[str, Any] = written(
         "catchup_window_ms": 0,
     }
 )
+# And in one with a cron; a service of before there were dialects says none.
+CRON_DEFAULTS: Mapping[str, Any] = {"cronDialect": "unix"}
 
 
 class TimerCalls(Calls):
@@ -57,8 +59,9 @@ class TimerCalls(Calls):
             answer = self._send("PUT", DEF, body, bears_repeating="delayMs" not in body)
         except Conflict as error:
             found = self._get(f"{TIMER}/defs", {"name": name}).data(list[Timer]) if error.was_in_doubt else []
+            defaults = {**PUT_DEFAULTS, **(CRON_DEFAULTS if "cron" in body else {})}
             done = self._own_work(
-                found[0] if found else None, {**PUT_DEFAULTS, **body, "notifyHTTPParam": whole_call(callback)}
+                found[0] if found else None, {**defaults, **body, "notifyHTTPParam": whole_call(callback)}
             )
             if done is None:
                 raise

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Column, Connection, Select, and_, column, select, text
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.firing import FiringStatus
 from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings
 
@@ -49,6 +50,26 @@ def delete_of_ids(sql: Connection, column: Column[int], ids: Sequence[int], inde
         f" ON {table.name}.{column.name} = asked.id"
     )
     return int(sql.exec_driver_sql(statement).rowcount)
+
+
+def update_waiting(
+    sql: Connection, column: Column[str], value: str, attempts: Sequence[tuple[int, int, int]]
+) -> None:
+    """Give firings this value in this column where they are pending, and at the attempt they are asked for by.
+
+    `attempts`, at least one: each with its moment, its timer and its number.
+    """
+    asked = _table(sql.dialect, ("fire_at", "timer_id", "attempt"), attempts)
+    own = "firing.fire_at = asked.fire_at AND firing.timer_id = asked.timer_id"
+    waits = f"firing.status = '{FiringStatus.PENDING.value}' AND firing.attempt = asked.attempt"
+    if sql.dialect.name == "sqlite":
+        statement = f"UPDATE firing SET {column.name} = ? FROM ({asked}) AS asked WHERE {own} AND {waits}"
+    else:
+        statement = (
+            f"UPDATE ({asked}) AS asked STRAIGHT_JOIN firing FORCE INDEX (PRIMARY) ON {own}"
+            f" SET firing.{column.name} = %s WHERE {waits}"
+        )
+    sql.exec_driver_sql(statement, (value,))
 
 
 def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:

@@ -89,7 +89,8 @@ class CalendarFollowers:
     def uploads_to_follow(self, limit: int) -> list[Upload]:
         """Return uploads of which some timer may have older days."""
         columns = (calendars.c.app, calendars.c.name, calendars.c.updated_at)
-        query = select(*columns).where(calendars.c.followed_at != calendars.c.updated_at).limit(limit)
+        query = by_index(select(*columns).where(_is_to_be_followed()), "calendar_followed", calendars)
+        query = query.limit(limit)
         return self._database.read(lambda sql: [Upload(*row) for row in sql.execute(query)])
 
     def progress(self, app: str, name: str) -> Progress:
@@ -142,6 +143,11 @@ class CalendarFollowers:
         return self._database.read(lambda sql: _calendar(sql, upload))
 
 
+def _is_to_be_followed() -> ColumnElement[bool]:
+    """One place of the index: what is compared with `updated_at` would be looked for among all there are."""
+    return calendars.c.followed_at == 0
+
+
 def _followers(app: str, name: str) -> ColumnElement[bool]:
     return and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
 
@@ -162,7 +168,7 @@ def _progress(sql: Connection, app: str, name: str) -> Progress:
     upload = Upload(app, name, marks.updated_at)
     # Once it is done, older marks are of timers that another version made, with its days.
     left = 0
-    if marks.followed_at != marks.updated_at:
+    if marks.followed_at == 0:
         left = sql.execute(number.where(_to_follow(upload))).scalar_one()
     is_refused = and_(_followers(app, name), timers.c.calendar_at == -upload.at)
     refused = sql.execute(number.where(is_refused)).scalar_one()

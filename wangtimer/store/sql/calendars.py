@@ -12,6 +12,7 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import calendars, timers
 
 log = structlog.get_logger()
@@ -26,11 +27,12 @@ class CalendarStore:
     def put(self, app: str, calendar: Calendar, now: int) -> None:
         """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`.
 
-        Timers that name it follow it later: its `updated_at`, which only grows, is not what they have.
+        Timers that name it follow it later: its `updated_at`, which only grows, is not what they have, and nobody has
+        followed it.
         """
         content = orjson.dumps(calendar_fields(calendar)).decode()
         at = calendars.c.updated_at
-        replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now)}
+        replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now), "followed_at": 0}
 
         def work(sql: Connection) -> None:
             if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(replaced)).rowcount:
@@ -73,7 +75,7 @@ class CalendarStore:
     def timers_of(self, app: str, name: str) -> list[int]:
         """Return the ids of the app's living timers that name this calendar, ascending."""
         wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
-        query = select(timers.c.id).where(wanted).order_by(timers.c.id)
+        query = by_index(select(timers.c.id).where(wanted), "timer_follows", timers).order_by(timers.c.id)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
 
 

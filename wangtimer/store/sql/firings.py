@@ -22,7 +22,6 @@ from sqlalchemy import (
     not_,
     or_,
     select,
-    update,
 )
 from sqlalchemy.engine import Dialect
 
@@ -32,7 +31,7 @@ from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import SharedLane, Slice
 from wangtimer.core.tally import ID_MODULUS, Tally
-from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
+from wangtimer.store.sql.asked import KEYS_A_STATEMENT, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
@@ -41,8 +40,6 @@ from wangtimer.store.sql.tables import attempts, firings
 
 # A row costs 1.4 µs: at 20,000 firings a second such a part takes 0.3 s, where a read that takes 5 s is given up.
 TALLIED_AT_ONCE_MS = 10_000
-# Members with moments of their own make a long OR: 1,000 of them take a server 150 ms.
-NOTED_A_STATEMENT = 200
 
 log = structlog.get_logger()
 
@@ -138,16 +135,11 @@ class FiringStore:
 
     def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
         """Note that these wait in a lane, where they are pending and at this attempt. Repeating it is harmless."""
-        by_attempt: defaultdict[int, list[Member]] = defaultdict(list)
-        for member in sorted(members, key=lambda one: (one.fire_at, one.timer_id)):
-            by_attempt[member.attempt].append(member)
+        waiting = sorted({(one.fire_at, one.timer_id, one.attempt) for one in members})
 
         def work(sql: Connection) -> None:
-            for attempt, alike in by_attempt.items():
-                for start in range(0, len(alike), NOTED_A_STATEMENT):
-                    wanted = _of_members(alike[start : start + NOTED_A_STATEMENT])
-                    waits = and_(wanted, firings.c.status == PENDING, firings.c.attempt == attempt)
-                    sql.execute(update(firings).where(waits).values(lane=lane.key))
+            for start in range(0, len(waiting), KEYS_A_STATEMENT):
+                update_waiting(sql, firings.c.lane, lane.key, waiting[start : start + KEYS_A_STATEMENT])
 
         if members:
             self._database.write(work, Step.SQL_NOTE_LANE)
@@ -310,18 +302,6 @@ def _of_keys(
         found |= read
         found.bad |= read.bad
     return found
-
-
-def _of_members(members: Iterable[Member]) -> ColumnElement[bool]:
-    by_moment: dict[int, list[int]] = {}
-    for member in members:
-        by_moment.setdefault(member.fire_at, []).append(member.timer_id)
-    return or_(
-        *(
-            and_(firings.c.fire_at == fire_at, firings.c.timer_id.in_(sorted(ids)))
-            for fire_at, ids in sorted(by_moment.items())
-        )
-    )
 
 
 @cache

@@ -134,7 +134,7 @@ calendars = Table(
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # The `updated_at` that all timers follow which name it.
+    # The `updated_at` that all timers follow which name it; 0: some may not yet.
     Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
     # Which are to be followed.
     Index("calendar_followed", "followed_at", "updated_at"),

@@ -45,6 +45,9 @@ Row = TypeVar("Row")
 # and `delete` what came due unplanned, for while it was on it was to be fired.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
 
+# The indexes that have enabled timers in the order of a mark.
+_ALONG = {"plan_by": "timer_plan_by", "next_fire_at": "timer_to_plan"}
+
 # Ids tried for one timer.
 MOST_CLASHES = 5
 
@@ -272,8 +275,7 @@ class TimerStore:
 
         Those `without` are left out before `limit` counts, so that none of them takes the place of another.
         """
-        mark = timers.c.plan_by
-        return self._enabled("timer_plan_by", mark, mark <= before, limit, without)
+        return self._enabled(timers.c.plan_by, timers.c.plan_by <= before, limit, without)
 
     def unplanned(
         self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
@@ -283,15 +285,10 @@ class TimerStore:
         Those `without` are left out as above.
         """
         mark = timers.c.next_fire_at
-        return self._enabled("timer_to_plan", mark, and_(mark > after, mark <= before), limit, without)
+        return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
 
     def _enabled(
-        self,
-        index: str,
-        mark: ColumnElement[Any],
-        lies_there: ColumnElement[bool],
-        limit: int,
-        without: Collection[int],
+        self, mark: ColumnElement[Any], lies_there: ColumnElement[bool], limit: int, without: Collection[int]
     ) -> Readable[int, Timer]:
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_there)
         if without:
@@ -300,7 +297,7 @@ class TimerStore:
                 "without", sorted(without), expanding=True, literal_execute=True
             )
             wanted = and_(wanted, timers.c.id.not_in(others))
-        query = by_index(select(timers).where(wanted), index, timers)
+        query = by_index(select(timers).where(wanted), _ALONG[str(mark.key)], timers)
         return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
