@@ -3,11 +3,12 @@
 import os
 import random
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlalchemy import create_engine, func, select
+from sqlalchemy import create_engine, func, select, true
 from sqlalchemy.pool import NullPool
 
 from tests.chaos.bad_targets import BadTargets
@@ -103,7 +104,7 @@ def measure(
         trial.window = window.ending_by(int((time.time() + after_s) * 1_000))
         if policies is not None:
             strike = replace(strike, maybe=strike.maybe | policies.may_fire())
-        verdict, pending = conclude(trial, row, strike, promised | badly_met)
+        verdict, pending = conclude(trial, row, strike, promised, badly_met)
         broken = policies.broken(deployment, trial.window) if policies is not None else []
         return Measured(row, strike, verdict, pending, machine.lateness(), os.getloadavg()[0], tuple(broken))
 
@@ -120,11 +121,18 @@ def _make_badly_met(
     )
 
 
-def conclude(trial: Trial, row: Row, strike: Strike, promised: set[Key]) -> tuple[Verdict, int]:
-    """Let the window end and the rest come in; return the verdict, and how many firings have no outcome."""
+def conclude(
+    trial: Trial, row: Row, strike: Strike, promised: set[Key], badly_met: Collection[Key] = ()
+) -> tuple[Verdict, int]:
+    """Let the window end and the rest come in; return the verdict, and how many firings have no outcome.
+
+    What is for a target that misbehaves (`badly_met`) may wait in its lane for as long as that lasts.
+    """
     window = trial.window
     trial.tend_until_moment(window.end)
-    promised = {key for key in promised | strike.promised if key[1] < window.end}
+    waiting = _waiting_in_lanes(trial) if badly_met else set()
+    promised = promised | strike.promised | (set(badly_met) - waiting)
+    promised = {key for key in promised if key[1] < window.end}
 
     before = {key for key in promised | strike.maybe if key[1] < strike.others_from}
     touched = strike.touched | {Member(*key, 1) for key in before}
@@ -136,17 +144,31 @@ def conclude(trial: Trial, row: Row, strike: Strike, promised: set[Key]) -> tupl
     deadline = time.monotonic() + PATIENCE_S
     while verdict().lost and time.monotonic() < deadline:
         trial.tend_for(1)
-    pending = _pending_once_calm(trial)
+    pending = _pending_once_calm(trial, but_in_lanes=bool(badly_met))
     return verdict(), pending
 
 
-def _pending_once_calm(trial: Trial) -> int:
-    """Wait until every firing of the window has an outcome; return how many have none after a while."""
+def _waiting_in_lanes(trial: Trial) -> set[Key]:
+    """Return what SQL says waits in a lane."""
+    engine = create_engine(trial.deployment.database_url, poolclass=NullPool)
+    waiting = select(firings.c.timer_id, firings.c.fire_at).where(
+        firings.c.status == "pending", firings.c.lane != ""
+    )
+    with engine.connect() as sql:
+        return {(row.timer_id, row.fire_at) for row in sql.execute(waiting)}
+
+
+def _pending_once_calm(trial: Trial, but_in_lanes: bool) -> int:
+    """Wait until every firing of the window has an outcome, `but_in_lanes`: or waits in a lane.
+
+    Returns how many do not after a while.
+    """
     window = trial.window
     engine = create_engine(trial.deployment.database_url, poolclass=NullPool)
     open_ = select(func.count()).where(
         firings.c.status == "pending",
         firings.c.due_at.between(window.start - 60_000, window.end),
+        firings.c.lane == "" if but_in_lanes else true(),
     )
 
     def pending() -> int:

@@ -226,7 +226,7 @@ class Evidence:
         if reason == CANCELLED:
             is_right = _key(member) in self.cancelled
         elif reason == "disabled" and self.rows[_key(member)].firing.kind is FiringKind.MANUAL:
-            is_right = False
+            is_right = self._was_switched_off(timer.id, self.rows[_key(member)].firing.asked_at, now)
         elif reason in ("disabled", "deleted"):
             since = min(member.fire_at, now) - 3_000
             changes = [one.by_redis for one in self.history[timer.id]]
@@ -237,6 +237,13 @@ class Evidence:
             is_right = is_right and member.attempt == 1
         if not is_right:
             self.accuse("SKIPPED-WRONGLY", f"{member}: {reason}")
+
+    def _was_switched_off(self, timer_id: int, since: float | None, now: float) -> bool:
+        """Tell whether it was switched off since somebody asked for a firing: that stops what was asked for before."""
+        changes = self.history[timer_id]
+        return since is not None and any(
+            since <= one.by_redis <= now and one.status is not TimerStatus.ENABLED for one in changes
+        )
 
 
 def _key(member: Member) -> Key:

@@ -27,8 +27,9 @@ WALL_CLOCK_OPTIONS = {"eta", "countdown", "expires"}
 
 # What runs beside the service: supervisors, tools that tell a person when something came, and other services' client.
 BESIDE = ("cli/", "client/", "stack/")
-# The clock itself; connections and watchdogs, which only measure how long something takes.
+# The clock itself; connections, watchdogs and the reading of requests, which only measure how long something takes.
 MAY_HOLD_A_STOP_WATCH = {
+    "api/web_worker.py",
     "broker.py",
     "store/redis/clock.py",
     "store/redis/connection.py",
