@@ -81,8 +81,7 @@ class Lanes:
     """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
     A host has so many places; an app has as many of all connections as are free, so that however many targets of
-    one app hang, another app's calls start at once. libcurl has caps of the first kind too, but starts its own
-    waiting calls in one order for all hosts, and asks nobody again before it sends them.
+    one app hang, another app's calls start at once.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wangtimer.callback.lanes import Lane
 
-# libcurl looks names up in 20 threads (pycurl cannot ask for more); a look-up that hangs holds two of them for
-# resolv.conf's timeout times attempts, 10 s by default. So a host is tried by one call until that has connected.
+# A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
+# So a host is tried by one call until that has connected.
 PLACES_UNTIL_REACHED = 1
 # Calls that began together time out together: they count as one failure.
 ONE_FAILURE_S = 0.05

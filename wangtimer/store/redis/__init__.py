@@ -1,1 +1,1 @@
-"""Redis, the hot store: slices of the horizon, the agenda, definitions, the outbox. It may forget all of it."""
+"""Redis, the hot store: slices of the window, the agenda, lanes, definitions, the outbox. It may forget all of it."""
