@@ -2,11 +2,11 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.stages.stored_rows import due, stored
 from tests.stages.timeline import Killed
 from tests.stages.world import Beat, World
 from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.feeder import Feeder
 from wangtimer.store.redis.window import FEEDER_LEASE_MS
@@ -24,18 +24,6 @@ def idle(make_world: Callable[..., World]) -> World:
 
 def feeder_of(world: World) -> Feeder:
     return world.beat.feeder
-
-
-def stored(world: World, *seconds: float) -> list[Firing]:
-    """Store pending rows of so many seconds from now that Redis knows nothing of."""
-    rows = [row_at(world.now + int(second * 1_000), timer_id) for timer_id, second in enumerate(seconds, 1)]
-    world.firings.insert(rows)
-    return rows
-
-
-def due(world: World) -> set[int]:
-    """Return the timers that stand due in any slice."""
-    return {member.timer_id for sets in world.redis.table("slices").values() for member in sets.due}
 
 
 def end_of_window(world: World) -> int:

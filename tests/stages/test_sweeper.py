@@ -3,9 +3,10 @@ from collections.abc import Callable, Sequence
 import pytest
 from sqlalchemy.exc import DataError
 
+from tests.stages.stored_rows import due, stored
 from tests.stages.timeline import Killed
 from tests.stages.world import APP, World
-from tests.store.members import outcome_of, row_at
+from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
@@ -25,18 +26,6 @@ def idle(make_world: Callable[..., World]) -> World:
 
 def sweeper_of(world: World) -> Sweeper:
     return world.beat.sweeper
-
-
-def stored(world: World, *seconds: float) -> list[Firing]:
-    """Store pending rows of so many seconds from now that Redis knows nothing of."""
-    rows = [row_at(world.now + int(second * 1_000), timer_id) for timer_id, second in enumerate(seconds, 1)]
-    world.firings.insert(rows)
-    return rows
-
-
-def due(world: World) -> set[int]:
-    """Return the timers that stand due in any slice."""
-    return {member.timer_id for sets in world.redis.table("slices").values() for member in sets.due}
 
 
 def test_what_is_over_five_seconds_late_is_added_again(idle: World) -> None:
