@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from benchmarks.workload import Workload
 from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.create import CREATE
-from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000
+from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000, FLUSHED
 from benchmarks.workloads.growth import GROWTH
 from benchmarks.workloads.hung import HUNG
 from benchmarks.workloads.idle import IDLE
@@ -29,6 +29,7 @@ _ALL: tuple[Workload, ...] = (
     DENSE,
     DENSE_5000,
     DENSE_10000,
+    FLUSHED,
     CREATE,
     GROWTH,
     IDLE,

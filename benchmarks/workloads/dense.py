@@ -2,11 +2,12 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 import redis
+from sqlalchemy import text
 
 from benchmarks.lateness import percentile
 from benchmarks.load import insert_crons
@@ -18,13 +19,14 @@ from wangtimer.core.slicing import MINUTE_MS
 LOOK_S = 0.5
 # Their first moment is so far ahead, as where somebody enables them a minute before.
 FIRST_IN_MS = 60_000
-# A flush is mended when the next minute's firings are back; how long that may take at the most.
-MENDED_WITHIN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """`timers` timers of one second for `seconds`; then, where asked for, one FLUSHDB."""
+    """`timers` timers of `period_s`, evenly spread, for `seconds`; then, where asked for, one FLUSHDB.
+
+    With the flush come `timers_more` timers, so that planning has work meanwhile.
+    """
 
     name: str
     measures: str
@@ -32,6 +34,8 @@ class Dense:
     seconds: int
     bounds: tuple[Figure, ...]
     flushes: bool = False
+    period_s: int = 1
+    timers_more: int = 0
 
     @property
     def figures(self) -> Sequence[Figure]:
@@ -46,7 +50,14 @@ class Dense:
             "our_cpu_percent": "% of a core",
         }
         if self.flushes:
-            names |= {"minute_back_s": "s", "window_back_s": "s", "late_after_flush_ms": "ms"}
+            names |= {
+                "minute_back_s": "s",
+                "window_back_s": "s",
+                "late_after_flush_ms": "ms",
+                "pending": "firings",
+            }
+        if self.timers_more:
+            names |= {"planned_meanwhile_s": "s"}
         figures = [own.get(name, Figure(name, unit)) for name, unit in names.items()]
         return (*figures, Figure("lost", "firings", at_most=0, is_strict=True), Figure("duplicates", "calls"))
 
@@ -59,8 +70,8 @@ class Dense:
     def _run(self, stand: Stand, timers: int, seconds: int) -> Measurement:
         watched = Watched(stand)
         first = int(time.time() + FIRST_IN_MS / 1_000) * 1_000
-        insert_crons(stand.engine, "* * * * * *", timers, stand.target.url, first)
         began_at = time.monotonic()
+        self._insert(stand, timers, first)
         watched.until(lambda: not stand.is_left_to_plan(), 600)
         planned_s = time.monotonic() - began_at
         start = max(first, int(time.time() * 1_000) + EARLIEST_LOOK_MS) // 1_000 * 1_000 + 1_000
@@ -68,7 +79,7 @@ class Dense:
         cpu, end = stand.read_cpu(), start + seconds * 1_000
         watched.until(lambda: time.time() * 1_000 >= end, seconds + 1)
         used = cpu.until(stand.read_cpu())
-        mended = _flush(stand, watched) if self.flushes else {}
+        mended: dict[str, float] = self._flush(stand, watched) if self.flushes else {}
         counted_to = int(time.time()) * 1_000 if self.flushes else end
         stand.tend_for(LINGER_S + 5)
         arrivals = stand.target.arrivals()
@@ -87,8 +98,41 @@ class Dense:
             }
             | ({"late_after_flush_ms": max(since_flush)} if since_flush else {})
             | mended
-            | _completeness(arrivals, start, counted_to, timers)
+            | _completeness(arrivals, start, counted_to, timers // self.period_s)
         )
+
+    def _insert(self, stand: Stand, timers: int, first: int) -> None:
+        """Insert timers whose moments begin at `first` or within a period behind it, ms UTC."""
+        for second in range(self.period_s):
+            moment = first + second * 1_000
+            cron = (
+                "* * * * * *"
+                if self.period_s == 1
+                else f"{moment // 1_000 % self.period_s}/{self.period_s} * * * * *"
+            )
+            insert_crons(stand.engine, cron, timers // self.period_s, stand.target.url, moment)
+
+    def _flush(self, stand: Stand, watched: "Watched") -> dict[str, float]:
+        """Flush the store; return after how long it held the next 60 s again, the whole window, and all was planned."""
+        url = stand.deployment.store.url()
+        with stand.engine.connect() as sql:
+            pending = sql.execute(text("SELECT COUNT(*) FROM firing WHERE status = 'pending'")).scalar_one()
+        with closing(redis.Redis.from_url(url, decode_responses=True)) as client:
+            window_end = int(client.get("wt:{agenda}:fed") or 0)
+            flushed_at = time.time() * 1_000
+            client.flushdb()
+            if self.timers_more:
+                # Behind what was counted to be due: these are no part of what may be lost.
+                self._insert(stand, self.timers_more, int(flushed_at) // 60_000 * 60_000 + 20 * 60_000)
+            marks = watched.first_seen(
+                {
+                    "minute_back_s": lambda: _fed(client) >= (flushed_at + 60_000) // MINUTE_MS,
+                    "window_back_s": lambda: _fed(client) >= window_end,
+                }
+                | ({"planned_meanwhile_s": lambda: not stand.is_left_to_plan()} if self.timers_more else {}),
+                600,
+            )
+        return {"pending": pending} | marks
 
 
 class Watched:
@@ -109,35 +153,30 @@ class Watched:
             self._stand.tend_for(LOOK_S)
         return time.monotonic() - began_at
 
+    def first_seen(self, marks: Mapping[str, Callable[[], bool]], most_s: float) -> dict[str, float]:
+        """Look until each has been true once; return after how many seconds each was. Raises `TimeoutError`."""
+        began_at, seen = time.monotonic(), dict[str, float]()
+
+        def are_all_seen() -> bool:
+            for name, is_true in marks.items():
+                if name not in seen and is_true():
+                    seen[name] = time.monotonic() - began_at
+            return len(seen) == len(marks)
+
+        self.until(are_all_seen, most_s)
+        return seen
+
 
 def _used_mb(url: str) -> float:
     with closing(redis.Redis.from_url(url)) as client:
         return float(client.info("memory")["used_memory"]) / 1e6
 
 
-def _flush(stand: Stand, watched: Watched) -> Measurement:
-    """Flush the store; return how long it took until it held the next 60 s again, and the whole window."""
-    url = stand.deployment.store.url()
-    with closing(redis.Redis.from_url(url, decode_responses=True)) as client:
-        window_end = int(client.get("wt:{agenda}:fed") or 0)
-        flushed_at = time.time() * 1_000
-        client.flushdb()
-
-        def is_minute_back() -> bool:
-            return _fed(client) >= (flushed_at + 60_000) // MINUTE_MS
-
-        def is_window_back() -> bool:
-            return _fed(client) >= window_end
-
-        minute_s = watched.until(is_minute_back, MENDED_WITHIN_S)
-        return {"minute_back_s": minute_s, "window_back_s": minute_s + watched.until(is_window_back, 600)}
-
-
 def _fed(client: "redis.Redis") -> int:
     return int(client.get("wt:{agenda}:fed") or 0)
 
 
-def _completeness(arrivals: Sequence[Arrival], start: int, end: int, timers: int) -> Measurement:
+def _completeness(arrivals: Sequence[Arrival], start: int, end: int, timers: int) -> dict[str, float]:
     """Count what was due from `start` to `end` (ms UTC) and never came, and what came more than once."""
     seen = Counter((one.due_ms, one.id) for one in arrivals if start <= one.due_ms < end)
     wanted = timers * ((end - start) // 1_000)
@@ -171,4 +210,18 @@ DENSE_10000 = Dense(
     timers=10_000,
     seconds=120,
     bounds=(Figure("late_max_ms", "ms", at_most=1_000), Figure("redis_mb", "MB", at_most=500)),
+)
+FLUSHED = Dense(
+    "flushed",
+    "84,000 timers of one minute (1,400 due a second, ten million pending) for 60 s; one FLUSHDB, 6,000 more",
+    timers=84_000,
+    seconds=60,
+    bounds=(
+        Figure("late_p99_ms", "ms", at_most=90),
+        Figure("minute_back_s", "s", at_most=10),
+        Figure("window_back_s", "s", at_most=75),
+    ),
+    flushes=True,
+    period_s=60,
+    timers_more=6_000,
 )
