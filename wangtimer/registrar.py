@@ -75,7 +75,7 @@ class Registrar:
         """
         now = int(self.clock.now_ms())
         timer, firings = self.timers.enable(
-            app, timer_id, now, lambda read: self._plan_first(read, now), version
+            app, timer_id, now, lambda read: self._with_firings(self.first_plan(read, now)), version
         )
         return self._told(timer, firings, now)
 
@@ -178,7 +178,7 @@ class Registrar:
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
-        near, firings = self._plan_near(timer, now)
+        near, firings = self._with_firings(self._plan_near(timer, now))
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
 
@@ -189,18 +189,9 @@ class Registrar:
         """
         with _telling_faults(timer):
             _refuse_finished(timer.definition.schedule, now)
-            return self._near_plan(timer, now)
-
-    def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        with _telling_faults(timer):
-            _refuse_finished(timer.definition.schedule, now)
             return self._plan_near(timer, now)
 
-    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        near = self._near_plan(timer, now)
-        return near, self.firings_of([near])
-
-    def _near_plan(self, timer: Timer, now: int) -> Plan:
+    def _plan_near(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
@@ -219,7 +210,10 @@ class Registrar:
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
-        return past, self.firings_of([past])
+        return self._with_firings(past)
+
+    def _with_firings(self, one: Plan) -> tuple[Plan, list[Firing]]:
+        return one, self.firings_of([one])
 
     def firings_of(self, plans: list[Plan]) -> list[Firing]:
         """Return the plans' firings sorted by key, each with its bucket."""
