@@ -24,7 +24,7 @@ from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_ch
 
 log = structlog.get_logger()
 
-# What makes a timer, as it stands, the one it is to be: its name, schedule, limits, call, policy and tags.
+# What makes a timer, as it stands, the one it is to be: its name, schedule, ending, call, policy and tags.
 Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
@@ -142,7 +142,7 @@ class Registrar:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
         edited = self._still_spread(change(timer), definition.schedule, now)
         edited = still_cancelled(edited, definition.schedule, now, self.near.soon_ms)
-        if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
+        if edited.definition.schedule == definition.schedule and edited.ending == timer.ending:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
@@ -171,7 +171,7 @@ class Registrar:
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
-        schedule = edited.limits.applied_to(edited.definition.schedule)
+        schedule = edited.ending.applied_to(edited.definition.schedule)
         definition = edited.definition._replace(schedule=schedule, edited_at=now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
@@ -295,17 +295,17 @@ def following(timer: Timer, calendar: Calendar) -> Timer:
         or schedule.excluded.name != calendar.name
     ):
         return timer
-    followed = timer.limits.applied_to(replace(schedule, excluded=calendar))
+    followed = timer.ending.applied_to(replace(schedule, excluded=calendar))
     return replace(timer, definition=timer.definition._replace(schedule=followed))
 
 
 def _counted(timer: Timer, now: int) -> Timer:
     """Return the timer with its moments counted from now on, where that has not begun."""
-    if not timer.limits.must_be_counted:
+    if not timer.ending.must_be_counted:
         return timer
-    limits = replace(timer.limits, counted_from=now)
-    schedule = limits.applied_to(timer.definition.schedule)
-    return replace(timer, limits=limits, definition=timer.definition._replace(schedule=schedule))
+    ending = replace(timer.ending, counted_from=now)
+    schedule = ending.applied_to(timer.definition.schedule)
+    return replace(timer, ending=ending, definition=timer.definition._replace(schedule=schedule))
 
 
 def _refuse_if_long_past(schedule: Once, now: int) -> None:

@@ -44,7 +44,7 @@ class MemoryTimers:
             )
             first = new.schedule.first_after(now)
             return self._store(
-                Timer(definition, new.name, now, first, now, now, new.limits, new.tags, new.keep_days)
+                Timer(definition, new.name, now, first, now, now, new.ending, new.tags, new.keep_days)
             )
 
         return self._server.call(work)

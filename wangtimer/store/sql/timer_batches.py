@@ -8,10 +8,10 @@ from sqlalchemy import Connection, and_, bindparam, insert, not_, or_, select, u
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
+from wangtimer.core.ending import ENDLESS
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
-from wangtimer.core.limits import UNLIMITED
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.timer import Timer, TimerStatus
@@ -247,8 +247,8 @@ def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
 
 def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:
     """Give the plans' timers their marks; return them as they then stand."""
-    counted = [a_plan for a_plan in plans if a_plan.timer.limits.most is not None]
-    alike = [a_plan for a_plan in plans if a_plan.timer.limits.most is None]
+    counted = [a_plan for a_plan in plans if a_plan.timer.ending.most is not None]
+    alike = [a_plan for a_plan in plans if a_plan.timer.ending.most is None]
     move_marks(sql, alike, f"version = version + 1, status = 'enabled', updated_at = {now:d}, ")
     return [_enabled(a_plan, now) for a_plan in alike] + [_count_on(sql, a_plan, now) for a_plan in counted]
 
@@ -260,4 +260,4 @@ def _enabled(a_plan: Plan, now: int) -> Timer:
 def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:
     """Enable a timer whose moments are counted; where the count begins is written too."""
     timer = marked(a_plan.timer, a_plan)
-    return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, limits=UNLIMITED))
+    return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, ending=ENDLESS))

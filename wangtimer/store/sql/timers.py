@@ -19,10 +19,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.bad_timers import BadTimers, Readable
+from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
-from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
@@ -72,7 +72,7 @@ class NewTimer:
     schedule: Schedule
     notify: Notify
     misfire: MisfireRule = USUAL
-    limits: Limits = UNLIMITED
+    ending: Ending = ENDLESS
     tags: tuple[str, ...] = ()
     keep_days: int | None = None
 
@@ -387,7 +387,7 @@ def _is_same(standing: Timer, made: Timer) -> bool:
 
 def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC)."""
-    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days) | {
+    return terms(new.schedule, new.ending, new.notify, new.misfire, new.tags, new.keep_days) | {
         "id": timer_id,
         "app": new.app,
         "name": new.name,
@@ -462,7 +462,7 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days)
+        columns |= terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
