@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from random import uniform
 
-from wangtimer.callback.answer import Answer, NoHttp
+from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 from wangtimer.callback.call import Call
 from wangtimer.callback.lanes import Lane
 from wangtimer.callback.limits import Limits
@@ -73,7 +73,7 @@ class Exchange:
         self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES
         self._watch = watch
         self._on_over = on_over
-        self._answer = Answer(limits.excerpt_bytes, limits.answer_bytes)
+        self._answer = AnswerReader(limits.excerpt_bytes, limits.answer_bytes)
         self._unsent = memoryview(b"")
         self._is_cut_short = False
         self._may_be_out_of_step = False
