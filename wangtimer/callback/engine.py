@@ -68,7 +68,7 @@ class DeliveryEngine:
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
         self._inbox = Inbox()
-        self._agenda: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
+        self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._lanes = Lanes(self._limits.connections_per_host, self._limits.connections_total)
         self._look_for_crowds_at = 0.0
@@ -114,7 +114,7 @@ class DeliveryEngine:
     @property
     def counts(self) -> Counts:
         """How many calls are here now."""
-        waiting = len(self._inbox) + len(self._agenda) + self._lanes.waiting
+        waiting = len(self._inbox) + len(self._to_come) + self._lanes.waiting
         return Counts(waiting=waiting, in_flight=self._lanes.running)
 
     @property
@@ -155,7 +155,7 @@ class DeliveryEngine:
 
     def _take_in(self) -> None:
         for call in self._inbox.take():
-            heapq.heappush(self._agenda, (call.due_at_ms, next(self._arrivals), call))
+            heapq.heappush(self._to_come, (call.due_at_ms, next(self._arrivals), call))
             request = call.request
             if not request.origin.is_address and not self._exchanges.has_idle(request.route):
                 self._look_ahead(request)
@@ -166,15 +166,15 @@ class DeliveryEngine:
 
     def _ripen(self) -> None:
         """Let the calls whose moment has come join the lanes of their hosts."""
-        agenda = self._agenda
-        if not agenda:
+        to_come = self._to_come
+        if not to_come:
             return
         now_ms = self._clock.now_ms()
         now = self._clock.monotonic()
         for _ in range(_MOST_RIPE_AT_ONCE):
-            if not agenda or agenda[0][0] > now_ms:
+            if not to_come or to_come[0][0] > now_ms:
                 return
-            self._lanes.join(Waiting(heapq.heappop(agenda)[2], now))
+            self._lanes.join(Waiting(heapq.heappop(to_come)[2], now))
 
     def _start_ripe(self) -> None:
         """Send the calls that have a place."""
@@ -257,8 +257,8 @@ class DeliveryEngine:
             rest_s = min(rest_s, resolver_rest_s)
         if self._lanes.waiting:
             rest_s = min(rest_s, _LOOK_FOR_CROWDS_S)
-        if self._agenda:
-            rest_s = min(rest_s, (self._agenda[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
+        if self._to_come:
+            rest_s = min(rest_s, (self._to_come[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
         return rest_s
 
     def _is_over(self) -> bool:
@@ -267,8 +267,8 @@ class DeliveryEngine:
         return self._clock.monotonic() >= self._stop_at or not self.counts.waiting + self.counts.in_flight
 
     def _drop_unsent(self) -> None:
-        self._unsent += [call for _, _, call in sorted(self._agenda)]
-        self._agenda.clear()
+        self._unsent += [call for _, _, call in sorted(self._to_come)]
+        self._to_come.clear()
         self._unsent += self._lanes.clear()
 
     def _close(self) -> None:
