@@ -10,11 +10,11 @@ from wangtimer.executor import executor
 from wangtimer.executor.claim import by_claim
 from wangtimer.executor.verifier import Drop, PutBack, Send
 
-# The reasons to doubt that count for nothing now; several rules may be left out at once.
+# The reasons to verify that count for nothing now; several rules may be left out at once.
 unheeded: dict[str, bool] = {}
 
 
-def is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
+def may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
     reasons = {
         "suspect": due.member in suspects,
         "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,

@@ -125,7 +125,9 @@ def test_a_renewal_counts_from_when_it_was_sent_not_from_when_it_was_answered(
     assert claim.renewed_at == 3.0
 
 
-def test_a_doubtful_claim_is_renewed_at_once_and_told_of_only_if_it_is_still_held(keeping: Keeping) -> None:
+def test_a_claim_asked_about_is_renewed_at_once_and_told_of_only_if_it_is_still_held(
+    keeping: Keeping,
+) -> None:
     claim = keeping.claim()
     mine, lost = members_of(claim)
     keeping.world.redis.table("slices")[claim.place].owner[lost] = "another"
@@ -137,7 +139,7 @@ def test_a_doubtful_claim_is_renewed_at_once_and_told_of_only_if_it_is_still_hel
     assert claim.open_members() == [mine]
 
 
-def test_a_doubtful_claim_that_cannot_be_renewed_is_let_go(keeping: Keeping) -> None:
+def test_a_claim_asked_about_that_cannot_be_renewed_is_let_go(keeping: Keeping) -> None:
     claim = keeping.claim(number=1)
     told: list[str] = []
     keeping.world.run_for(1)

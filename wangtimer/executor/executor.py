@@ -31,7 +31,7 @@ from wangtimer.store.redis.slices import SliceStore, Taken
 log = structlog.get_logger()
 
 # What was due before this process last (re)connected to Redis, or until so long after, is verified: Redis may have gone
-# back in time, to before it was sent. Redis itself remembers every other doubt.
+# back in time, to before it was sent. All else that may have been sent is marked in Redis: it is suspect.
 FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
@@ -201,7 +201,8 @@ class Executor:
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
-        Those, those of whom their timer's misfire policy may have a say, and those that may have been sent already.
+        SQL is asked about members that seem unwanted, that the misfire policy may stop, or that may have been sent
+        already.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -213,7 +214,7 @@ class Executor:
             if definition is None or not _seems_wanted(definition, member):
                 unwanted.append(due)
                 asked.append(due)
-            elif definition.misfire.is_missed(member.fire_at, now) or _is_doubtful(
+            elif definition.misfire.is_missed(member.fire_at, now) or _may_have_been_sent(
                 due, suspects, fresh_until
             ):
                 asked.append(due)
@@ -307,7 +308,7 @@ class Executor:
         return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
 
 
-def _is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
+def _may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
     """Tell whether it may have been sent already: only then SQL is asked."""
     member, due_at = due
     return member in suspects or member.attempt > 1 or due_at != member.fire_at or due_at < fresh_until
