@@ -56,7 +56,7 @@ def judge_without(check: str) -> Callable[..., Any]:
         left_out = check.split()
         if row is None or row.status is not FiringStatus.PENDING:
             return Drop(None)
-        if "place" not in left_out and row.place != slice_:
+        if "place" not in left_out and row.stands_in != slice_:
             return Drop(row)
         if "attempt" not in left_out and row.attempt > due.member.attempt:
             return Drop(row)

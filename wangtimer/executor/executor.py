@@ -232,7 +232,7 @@ class Executor:
         What waited for room missed nothing; but past its catch-up window none is made. Where that cannot be worked out
         here, the member gets the verdict to wait, until it has failed, in `verdicts`.
         """
-        has_waited = isinstance(claim.place, SharedLane)
+        has_waited = isinstance(claim.stands_in, SharedLane)
         now = self._clock.now_ms()
         reasons = {}
         for due in asked:
@@ -284,7 +284,7 @@ class Executor:
             self._hot.add([verdict.row for verdict in drops.values() if verdict.row is not None])
             self._slices.release(by_claim(Held(claim, member) for member in drops))
         except StoreAway as error:
-            log.info("drop_left_to_lease", slice=claim.place.tag, error=str(error))
+            log.info("drop_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         claim.let_go(drops)
 
     def _give_back(self, claim: Claim, after_ms: int) -> None:
@@ -297,9 +297,9 @@ class Executor:
         if not members:
             return
         try:
-            self._slices.put_back(claim.place, claim.id, members)
+            self._slices.put_back(claim.stands_in, claim.id, members)
         except StoreAway as error:
-            log.info("put_back_left_to_lease", slice=claim.place.tag, error=str(error))
+            log.info("put_back_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         finally:
             claim.let_go(due.member for due in members)
 
@@ -331,9 +331,9 @@ def _is_wanted(definition: Definition, member: Member) -> bool:
 
 def _bucket(claim: Claim, verdict: Verdict | None) -> int:
     """Return the bucket of a member's row: its slice's, or in a lane, where all is verified, what the row says."""
-    if isinstance(claim.place, SharedLane):
+    if isinstance(claim.stands_in, SharedLane):
         return verdict.row.bucket if isinstance(verdict, Send) else 0
-    return claim.place.bucket
+    return claim.stands_in.bucket
 
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:

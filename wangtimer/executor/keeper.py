@@ -55,18 +55,18 @@ class Keeper:
 
     def _renew(self, claims: list[Claim]) -> None:
         sent_at = self._clock.monotonic()
-        members = {(claim.place, claim.id): claim.open_members() for claim in claims}
+        members = {(claim.stands_in, claim.id): claim.open_members() for claim in claims}
         try:
             mine = self._slices.renew(members)
         except StoreAway as error:
             log.warning("renewal_failed", claims=len(claims), error=str(error))
             return
         for claim in claims:
-            key = (claim.place, claim.id)
+            key = (claim.stands_in, claim.id)
             # What was let go of meanwhile is settled and released.
             lost = [member for member in members[key] if member not in mine[key] and claim.holds(member)]
             if lost:
-                log.warning("claim_lost", slice=claim.place.tag, members=len(lost))
+                log.warning("claim_lost", slice=claim.stands_in.tag, members=len(lost))
                 claim.let_go(lost)
             claim.renewed_at = sent_at
 

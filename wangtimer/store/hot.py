@@ -117,10 +117,10 @@ class HotStore:
 
 
 def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
-    by_place: defaultdict[tuple[int, int], list[DueMember]] = defaultdict(list)
+    by_slice: defaultdict[tuple[int, int], list[DueMember]] = defaultdict(list)
     for firing in firings:
-        by_place[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
-    return {Slice(*place): members for place, members in by_place.items()}
+        by_slice[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
+    return {Slice(*key): members for key, members in by_slice.items()}
 
 
 def _by_lane(firings: Sequence[Firing]) -> dict[SharedLane, list[DueMember]]:
