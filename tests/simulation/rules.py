@@ -600,13 +600,13 @@ _REPAIRS = (
     ),
     Rule(
         "adders look at the mark after their commit",
-        attribute(HotStore, "near", in_stores.near_by_an_earlier_mark),
+        attribute(HotStore, "in_window", in_stores.in_window_by_an_earlier_mark),
         _strikes([*FREEZES, Kind.LATE], "timers.commit_plans"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),
     Rule(
         "what is due soon is added whatever is announced",
-        attribute(fleet, "NEAR_MS", 0),
+        attribute(fleet, "ALWAYS_HELD_MS", 0),
         _strikes([Kind.REDIS_LOSS], "agenda.needs_until", "window.next"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),
