@@ -26,7 +26,7 @@ class Moving:
         node = world.api
         world.firings.insert([row_at(self.member.fire_at, self.member.timer_id)])
         self.steps: list[str] = []
-        for step in ("firings.note_lane", "lanes.add", "lanes.announce", "slices.release", "slices.put_back"):
+        for step in ("firings.note_lane", "lanes.add", "lanes.enter", "slices.release", "slices.put_back"):
             node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
         self.mover = Mover(node.firings, node.hot, node.slices, world.time, LEASE_S)
 
@@ -47,7 +47,7 @@ def moving(make_world: Callable[..., World]) -> Moving:
 
 def test_the_row_is_noted_first_then_the_lane_has_it_then_it_is_released(moving: Moving) -> None:
     moving.move()
-    assert moving.steps == ["firings.note_lane", "lanes.add", "lanes.announce", "slices.release"]
+    assert moving.steps == ["firings.note_lane", "lanes.add", "lanes.enter", "slices.release"]
     assert moving.stands_in == {LANE.tag}
     assert not moving.claim.open_members()
 

@@ -81,7 +81,7 @@ class HotStore:
     ) -> None:
         """Add members to the lanes that SQL knows they wait in; raises `StoreAway` after three tries."""
         self._retry(lambda: self._lanes.add(by_lane, is_repair))
-        self._retry(lambda: self._lanes.announce(list(by_lane)))
+        self._retry(lambda: self._lanes.enter(list(by_lane)))
 
     def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
         """Put the slices that hold what is tallied onto the agenda; return the others, which want adding.
