@@ -11,7 +11,7 @@ from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule, rule_of
 from wangtimer.core.timer import Timer
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import Taken, TimerBatches, Versions
+from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken
 
 
@@ -180,8 +180,12 @@ def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
     return None
 
 
-def _made(stored: Timer | Taken, new: NewTimer) -> Made:
-    return Made(error=name_taken(new.app, new.name, stored.by)) if isinstance(stored, Taken) else Made(stored)
+def _made(stored: Timer | NameTaken, new: NewTimer) -> Made:
+    return (
+        Made(error=name_taken(new.app, new.name, stored.by))
+        if isinstance(stored, NameTaken)
+        else Made(stored)
+    )
 
 
 def _enabled(created: Timer, result: Timer | WangTimerError) -> Made:

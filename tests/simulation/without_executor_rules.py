@@ -93,7 +93,7 @@ def drop_without_adding(self: Any, claim: Any, drops: Any) -> None:
 
 
 def take_redis_word(self: Any, unwanted: Any, verdicts: Any) -> Any:
-    known = self.hot.get(sorted({due.member.timer_id for due in unwanted})).definitions
+    known = self.definitions.get(sorted({due.member.timer_id for due in unwanted})).definitions
     return {}, {due.member: "disabled" for due in unwanted if due.member.timer_id in known}
 
 

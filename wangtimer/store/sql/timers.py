@@ -86,7 +86,7 @@ class Revision:
     near: list[Firing]
 
 
-class Change(NamedTuple):
+class ChangedTimer(NamedTuple):
     """When a timer was last changed (ms UTC), and what version that made."""
 
     changed_at: int
@@ -95,7 +95,7 @@ class Change(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """Its place among all changes."""
+        """Where it stands among all changes."""
         return self.changed_at, self.timer_id
 
 
@@ -339,13 +339,13 @@ class TimerStore:
         query = by_index(select(timers.c.id).where(timers.c.id.in_(ids)), "PRIMARY", timers)
         return self._database.read(lambda sql: set(sql.execute(query).scalars())) if ids else set()
 
-    def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
+    def changed_behind(self, key: tuple[int, int], limit: int) -> list[ChangedTimer]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
         query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
         query = query.order_by(*order).limit(limit)
-        return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
+        return self._database.read(lambda sql: [ChangedTimer(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
