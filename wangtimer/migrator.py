@@ -1,4 +1,8 @@
-"""The migrator: turns the next stretch of every schedule into firings."""
+"""The migrator: turns the next stretch of every schedule into firings, rows in SQL and members in Redis.
+
+It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it,
+and runs the feeder, the sweeper and the purgers too.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
