@@ -1,4 +1,4 @@
-"""Many timers of one app at once: each has its own outcome, and SQL and Redis a few calls for all."""
+"""Many timers of one app at once: each has its own result, and SQL and Redis a few calls for all."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,7 +11,7 @@ from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule, rule_of
 from wangtimer.core.timer import Timer
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import Taken, TimerBatches, Versions
+from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken
 
 
@@ -23,7 +23,7 @@ class ChangeOne(Protocol):
 
 
 # How a timer stands afterwards, or why it was not changed, by its id.
-Outcomes = dict[int, Timer | WangTimerError]
+Results = dict[int, Timer | WangTimerError]
 
 # Rows and timers one transaction enables: locks of a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
@@ -62,27 +62,27 @@ class Batches:
         ]
         if not enable:
             return made
-        outcomes = self.enable([one.timer for one in made if one.timer is not None])
-        return [one if one.timer is None else _enabled(one.timer, outcomes[one.timer.id]) for one in made]
+        results = self.enable([one.timer for one in made if one.timer is not None])
+        return [one if one.timer is None else _enabled(one.timer, results[one.timer.id]) for one in made]
 
-    def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+    def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
 
         `as_read`: one that somebody changed since it was read is refused.
         """
-        outcomes: Outcomes = {timer.id: timer for timer in timers if timer.definition.is_enabled}
-        timers = [timer for timer in timers if timer.id not in outcomes]
+        results: Results = {timer.id: timer for timer in timers if timer.definition.is_enabled}
+        timers = [timer for timer in timers if timer.id not in results]
         now = int(self.clock.now_ms())
-        for plans in self._plans(timers, now, outcomes):
+        for plans in self._plans(timers, now, results):
             try:
                 together = self._enable_together(plans, now)
             except StoreAway as error:
-                outcomes |= {a_plan.timer.id: error for a_plan in plans}
+                results |= {a_plan.timer.id: error for a_plan in plans}
                 continue
-            outcomes |= together
+            results |= together
             rest = [a_plan.timer for a_plan in plans if a_plan.timer.id not in together]
-            outcomes |= _one_by_one(rest, self.registrar.enable, as_read)
-        return outcomes
+            results |= _one_by_one(rest, self.registrar.enable, as_read)
+        return results
 
     def how_many_to_enable(self, schedules: Iterable[Schedule]) -> int:
         """Return how many of these, from the first on, one request may enable; at least one of several."""
@@ -98,13 +98,13 @@ class Batches:
             number += 1
         return number
 
-    def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+    def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Disable timers, as they were read; return by id how each stands, or why it was not disabled; as above."""
         off = self._told([timer for timer in timers if not timer.definition.is_enabled])
         enabled = [timer for timer in timers if timer.definition.is_enabled]
         return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable, as_read)
 
-    def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Outcomes:
+    def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Delete timers; return by id how each was left, or why it was not deleted; as above."""
         return self._switch_off(timers, self.timers.delete, self.registrar.delete, as_read)
 
@@ -114,28 +114,28 @@ class Batches:
         together: Callable[[Sequence[int], int, Versions | None], list[Timer]],
         alone: ChangeOne,
         as_read: bool,
-    ) -> Outcomes:
+    ) -> Results:
         """Switch timers off `together`; `alone`, those changed, gone, or of which something came due unplanned."""
         now = int(self.clock.now_ms())
-        outcomes: Outcomes = {}
+        results: Results = {}
         for start in range(0, len(timers), TIMERS_A_TRANSACTION):
             some = timers[start : start + TIMERS_A_TRANSACTION]
             try:
                 versions = {timer.id: timer.definition.version for timer in some} if as_read else None
                 changed = together([timer.id for timer in some], now, versions)
             except StoreAway as error:
-                outcomes |= {timer.id: error for timer in some}
+                results |= {timer.id: error for timer in some}
                 continue
-            outcomes |= self._told(changed)
-            outcomes |= _one_by_one([timer for timer in some if timer.id not in outcomes], alone, as_read)
-        return outcomes
+            results |= self._told(changed)
+            results |= _one_by_one([timer for timer in some if timer.id not in results], alone, as_read)
+        return results
 
-    def _told(self, timers: Sequence[Timer]) -> Outcomes:
+    def _told(self, timers: Sequence[Timer]) -> Results:
         """Tell Redis how timers stand; whoever switched off one that is off may not have come to it."""
         is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
         return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
-    def _plans(self, timers: Sequence[Timer], now: int, refused: Outcomes) -> Iterator[list[Plan]]:
+    def _plans(self, timers: Sequence[Timer], now: int, refused: Results) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, so many as make one transaction."""
         plans: list[Plan] = []
         rows = 0
@@ -152,7 +152,7 @@ class Batches:
         if plans:
             yield plans
 
-    def _enable_together(self, plans: list[Plan], now: int) -> Outcomes:
+    def _enable_together(self, plans: list[Plan], now: int) -> Results:
         """Enable timers in one transaction; return those that were not changed meanwhile."""
         enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
         definitions = [timer.definition for timer in enabled.timers]
@@ -160,16 +160,16 @@ class Batches:
         return {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}
 
 
-def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Outcomes:
+def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Results:
     """Change timers that did not go together with the others, or say why each is refused."""
-    outcomes: Outcomes = {}
+    results: Results = {}
     for timer in timers:
         try:
             version = timer.definition.version if as_read else None
-            outcomes[timer.id] = change(timer.definition.app, timer.id, version=version)
+            results[timer.id] = change(timer.definition.app, timer.id, version=version)
         except WangTimerError as error:
-            outcomes[timer.id] = error
-    return outcomes
+            results[timer.id] = error
+    return results
 
 
 def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
@@ -180,9 +180,13 @@ def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
     return None
 
 
-def _made(stored: Timer | Taken, new: NewTimer) -> Made:
-    return Made(error=name_taken(new.app, new.name, stored.by)) if isinstance(stored, Taken) else Made(stored)
+def _made(stored: Timer | NameTaken, new: NewTimer) -> Made:
+    return (
+        Made(error=name_taken(new.app, new.name, stored.by))
+        if isinstance(stored, NameTaken)
+        else Made(stored)
+    )
 
 
-def _enabled(created: Timer, outcome: Timer | WangTimerError) -> Made:
-    return Made(outcome) if isinstance(outcome, Timer) else Made(created, outcome)
+def _enabled(created: Timer, result: Timer | WangTimerError) -> Made:
+    return Made(result) if isinstance(result, Timer) else Made(created, result)

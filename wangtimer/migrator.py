@@ -1,4 +1,8 @@
-"""The migrator: turns the next stretch of every schedule into firings."""
+"""The migrator: turns the next stretch of every schedule into firings, rows in SQL and members in Redis.
+
+It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it,
+and runs the feeder, the sweeper and the purgers too.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -179,10 +183,10 @@ class Migrator:
         firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
-            near = self.hot.near(pending)
-            due = {firing.timer_id for firing in near}
+            in_window = self.hot.in_window(pending)
+            due = {firing.timer_id for firing in in_window}
             self.definitions.put([a_plan.timer.definition for a_plan in held if a_plan.timer.id in due])
-            self.hot.add_all(near)
+            self.hot.add_all(in_window)
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
         return len(held)

@@ -24,7 +24,7 @@ from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_ch
 
 log = structlog.get_logger()
 
-# What makes a timer, as it stands, the one it is to be: its name, schedule, limits, call, policy and tags.
+# What makes a timer, as it stands, the one it is to be: its name, schedule, ending, call, policy and tags.
 Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
@@ -75,7 +75,7 @@ class Registrar:
         """
         now = int(self.clock.now_ms())
         timer, firings = self.timers.enable(
-            app, timer_id, now, lambda read: self._plan_first(read, now), version
+            app, timer_id, now, lambda read: self._with_firings(self.first_plan(read, now)), version
         )
         return self._told(timer, firings, now)
 
@@ -142,7 +142,7 @@ class Registrar:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
         edited = self._still_spread(change(timer), definition.schedule, now)
         edited = still_cancelled(edited, definition.schedule, now, self.near.soon_ms)
-        if edited.definition.schedule == definition.schedule and edited.limits == timer.limits:
+        if edited.definition.schedule == definition.schedule and edited.ending == timer.ending:
             return Revision(edited, past_firings, [])
         refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now)
@@ -171,14 +171,14 @@ class Registrar:
 
     def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
-        schedule = edited.limits.applied_to(edited.definition.schedule)
+        schedule = edited.ending.applied_to(edited.definition.schedule)
         definition = edited.definition._replace(schedule=schedule, edited_at=now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )
         if not definition.is_enabled:
             return Revision(timer, past, [])
-        near, firings = self._plan_near(timer, now)
+        near, firings = self._with_firings(self._plan_near(timer, now))
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
         return Revision(timer, past, firings)
 
@@ -189,18 +189,9 @@ class Registrar:
         """
         with _telling_faults(timer):
             _refuse_finished(timer.definition.schedule, now)
-            return self._near_plan(timer, now)
-
-    def _plan_first(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        with _telling_faults(timer):
-            _refuse_finished(timer.definition.schedule, now)
             return self._plan_near(timer, now)
 
-    def _plan_near(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        near = self._near_plan(timer, now)
-        return near, self.firings_of([near])
-
-    def _near_plan(self, timer: Timer, now: int) -> Plan:
+    def _plan_near(self, timer: Timer, now: int) -> Plan:
         timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
@@ -219,7 +210,10 @@ class Registrar:
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
-        return past, self.firings_of([past])
+        return self._with_firings(past)
+
+    def _with_firings(self, one: Plan) -> tuple[Plan, list[Firing]]:
+        return one, self.firings_of([one])
 
     def firings_of(self, plans: list[Plan]) -> list[Firing]:
         """Return the plans' firings sorted by key, each with its bucket."""
@@ -301,17 +295,17 @@ def following(timer: Timer, calendar: Calendar) -> Timer:
         or schedule.excluded.name != calendar.name
     ):
         return timer
-    followed = timer.limits.applied_to(replace(schedule, excluded=calendar))
+    followed = timer.ending.applied_to(replace(schedule, excluded=calendar))
     return replace(timer, definition=timer.definition._replace(schedule=followed))
 
 
 def _counted(timer: Timer, now: int) -> Timer:
     """Return the timer with its moments counted from now on, where that has not begun."""
-    if not timer.limits.must_be_counted:
+    if not timer.ending.must_be_counted:
         return timer
-    limits = replace(timer.limits, counted_from=now)
-    schedule = limits.applied_to(timer.definition.schedule)
-    return replace(timer, limits=limits, definition=timer.definition._replace(schedule=schedule))
+    ending = replace(timer.ending, counted_from=now)
+    schedule = ending.applied_to(timer.definition.schedule)
+    return replace(timer, ending=ending, definition=timer.definition._replace(schedule=schedule))
 
 
 def _refuse_if_long_past(schedule: Once, now: int) -> None:

@@ -131,11 +131,11 @@ class Sweeper:
     def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes without those of which SQL knows neither timer nor firing: it lost them."""
         known = self.timers.known(outcome.member.timer_id for outcome in outcomes)
-        doubtful = [outcome.member for outcome in outcomes if outcome.member.timer_id not in known]
-        if not doubtful:
+        unknown = [outcome.member for outcome in outcomes if outcome.member.timer_id not in known]
+        if not unknown:
             return outcomes
-        rows = self.firings.rows(doubtful)
-        lost = {member for member in doubtful if member.key not in rows and member.key not in rows.bad}
+        rows = self.firings.rows(unknown)
+        lost = {member for member in unknown if member.key not in rows and member.key not in rows.bad}
         if lost:
             shown = sorted(map(str, lost))[:MEMBERS_SHOWN]
             log.warning("outcomes_of_unknown_timers", outcomes=len(lost), members=shown)

@@ -98,7 +98,7 @@ def test_they_are_enabled_if_asked_to_and_fire_at_once(world: World) -> None:
         mine, its = (world.wiring.timers.get("shop", timer_id) for timer_id in (made["id"], alone))
         assert (mine.planned_until, mine.next_fire_at) == (its.planned_until, its.next_fire_at)
         assert (mine.definition.status, mine.definition.version) == ("enabled", 2)
-        assert mine.limits == its.limits
+        assert mine.ending == its.ending
         planned = [
             [record.firing.fire_at for record in world.wiring.firings.records(timer_id, 99)]
             for timer_id in (made["id"], alone)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.callback.answer import Answer, NoHttp
+from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 
 # What comes, and then: status, excerpt, whether the connection may be used again.
 WHOLE = [
@@ -47,11 +47,11 @@ ODD = [
 ]
 
 
-def new_answer() -> Answer:
-    return Answer(excerpt_bytes=10, answer_bytes=100)
+def new_answer() -> AnswerReader:
+    return AnswerReader(excerpt_bytes=10, answer_bytes=100)
 
 
-def fed(answer: Answer, data: bytes, cuts: set[int]) -> None:
+def fed(answer: AnswerReader, data: bytes, cuts: set[int]) -> None:
     """Feed piece by piece, until the answer is whole; what is left of that piece comes with it."""
     places = sorted({0, len(data)} | {cut % len(data) for cut in cuts})
     for begin, end in pairwise(places):
@@ -59,7 +59,7 @@ def fed(answer: Answer, data: bytes, cuts: set[int]) -> None:
             return
 
 
-def fed_all(answer: Answer, pieces: list[bytes]) -> None:
+def fed_all(answer: AnswerReader, pieces: list[bytes]) -> None:
     for piece in pieces:
         assert not answer.feed(piece)
 
@@ -133,7 +133,7 @@ def test_chunks_without_end_are_broken_off(begin: bytes, more: bytes) -> None:
 
 def test_an_answer_in_tiny_chunks_costs_no_more_than_others() -> None:
     told = 0
-    answer = Answer(excerpt_bytes=10, answer_bytes=65_536)
+    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536)
 
     def count(_frame, event, _arg) -> None:
         nonlocal told
@@ -151,7 +151,7 @@ def test_an_answer_in_tiny_chunks_costs_no_more_than_others() -> None:
 
 
 def test_an_answer_that_drips_is_enough_after_so_many_pieces() -> None:
-    answer = Answer(excerpt_bytes=10, answer_bytes=65_536)
+    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536)
     answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
     assert next(number for number in range(300) if answer.feed(b"x")) > 100
     assert (answer.is_whole, answer.excerpt, answer.keeps_open) == (True, b"x" * 10, False)

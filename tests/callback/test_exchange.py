@@ -6,7 +6,7 @@ import socket
 from tests.callback.calls import MachineClock, Outcomes
 from wangtimer.callback import Limits
 from wangtimer.callback.exchange import Exchange
-from wangtimer.callback.lanes import Lane
+from wangtimer.callback.flows import Flow
 
 
 def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None:
@@ -23,7 +23,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         lambda *_: None,
         lambda _, error, now: ended.append((error, now)),
     )
-    exchange.begin(Outcomes().call("http://target/"), b"POST ...", Lane("target:80", 1), 0.0, 10.0, 0)
+    exchange.begin(Outcomes().call("http://target/"), b"POST ...", Flow("target:80", 1), 0.0, 10.0, 0)
     target.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
     exchange.on_ready(select.EPOLLIN)
     assert ended == []

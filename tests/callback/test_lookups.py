@@ -2,10 +2,10 @@ from collections.abc import Callable
 
 from tests.callback.calls import MachineClock
 from wangtimer.callback.lookups import Lookups
-from wangtimer.callback.resolver import Found
+from wangtimer.callback.resolver import Resolved
 
 MOST_OF_AN_APP = 64
-HERE = Found(("10.0.0.1",), 20, "")
+HERE = Resolved(("10.0.0.1",), 20, "")
 
 
 class FakeClock(MachineClock):
@@ -19,16 +19,16 @@ class FakeResolver:
     """Answers when the test says."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Callable[[Found], None]]] = []
+        self.asked: list[tuple[str, Callable[[Resolved], None]]] = []
 
-    def look_up(self, name: str, on_found: Callable[[Found], None]) -> None:
-        self.asked.append((name, on_found))
+    def look_up(self, name: str, on_resolved: Callable[[Resolved], None]) -> None:
+        self.asked.append((name, on_resolved))
 
     @property
     def names(self) -> list[str]:
         return [name for name, _ in self.asked]
 
-    def answer(self, place: int = 0, found: Found = HERE) -> None:
+    def answer(self, place: int = 0, found: Resolved = HERE) -> None:
         self.asked.pop(place)[1](found)
 
 
@@ -73,7 +73,7 @@ def test_a_long_time_to_live_is_not_believed_and_a_short_one_not_taken_literally
 def test_a_failure_is_told_for_a_second() -> None:
     world = World()
     world.find("x")
-    world.resolver.answer(found=Found((), 0, "no such name"))
+    world.resolver.answer(found=Resolved((), 0, "no such name"))
     world.find("x")
     world.lookups.prepare("x", "a")
     assert world.told == [((), "no such name")] * 2
@@ -146,5 +146,5 @@ def test_a_look_up_that_takes_too_long_has_failed_and_gives_its_place_away() -> 
 def test_an_answer_without_addresses_is_a_failure() -> None:
     world = World()
     world.find("x")
-    world.resolver.answer(found=Found((), 20, ""))
+    world.resolver.answer(found=Resolved((), 20, ""))
     assert world.told == [((), "it has no address")]

@@ -35,7 +35,7 @@ def wrong(findings: list[Finding]) -> list[str]:
     return [one.text for one in findings if one.severity is Severity.ERROR]
 
 
-def doubtful(findings: list[Finding]) -> list[str]:
+def warnings(findings: list[Finding]) -> list[str]:
     return [one.text for one in findings if one.severity is Severity.WARNING]
 
 
@@ -190,11 +190,11 @@ def test_a_replica_is_wrong(own_redis: RedisServer) -> None:
     assert wrong(checked(own_redis)) == ["it is a replica and takes no writes"]
 
 
-def test_a_redis_that_is_nearly_full_is_doubtful(own_redis: RedisServer) -> None:
+def test_a_redis_that_is_nearly_full_is_a_warning(own_redis: RedisServer) -> None:
     with closing(Redis.from_url(own_redis.url())) as client:
         used = int(client.info()["used_memory"])
         client.config_set("maxmemory", used)
-    assert "% of its maxmemory is used" in doubtful(checked(own_redis))[0]
+    assert "% of its maxmemory is used" in warnings(checked(own_redis))[0]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_database_that_lacks_something_is_wrong_and_its_mend_is_printed(mariad
     assert finding.mend.endswith("or run: CREATE INDEX timer_updated ON timer (updated_at);")
 
 
-def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_doubtful(
+def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_a_warning(
     mariadb_url: str, mariadb_server: MariaDBServer
 ) -> None:
     with closing(Database(mariadb_url)) as database:
@@ -251,11 +251,11 @@ def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_doubtf
         mariadb_server.run("SET GLOBAL read_only = 0")
         mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
     assert wrong(findings) == ["the server takes no writes (read_only)"]
-    assert "innodb_flush_log_at_trx_commit is 2" in doubtful(findings)[0]
+    assert "innodb_flush_log_at_trx_commit is 2" in warnings(findings)[0]
 
 
 def test_an_sqlite_file_that_is_not_there_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
-    assert doubtful(list(check_sql(sqlite_url)))
+    assert warnings(list(check_sql(sqlite_url)))
     assert list(tmp_path.iterdir()) == []
 
 

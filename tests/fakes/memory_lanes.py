@@ -50,7 +50,7 @@ class MemoryLanes:
 
         return self._server.call(work)
 
-    def announce(self, lanes: Sequence[SharedLane]) -> None:
+    def enter(self, lanes: Sequence[SharedLane]) -> None:
         def work() -> None:
             for lane in lanes:
                 self._server.table("lanes")[lane] = str(next(self._tokens))

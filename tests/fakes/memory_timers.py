@@ -12,7 +12,7 @@ from wangtimer.core.planning import Plan
 from wangtimer.core.timer import Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import (
-    Change,
+    ChangedTimer,
     NewTimer,
     PlanPart,
     Revision,
@@ -44,7 +44,7 @@ class MemoryTimers:
             )
             first = new.schedule.first_after(now)
             return self._store(
-                Timer(definition, new.name, now, first, now, now, new.limits, new.tags, new.keep_days)
+                Timer(definition, new.name, now, first, now, now, new.ending, new.tags, new.keep_days)
             )
 
         return self._server.call(work)
@@ -214,10 +214,10 @@ class MemoryTimers:
     def known(self, timer_ids: Iterable[int]) -> set[int]:
         return self._server.call(lambda: set(timer_ids) & set(self._timers))
 
-    def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
-        def work() -> list[Change]:
+    def changed_behind(self, key: tuple[int, int], limit: int) -> list[ChangedTimer]:
+        def work() -> list[ChangedTimer]:
             changes = (
-                Change(one.updated_at, one.id, one.definition.version) for one in self._timers.values()
+                ChangedTimer(one.updated_at, one.id, one.definition.version) for one in self._timers.values()
             )
             return sorted(change for change in changes if change.key > key)[:limit]
 

@@ -119,7 +119,7 @@ IN_LANES = {
     "firings.note_lane": 12,
     "firings.rows": 15,
     "lanes.add": 12,
-    "lanes.announce": 12,
+    "lanes.enter": 12,
     "lanes.forget": 8,
     "lanes.index": 100,
     "lanes.pull": 60,

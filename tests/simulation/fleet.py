@@ -61,7 +61,7 @@ APP = "shop"
 # A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
 # Redis holds half a minute ahead, so that most firings come there by the feeder; adders add what is nearer than this.
 SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10, window_s=30, window_memory_mb=0)
-NEAR_MS = 10_000
+ALWAYS_HELD_MS = 10_000
 TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
 # Celery beat's own pace, and what `wangtimer.tasks` lets through.
 SAME_TICK_S = 0.3
@@ -95,7 +95,7 @@ class Stores:
         self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
         rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
         self.window: Any = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
-        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, self.lanes, NEAR_MS)
+        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, self.lanes, ALWAYS_HELD_MS)
 
 
 class Fleet:

@@ -116,9 +116,9 @@ def each(*patches: Patches) -> Patches:
     return lambda: [one for some in patches for one in some()]
 
 
-def _doubt(*reasons: str) -> Patches:
+def _verify_but(*reasons: str) -> Patches:
     return lambda: [
-        patch.object(executor, "_is_doubtful", in_executor.is_doubtful),
+        patch.object(executor, "_may_have_been_sent", in_executor.may_have_been_sent),
         patch.dict(in_executor.unheeded, dict.fromkeys(reasons, True)),
     ]
 
@@ -178,20 +178,20 @@ NO_SWEEP = ("the sweep", "reconcile")
 NO_SWEEP_OR_RELOAD = (*NO_SWEEP, "a lost slice is loaded again")
 
 _EXECUTOR = (
-    Rule("suspects are verified", _doubt("suspect"), _strikes([Kind.LATE], "slices.add"), among_first=2),
+    Rule("suspects are verified", _verify_but("suspect"), _strikes([Kind.LATE], "slices.add"), among_first=2),
     Rule(
         "retries are verified",
-        _doubt("retry"),
+        _verify_but("retry"),
         _strikes([Kind.SQL_DOWN], "firings.settle"),
         among_first=2,
         draw=draw_failing_targets,
     ),
     Rule(
         "all is verified after a reconnect",
-        _doubt("fresh"),
+        _verify_but("fresh"),
         _strikes([Kind.REDIS_ROLLBACK], "firings.settle", "slices.release", "slices.claim"),
     ),
-    Rule("the doubtful are verified", _doubt("suspect", "retry", "fresh")),
+    Rule("what may have been sent is verified", _verify_but("suspect", "retry", "fresh")),
     Rule(
         "own check of the lease before the send",
         attribute(Claim, "is_safe", lambda self, member, now, lease_s: member in self._open),
@@ -600,13 +600,13 @@ _REPAIRS = (
     ),
     Rule(
         "adders look at the mark after their commit",
-        attribute(HotStore, "near", in_stores.near_by_an_earlier_mark),
+        attribute(HotStore, "in_window", in_stores.in_window_by_an_earlier_mark),
         _strikes([*FREEZES, Kind.LATE], "timers.commit_plans"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),
     Rule(
         "what is due soon is added whatever is announced",
-        attribute(fleet, "NEAR_MS", 0),
+        attribute(fleet, "ALWAYS_HELD_MS", 0),
         _strikes([Kind.REDIS_LOSS], "agenda.needs_until", "window.next"),
         together_with=NO_SWEEP_OR_RELOAD,
     ),

@@ -114,7 +114,7 @@ CASES = (
     Case(8, "verified: attempt, place, moment", "SENT-TWICE-AFTER-ITS-RECORD", (22,)),
     Case(8, "verified: the attempt", "SENT-TWICE-AFTER-ITS-RECORD", (733,)),
     Case(8, "sent at the row's moment", "EARLY", (4, 70)),
-    Case(8, "the doubtful are verified", "SENT-TWICE-AFTER-ITS-RECORD", (22, 67)),
+    Case(8, "what may have been sent is verified", "SENT-TWICE-AFTER-ITS-RECORD", (22, 67)),
     Case(8, "retries are verified", "EARLY", (32, 34)),
     Case(9, "the outbox is read", "SENT-TWICE", (78, 80)),
     Case(9, "the outbox is read before SQL", "SENT-TWICE-AFTER-ITS-RECORD", (4, 46)),

@@ -10,11 +10,11 @@ from wangtimer.executor import executor
 from wangtimer.executor.claim import by_claim
 from wangtimer.executor.verifier import Drop, PutBack, Send
 
-# The reasons to doubt that count for nothing now; several rules may be left out at once.
+# The reasons to verify that count for nothing now; several rules may be left out at once.
 unheeded: dict[str, bool] = {}
 
 
-def is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
+def may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
     reasons = {
         "suspect": due.member in suspects,
         "retry": due.member.attempt > 1 or due.due_at != due.member.fire_at,
@@ -56,7 +56,7 @@ def judge_without(check: str) -> Callable[..., Any]:
         left_out = check.split()
         if row is None or row.status is not FiringStatus.PENDING:
             return Drop(None)
-        if "place" not in left_out and row.place != slice_:
+        if "place" not in left_out and row.stands_in != slice_:
             return Drop(row)
         if "attempt" not in left_out and row.attempt > due.member.attempt:
             return Drop(row)
@@ -93,7 +93,7 @@ def drop_without_adding(self: Any, claim: Any, drops: Any) -> None:
 
 
 def take_redis_word(self: Any, unwanted: Any, verdicts: Any) -> Any:
-    known = self.hot.get(sorted({due.member.timer_id for due in unwanted})).definitions
+    known = self.definitions.get(sorted({due.member.timer_id for due in unwanted})).definitions
     return {}, {due.member: "disabled" for due in unwanted if due.member.timer_id in known}
 
 

@@ -32,15 +32,13 @@ _plan_near = registrar.Registrar._plan_near
 def enable_from_now(self: Any, timer: Timer, now: int) -> Any:
     if isinstance(timer.definition.schedule, Once):
         return _plan_near(self, timer, now)
-    near = registrar.plan(timer.planned_from(now), now + self.near.near_ms, self.near.most)
-    return near, registrar.firings_of([near], {}, self.buckets)
+    return registrar.plan(timer.planned_from(now), now + self.near.near_ms, self.near.most)
 
 
 def enable_from_mark(self: Any, timer: Timer, now: int) -> Any:
     if isinstance(timer.definition.schedule, Once):
         return _plan_near(self, timer, now)
-    near = registrar.plan(timer, now + self.near.near_ms, self.near.most)
-    return near, registrar.firings_of([near], {}, self.buckets)
+    return registrar.plan(timer, now + self.near.near_ms, self.near.most)
 
 
 def return_all_planned(table: Any, planned: Any) -> Any:

@@ -209,8 +209,8 @@ def next_as_the_marks_say(self: Any, now: int, from_present: bool) -> Any:
     return _next_minute(self, now, from_present=False)
 
 
-def near_by_an_earlier_mark(self: Any, firings: Sequence[Firing]) -> Sequence[Firing]:
+def in_window_by_an_earlier_mark(self: Any, firings: Sequence[Firing]) -> Sequence[Firing]:
     """Go by the mark as it was when something was last added: from before the commit."""
     mark, self._seen = getattr(self, "_seen", self._window.announced()), self._window.announced()
-    until = max(self._clock.now_ms() + self._near_ms, ((mark or 0) + 1) * MINUTE_MS - 1)
+    until = max(self._clock.now_ms() + self._always_held_ms, ((mark or 0) + 1) * MINUTE_MS - 1)
     return [one for one in firings if one.due_at <= until]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tests.stages.scripted_target import Answer, Arrival, ScriptedTarget
 from tests.stages.timeline import Process, Timeline
 from wangtimer.callback import Call, EngineStopped, Reply
-from wangtimer.callback.lanes import Lane, Lanes, Waiting
+from wangtimer.callback.flows import Flow, Flows, Waiting
 from wangtimer.core.slicing import SharedLane
 
 UNLIMITED = 10**9
@@ -23,7 +23,7 @@ class FakeEngine:
         timeout_ms: int,
         places: tuple[int, int] = (UNLIMITED, UNLIMITED),
     ) -> None:
-        self._lanes = Lanes(*places)
+        self._flows = Flows(*places)
         self._is_looking = False
         self._timeline = timeline
         self._process = process
@@ -41,7 +41,7 @@ class FakeEngine:
             self._timeline.at(call.due_at_ms, self._process, lambda call=call: self._ripen(call))
 
     def room_in(self, lane: SharedLane) -> int:
-        return self._lanes.room_in(lane, self._timeline.monotonic())
+        return self._flows.room_in(lane, self._timeline.monotonic())
 
     def stop(self, timeout_s: float) -> list[Call]:
         self._is_stopped = True
@@ -53,33 +53,33 @@ class FakeEngine:
 
     def _ripen(self, call: Call) -> None:
         if call in self._waiting:
-            self._lanes.join(Waiting(call, self._timeline.monotonic()))
+            self._flows.join(Waiting(call, self._timeline.monotonic()))
             self._send_all()
             self._look_for_crowds()
 
     def _send_all(self) -> None:
-        while not self._is_stopped and self._lanes.can_send:
-            lane, waiting = self._lanes.take(self._timeline.now_ms())
-            self._lanes.open_wide(lane)
-            self._send(lane, waiting.call)
+        while not self._is_stopped and self._flows.can_send:
+            flow, waiting = self._flows.take(self._timeline.now_ms())
+            self._flows.open_wide(flow)
+            self._send(flow, waiting.call)
 
     def _look_for_crowds(self) -> None:
-        if self._lanes.waiting and not self._is_looking and not self._is_stopped:
+        if self._flows.waiting and not self._is_looking and not self._is_stopped:
             self._is_looking = True
             self._timeline.at(self._timeline.now_ms() + LOOK_MS, self._process, self._make_room)
 
     def _make_room(self) -> None:
         self._is_looking = False
         longest_s = self._timeout_ms / 1_000 * 0.9
-        for place, waiting in self._lanes.crowded_out(self._timeline.monotonic(), longest_s):
+        for lane, waiting in self._flows.crowded_out(self._timeline.monotonic(), longest_s):
             del self._waiting[waiting.call]
-            waiting.call.on_no_room(waiting.call, place)
+            waiting.call.on_no_room(waiting.call, lane)
         self._look_for_crowds()
 
-    def _send(self, lane: Lane, call: Call) -> None:
+    def _send(self, flow: Flow, call: Call) -> None:
         del self._waiting[call]
         if not call.may_send():
-            self._leave(lane, None)
+            self._leave(flow, None)
             call.on_held_back(call)
             return
         sent_at = self._timeline.now_ms()
@@ -87,18 +87,18 @@ class FakeEngine:
         self._in_flight += 1
         cost_ms = min(answer.after_ms, self._timeout_ms)
         reply = self._reply(answer, sent_at, cost_ms)
-        self._timeline.at(sent_at + cost_ms, self._process, lambda: self._end(lane, call, reply))
+        self._timeline.at(sent_at + cost_ms, self._process, lambda: self._end(flow, call, reply))
 
     def _reply(self, answer: Answer, sent_at: float, cost_ms: float) -> Reply:
         if answer.after_ms >= self._timeout_ms:
             return Reply(sent_at, cost_ms, None, "", "timed out")
         return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
 
-    def _end(self, lane: Lane, call: Call, reply: Reply) -> None:
+    def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
-        self._leave(lane, bool(reply.error))
+        self._leave(flow, bool(reply.error))
         call.on_reply(call, reply)
         self._send_all()
 
-    def _leave(self, lane: Lane, has_failed: bool | None) -> None:
-        self._lanes.leave(lane, self._timeline.monotonic(), is_unreachable=False, has_failed=has_failed)
+    def _leave(self, flow: Flow, has_failed: bool | None) -> None:
+        self._flows.leave(flow, self._timeline.monotonic(), is_unreachable=False, has_failed=has_failed)

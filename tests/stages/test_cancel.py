@@ -10,10 +10,10 @@ from tests.stages.world import APP, World
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import KEPT_MS
 from wangtimer.core.cron import Cron
+from wangtimer.core.ending import Ending
 from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer
 from wangtimer.core.every import Every
 from wangtimer.core.firing import FiringStatus
-from wangtimer.core.limits import Limits
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Notify, Timer
@@ -215,8 +215,8 @@ def test_a_calendar_that_changes_leaves_it_cancelled(world: World) -> None:
 
 
 def test_it_counts_among_a_timers_so_many_firings(world: World) -> None:
-    limits = Limits(most=4)
-    new = NewTimer(APP, "few", Cron(TEN, "UTC"), Notify("http://shop.test/due"), limits=limits)
+    ending = Ending(most=4)
+    new = NewTimer(APP, "few", Cron(TEN, "UTC"), Notify("http://shop.test/due"), ending=ending)
     timer = world.registrar.enable(APP, world.registrar.create(new).id)
     cancel(world, timer, coming(world, timer, 2))
     world.run_for(120)

@@ -9,10 +9,10 @@ import pytest
 from tests.stages.world import APP, World
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cron import Cron
+from wangtimer.core.ending import Ending
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
 from wangtimer.core.every import Every
 from wangtimer.core.firing import FiringStatus
-from wangtimer.core.limits import Limits
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timer import Notify, Timer
 from wangtimer.registrar import Change, following
@@ -35,8 +35,8 @@ def named(name: str) -> Change:
     return lambda timer: replace(timer, name=name)
 
 
-def limited(limits: Limits) -> Change:
-    return lambda timer: replace(timer, limits=limits)
+def limited(ending: Ending) -> Change:
+    return lambda timer: replace(timer, ending=ending)
 
 
 def reasons(world: World, timer: Timer) -> dict[FiringStatus, set[str]]:
@@ -180,24 +180,24 @@ def test_a_moment_keeps_its_place_when_the_bounds_are_edited(world: World, into_
     timer = world.timer(Bounded(rule, spread=spread))
     world.run_for(61 + into_ms / 1_000)
     last = world.now // 20_000 * 20_000 + 20_000
-    world.registrar.edit(APP, timer.id, limited(Limits(end_ms=last)))
+    world.registrar.edit(APP, timer.id, limited(Ending(end_ms=last)))
     world.run_for(120)
     made = world.target.moments(timer.id)
     assert made == Bounded(rule, spread=spread).moments(made[0] - 1, last + 19_999, 99)
     assert made[-1] > last
 
 
-# limits
+# ending
 
 
-def new(schedule: Schedule, limits: Limits) -> NewTimer:
+def new(schedule: Schedule, ending: Ending) -> NewTimer:
     return NewTimer(
-        APP, "limited", limits.applied_to(schedule), Notify("http://shop.test/due"), limits=limits
+        APP, "limited", ending.applied_to(schedule), Notify("http://shop.test/due"), ending=ending
     )
 
 
 def test_so_many_firings_are_counted_from_the_first_enable(world: World) -> None:
-    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=3)))
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Ending(most=3)))
     world.run_for(120)
     world.registrar.enable(APP, timer.id)
     world.run_for(120)
@@ -205,7 +205,7 @@ def test_so_many_firings_are_counted_from_the_first_enable(world: World) -> None
 
 
 def test_moments_that_pass_while_it_is_disabled_count(world: World) -> None:
-    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=6)))
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Ending(most=6)))
     world.registrar.enable(APP, timer.id)
     world.run_for(21)
     world.registrar.disable(APP, timer.id)
@@ -216,17 +216,17 @@ def test_moments_that_pass_while_it_is_disabled_count(world: World) -> None:
 
 
 def test_a_timer_without_a_moment_left_cannot_be_enabled(world: World) -> None:
-    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(end_ms=world.now + 30_000)))
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Ending(end_ms=world.now + 30_000)))
     world.run_for(60)
     with pytest.raises(Conflict, match="no moment"):
         world.registrar.enable(APP, timer.id)
 
 
 def test_an_edit_of_the_limit_begins_counting_anew(world: World) -> None:
-    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Limits(most=2)))
+    timer = world.registrar.create(new(Cron("*/10 * * * * *", "UTC"), Ending(most=2)))
     world.registrar.enable(APP, timer.id)
     world.run_for(60)
-    world.registrar.edit(APP, timer.id, limited(Limits(most=3)))
+    world.registrar.edit(APP, timer.id, limited(Ending(most=3)))
     world.run_for(60)
     assert len(world.target.moments(timer.id)) == 5
 
@@ -234,7 +234,7 @@ def test_an_edit_of_the_limit_begins_counting_anew(world: World) -> None:
 def test_nothing_fires_before_the_start_or_after_the_end(world: World) -> None:
     start, end = world.now + 25_000, world.now + 65_000
     bounded = Bounded(Cron("*/10 * * * * *", "UTC"), start)
-    timer = world.registrar.create(new(bounded, Limits(end_ms=end)))
+    timer = world.registrar.create(new(bounded, Ending(end_ms=end)))
     world.registrar.enable(APP, timer.id)
     world.run_for(120)
     moments = world.target.moments(timer.id)
@@ -271,7 +271,7 @@ def test_a_single_moment_can_become_a_schedule_and_back(world: World) -> None:
 def test_a_calendar_does_not_begin_the_count_anew_nor_stumble_over_a_finished_timer(world: World) -> None:
     bounded = Bounded(Cron("*/10 * * * * *", "UTC"), excluded=Calendar("plant"))
     timers = [
-        world.registrar.create(replace(new(bounded, Limits(most=most)), name=str(most))) for most in (1, 4)
+        world.registrar.create(replace(new(bounded, Ending(most=most)), name=str(most))) for most in (1, 4)
     ]
     for timer in timers:
         world.registrar.enable(APP, timer.id)

@@ -39,7 +39,7 @@ class Keeping:
 
     def lease_ends(self, claim: Claim) -> list[int]:
         """Return when the claim's running leases end, as Redis has it."""
-        return list(self.world.redis.table("slices")[claim.place].running.values())
+        return list(self.world.redis.table("slices")[claim.stands_in].running.values())
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_all_claims_that_are_due_are_renewed_in_one_trip(keeping: Keeping) -> No
 def test_what_redis_gave_to_another_is_let_go(keeping: Keeping) -> None:
     claim = keeping.claim()
     lost, kept = members_of(claim)
-    keeping.world.redis.table("slices")[claim.place].owner[lost] = "another"
+    keeping.world.redis.table("slices")[claim.stands_in].owner[lost] = "another"
     keeping.world.run_for(2.1)
     assert not claim.holds(lost)
     assert claim.holds(kept)
@@ -125,10 +125,12 @@ def test_a_renewal_counts_from_when_it_was_sent_not_from_when_it_was_answered(
     assert claim.renewed_at == 3.0
 
 
-def test_a_doubtful_claim_is_renewed_at_once_and_told_of_only_if_it_is_still_held(keeping: Keeping) -> None:
+def test_a_claim_asked_about_is_renewed_at_once_and_told_of_only_if_it_is_still_held(
+    keeping: Keeping,
+) -> None:
     claim = keeping.claim()
     mine, lost = members_of(claim)
-    keeping.world.redis.table("slices")[claim.place].owner[lost] = "another"
+    keeping.world.redis.table("slices")[claim.stands_in].owner[lost] = "another"
     told: list[Member] = []
     for member in (mine, lost):
         keeping.keeper.ask(Held(claim, member), if_mine=lambda member=member: told.append(member))
@@ -137,7 +139,7 @@ def test_a_doubtful_claim_is_renewed_at_once_and_told_of_only_if_it_is_still_hel
     assert claim.open_members() == [mine]
 
 
-def test_a_doubtful_claim_that_cannot_be_renewed_is_let_go(keeping: Keeping) -> None:
+def test_a_claim_asked_about_that_cannot_be_renewed_is_let_go(keeping: Keeping) -> None:
     claim = keeping.claim(number=1)
     told: list[str] = []
     keeping.world.run_for(1)

@@ -158,7 +158,7 @@ def test_after_a_loss_of_redis_what_waited_is_in_its_lane_again_and_nowhere_else
     tables = crowded.redis.table("slices")
     lane = tables[LANE]
     assert noted == {member for member in noted if lane.holds(member)}
-    elsewhere = [sets for place, sets in tables.items() if place != LANE]
+    elsewhere = [sets for slice_, sets in tables.items() if slice_ != LANE]
     assert not [one for sets in elsewhere for one in noted if one in sets.due or one in sets.armed]
 
 

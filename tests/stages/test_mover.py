@@ -26,7 +26,7 @@ class Moving:
         node = world.api
         world.firings.insert([row_at(self.member.fire_at, self.member.timer_id)])
         self.steps: list[str] = []
-        for step in ("firings.note_lane", "lanes.add", "lanes.announce", "slices.release", "slices.put_back"):
+        for step in ("firings.note_lane", "lanes.add", "lanes.enter", "slices.release", "slices.put_back"):
             node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
         self.mover = Mover(node.firings, node.hot, node.slices, world.time, LEASE_S)
 
@@ -35,9 +35,9 @@ class Moving:
         self.mover.move_all()
 
     @property
-    def places(self) -> set[str]:
+    def stands_in(self) -> set[str]:
         tables = self.world.redis.table("slices")
-        return {place.tag for place, sets in tables.items() if sets.holds(self.member)}
+        return {slice_.tag for slice_, sets in tables.items() if sets.holds(self.member)}
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def moving(make_world: Callable[..., World]) -> Moving:
 
 def test_the_row_is_noted_first_then_the_lane_has_it_then_it_is_released(moving: Moving) -> None:
     moving.move()
-    assert moving.steps == ["firings.note_lane", "lanes.add", "lanes.announce", "slices.release"]
-    assert moving.places == {LANE.tag}
+    assert moving.steps == ["firings.note_lane", "lanes.add", "lanes.enter", "slices.release"]
+    assert moving.stands_in == {LANE.tag}
     assert not moving.claim.open_members()
 
 
@@ -70,7 +70,7 @@ def test_while_sql_is_away_it_is_put_back_for_seconds(moving: Moving) -> None:
     moving.world.sql.away = True
     moving.move()
     assert moving.steps == ["firings.note_lane", "slices.put_back"]
-    sets = moving.world.redis.table("slices")[moving.claim.place]
+    sets = moving.world.redis.table("slices")[moving.claim.stands_in]
     assert list(sets.due.values()) == [moving.world.now + 3_000]
 
 
@@ -88,10 +88,10 @@ def test_where_redis_is_away_the_lease_runs_out(moving: Moving) -> None:
     moving.world.api.taps["after firings.note_lane"] = lambda: setattr(moving.world.redis, "away", True)
     moving.move()
     assert not moving.claim.open_members()
-    assert moving.places == {moving.claim.place.tag}
+    assert moving.stands_in == {moving.claim.stands_in.tag}
     moving.world.redis.away = False
     row = moving.world.firings.rows([moving.member])[moving.member.key]
-    assert (row.status, row.place) == (FiringStatus.PENDING, LANE)
+    assert (row.status, row.stands_in) == (FiringStatus.PENDING, LANE)
 
 
 def test_what_was_pulled_from_the_same_lane_goes_back_to_its_moment_there(moving: Moving) -> None:

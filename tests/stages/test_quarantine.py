@@ -46,7 +46,7 @@ class Ward:
 
     @property
     def sets(self):  # type: ignore[no-untyped-def]
-        return self.world.redis.table("slices")[self.claim.place]
+        return self.world.redis.table("slices")[self.claim.stands_in]
 
     @property
     def died(self) -> list[int]:

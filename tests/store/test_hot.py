@@ -9,7 +9,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk, DueMember, Firing
 from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.tally import Tally
-from wangtimer.store.hot import NEAR_MS, TRIES, HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, TRIES, HotStore
 from wangtimer.store.redis.slices import BacklogRoom
 
 LEAD = LEASES.lead_ms
@@ -58,8 +58,8 @@ def test_slices_that_hold_what_is_tallied_are_put_onto_the_agenda_and_the_others
 
 
 def test_what_is_due_soon_is_added_whatever_is_announced(hot: HotWorld, way_in: HotStore) -> None:
-    soon = int(hot.clock.now_ms()) + NEAR_MS
-    assert way_in.near([row_at(soon, 1), row_at(soon + 1, 2)]) == [row_at(soon, 1)]
+    soon = int(hot.clock.now_ms()) + ALWAYS_HELD_MS
+    assert way_in.in_window([row_at(soon, 1), row_at(soon + 1, 2)]) == [row_at(soon, 1)]
 
 
 def test_what_is_announced_is_added_and_the_rest_left_to_the_feeder(hot: HotWorld, way_in: HotStore) -> None:
@@ -78,7 +78,7 @@ def test_a_lost_mark_announces_nothing(hot: HotWorld, way_in: HotStore) -> None:
     now = int(hot.clock.now_ms())
     hot.window.next(now, from_present=False)
     hot.lose_all()
-    assert way_in.near([row_at(now + NEAR_MS + 1, 1)]) == []
+    assert way_in.in_window([row_at(now + ALWAYS_HELD_MS + 1, 1)]) == []
 
 
 def test_adding_no_firings_does_nothing(hot: HotWorld, way_in: HotStore) -> None:

@@ -24,14 +24,14 @@ def row_after(sql: SqlWorld, noted: Member = FIRST, *outcomes: Outcome) -> Firin
 
 def test_a_row_names_its_lane_and_stands_there(sql: SqlWorld) -> None:
     row = row_after(sql)
-    assert (row.lane, row.place) == (LANE.key, LANE)
+    assert (row.lane, row.stands_in) == (LANE.key, LANE)
     assert sql.firings.records(1, 1)[0].firing.lane == LANE.key
 
 
 def test_what_was_never_noted_stands_in_its_slice(sql: SqlWorld) -> None:
     sql.insert([row_at(AT)])
     row = sql.firings.rows([FIRST])[1, AT]
-    assert (row.lane, row.place) == ("", row.slice)
+    assert (row.lane, row.stands_in) == ("", row.slice)
 
 
 def test_an_attempt_that_was_overtaken_is_not_noted(sql: SqlWorld) -> None:

@@ -17,7 +17,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
-from wangtimer.store.sql.parts import PACE_OF_COUNTS
+from wangtimer.store.sql.parts import PARTS_OF_COUNTS
 
 AT, DAY_MS = 1_800_000_000_000, 86_400_000
 SHOP = FiringFilter("shop")
@@ -31,7 +31,7 @@ def planned(sql: SqlWorld, *moments: int) -> int:
 
 def test_a_long_time_is_counted_part_by_part_and_each_firing_once(database: Database) -> None:
     sql = real_sql(database)
-    moments = [AT + number * PACE_OF_COUNTS.shortest_ms + edge for number in range(9) for edge in (-1, 0, 1)]
+    moments = [AT + number * PARTS_OF_COUNTS.shortest_ms + edge for number in range(9) for edge in (-1, 0, 1)]
     timer_id = planned(sql, *moments)
     sql.firings.settle([outcome_of(row_at(moment, timer_id).member) for moment in moments[::2]])
     found = FiringCounts(database, HandClock()).by_status(SHOP)
@@ -67,7 +67,7 @@ def statements(database: Database) -> Iterator[Callable[[str, HandClock, float],
 
 def test_parts_grow_while_they_are_quick(database: Database, statements: Any) -> None:
     sql, clock = real_sql(database), HandClock()
-    planned(sql, AT, AT + 20 * PACE_OF_COUNTS.shortest_ms)
+    planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     seen = statements("GROUP BY", clock, 0.1)
     assert FiringCounts(database, clock).by_status(SHOP)[FiringStatus.PENDING] == 2
     assert len(seen) == 5
@@ -75,7 +75,7 @@ def test_parts_grow_while_they_are_quick(database: Database, statements: Any) ->
 
 def test_what_takes_long_is_refused(database: Database, statements: Any) -> None:
     sql, clock = real_sql(database), HandClock()
-    planned(sql, AT, AT + 20 * PACE_OF_COUNTS.shortest_ms)
+    planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     statements("GROUP BY", clock, 1.4)
     with pytest.raises(InvalidInput, match="since"):
         FiringCounts(database, clock).by_status(SHOP)
@@ -84,7 +84,7 @@ def test_what_takes_long_is_refused(database: Database, statements: Any) -> None
 
 def test_what_a_replay_counts_is_counted_in_parts_too(database: Database, statements: Any) -> None:
     sql, clock = real_sql(database), HandClock()
-    planned(sql, AT, AT + 20 * PACE_OF_COUNTS.shortest_ms)
+    planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     seen = statements("count(*)", clock, 0.1)
     assert FiringLists(database, clock).count(SHOP) == 2
     assert len(seen) == 5
@@ -95,7 +95,7 @@ def test_what_a_replay_counts_is_counted_in_parts_too(database: Database, statem
 
 def test_what_a_replay_finds_and_counts_takes_8_s_in_all(database: Database, statements: Any) -> None:
     sql, clock = real_sql(database), HandClock()
-    timer_id = planned(sql, AT, AT + 20 * PACE_OF_COUNTS.shortest_ms)
+    timer_id = planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     wanted, lists = replace(SHOP, timer_id=timer_id), FiringLists(database, clock)
     statements("ORDER BY", clock, 5.0)
     counted = statements("count(*)", clock, 1.4)

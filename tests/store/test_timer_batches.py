@@ -14,7 +14,7 @@ from wangtimer.core.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags
-from wangtimer.store.sql.timer_batches import Taken, TimerBatches
+from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches
 from wangtimer.store.sql.timers import NewTimer, TimerStore
 
 
@@ -61,7 +61,7 @@ def test_a_name_in_use_or_given_twice_is_left_out(batches: TimerBatches, timers:
     taken = timers.create(NewTimer("shop", "b", ONCE, NOTIFY), NOW)
     made, *rest = batches.create("shop", many("a", "b", "a"), NOW)
     assert isinstance(made, Timer)
-    assert (made.name, rest) == ("a", [Taken(taken.id), Taken(made.id)])
+    assert (made.name, rest) == ("a", [NameTaken(taken.id), NameTaken(made.id)])
 
 
 def test_a_create_whose_answer_was_lost_returns_what_it_made(

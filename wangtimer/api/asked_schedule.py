@@ -1,4 +1,4 @@
-"""From what a request says of when to fire, to a schedule with its limits."""
+"""From what a request says of when to fire, to a schedule with its ending."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import uncancelled
 from wangtimer.core.cron import END_MS, Cron
 from wangtimer.core.cron_dialect import CronDialect
+from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.every import Every
-from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.meant_zones import unknown_zone
 from wangtimer.core.schedule import Bounded, Once, Schedule, Spread, rule_of, start_of
 from wangtimer.core.spreading import evenly_spread
@@ -41,7 +41,7 @@ class AskedSchedule:
     """A schedule and what is to end it."""
 
     schedule: Schedule
-    limits: Limits = UNLIMITED
+    ending: Ending = ENDLESS
 
 
 def schedule_of(
@@ -70,7 +70,7 @@ def edited_schedule(
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
     if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at", "cron_dialect"}):
-        return AskedSchedule(timer.definition.schedule, timer.limits)
+        return AskedSchedule(timer.definition.schedule, timer.ending)
     given = [name for name in RULES if getattr(asked, name) is not None]
     if len(given) > 1:
         raise _bad(
@@ -95,10 +95,10 @@ def _changed(timer: Timer, read: AskedSchedule, asked: ScheduleFields, now: int)
     """Return what a timer is to have, counted on where that makes sense; its own where it is the same."""
     was = timer.definition.schedule
     if _is_counted_alike(read, timer):
-        limits = replace(read.limits, counted_from=timer.limits.counted_from)
-        read = AskedSchedule(limits.applied_to(read.schedule), limits)
-    if _as_asked(read.schedule) == _as_asked(was) and read.limits == timer.limits:
-        return AskedSchedule(was, timer.limits)
+        ending = replace(read.ending, counted_from=timer.ending.counted_from)
+        read = AskedSchedule(ending.applied_to(read.schedule), ending)
+    if _as_asked(read.schedule) == _as_asked(was) and read.ending == timer.ending:
+        return AskedSchedule(was, timer.ending)
     _refuse_never(read.schedule, asked, now)
     return read
 
@@ -111,7 +111,7 @@ def _is_counted_alike(read: AskedSchedule, timer: Timer) -> bool:
     """Tell whether a timer's so many firings go on being counted: the rule, its start and their number stay."""
     new, was = read.schedule, timer.definition.schedule
     is_same_rule = (rule_of(new), start_of(new)) == (rule_of(was), start_of(was))
-    return is_same_rule and read.limits.most == timer.limits.most
+    return is_same_rule and read.ending.most == timer.ending.most
 
 
 def _anchored_like(was: Schedule, asked: ScheduleFields) -> ScheduleFields:
@@ -137,14 +137,14 @@ def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: F
         return AskedSchedule(rule)
     was = None if timer is None else timer.definition.schedule
     old = was if isinstance(was, Bounded) else Bounded(rule)
-    old_limits = UNLIMITED if timer is None else timer.limits
+    old_ending = ENDLESS if timer is None else timer.ending
     stays = set(BOUNDS) - asked.model_fields_set
-    limits = Limits(
-        old_limits.end_ms if "end_at" in stays else _moment_or_none(asked.end_at, "endAt"),
-        old_limits.most if "max_firings" in stays else asked.max_firings,
+    ending = Ending(
+        old_ending.end_ms if "end_at" in stays else _moment_or_none(asked.end_at, "endAt"),
+        old_ending.most if "max_firings" in stays else asked.max_firings,
     )
     start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked.start_at, "startAt")
-    if start_ms is not None and limits.end_ms is not None and limits.end_ms < start_ms:
+    if start_ms is not None and ending.end_ms is not None and ending.end_ms < start_ms:
         raise _bad("endAt", "it lies before startAt", "write a later moment")
     schedule = Bounded(
         rule,
@@ -152,7 +152,7 @@ def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: F
         excluded=old.excluded if "exclude_calendar" in stays else _calendar(asked, find_calendar),
         spread=_spread(old.jitter_ms if "jitter_ms" in stays else asked.jitter_ms, timer, now),
     )
-    return AskedSchedule(limits.applied_to(schedule), limits)
+    return AskedSchedule(ending.applied_to(schedule), ending)
 
 
 def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every | Once:

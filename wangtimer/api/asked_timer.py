@@ -23,11 +23,11 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         schedule.schedule,
         new_notify(asked.notify),
         _misfire(asked, USUAL),
-        schedule.limits,
+        schedule.ending,
         _tags(asked.tags),
         _keep_days(asked, None),
     )
-    refuse_wide(terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days))
+    refuse_wide(terms(new.schedule, new.ending, new.notify, new.misfire, new.tags, new.keep_days))
     return new
 
 
@@ -43,7 +43,7 @@ def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -
         timer,
         definition=definition,
         name=timer.name if asked.name is None else asked.name,
-        limits=schedule.limits,
+        ending=schedule.ending,
         tags=_tags(asked.tags) if "tags" in asked.model_fields_set else timer.tags,
         keep_days=_keep_days(asked, timer.keep_days),
     )
@@ -62,7 +62,7 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
         replace(
             timer,
             definition=definition,
-            limits=schedule.limits,
+            ending=schedule.ending,
             tags=_tags(asked.tags),
             keep_days=_keep_days(asked, None),
         )
@@ -71,7 +71,7 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
 
 def _fitting(timer: Timer) -> Timer:
     one = timer.definition
-    refuse_wide(terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days))
+    refuse_wide(terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days))
     return timer
 
 

@@ -17,7 +17,7 @@ from wangtimer.api.own_callbacks import refusing_callbacks
 from wangtimer.api.reading import taking_body
 from wangtimer.api.refusals import Refused
 from wangtimer.api.timer_data import stopped_data
-from wangtimer.batches import Batches, Outcomes
+from wangtimer.batches import Batches, Results
 from wangtimer.core.bad_timers import Readable
 from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timer import Timer
@@ -151,30 +151,30 @@ class BulkViews:
             chosen = replace(chosen, ids=[])
         if body.action == "enable":
             chosen = self._as_one_request_may(chosen)
-        outcomes = self._apply(body, chosen)
+        results = self._apply(body, chosen)
         failed = [
-            _failed(timer_id, chosen.timers.get(timer_id), outcome)
-            for timer_id, outcome in outcomes.items()
-            if isinstance(outcome, WangTimerError)
+            _failed(timer_id, chosen.timers.get(timer_id), result)
+            for timer_id, result in results.items()
+            if isinstance(result, WangTimerError)
         ]
         return ChangedAnswer(
             data=ChangedData(
                 matched=chosen.matched,
-                done=len(outcomes) - len(failed),
+                done=len(results) - len(failed),
                 failed=failed,
                 remaining=chosen.matched - sum(chosen.is_known(timer_id) for timer_id in chosen.ids),
                 last_id=chosen.ids[-1] if chosen.ids else None,
-                stopped=None if body.action == "enable" else self._stopped(outcomes),
+                stopped=None if body.action == "enable" else self._stopped(results),
                 unknown_names=chosen.unknown_names,
             ),
             counts_within_ms=counts_within_ms(
-                all(outcome.is_told for outcome in outcomes.values() if isinstance(outcome, Timer)),
+                all(result.is_told for result in results.values() if isinstance(result, Timer)),
                 self.wiring().settings.lead_ms,
             ),
         )
 
-    def _stopped(self, outcomes: Outcomes) -> list[StoppedOne]:
-        timers = [one for one in outcomes.values() if isinstance(one, Timer)]
+    def _stopped(self, results: Results) -> list[StoppedOne]:
+        timers = [one for one in results.values() if isinstance(one, Timer)]
         found = self.wiring().stops.of(timers)
         shown = ((timer_id, stopped_data(found[timer_id])) for timer_id in sorted(found))
         return [StoppedOne(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
@@ -207,10 +207,10 @@ class BulkViews:
             return chosen
         return replace(chosen, ids=[timer_id for timer_id in chosen.ids if timer_id <= known[most - 1]])
 
-    def _apply(self, body: ChangeTimers, chosen: Chosen) -> Outcomes:
+    def _apply(self, body: ChangeTimers, chosen: Chosen) -> Results:
         batches: Batches = self.wiring().batches
         timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
-        unknown: Outcomes = {
+        unknown: Results = {
             timer_id: Unreadable(timer_id, chosen.timers.bad[timer_id])
             if timer_id in chosen.timers.bad
             else UnknownTimer(body.app, timer_id)

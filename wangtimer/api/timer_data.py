@@ -5,8 +5,8 @@ from typing import Any
 from wangtimer.api.answers import NotifyData, PlannedTimerData, StoppedData
 from wangtimer.api.previews import preview
 from wangtimer.core.cron import Cron
+from wangtimer.core.ending import Ending
 from wangtimer.core.every import Every
-from wangtimer.core.limits import Limits
 from wangtimer.core.moment_text import show_moment
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.stopped_moment import StoppedMoment
@@ -21,8 +21,8 @@ FINISHED = 3
 
 def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
     """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
-    limits = timer.limits
-    count = min(MOMENTS_SHOWN, limits.most or MOMENTS_SHOWN) if limits.must_be_counted else MOMENTS_SHOWN
+    ending = timer.ending
+    count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
 
 
@@ -33,7 +33,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     is_finished = timer.is_finished(now)
     return (
         _schedule_fields(definition.schedule)
-        | _limit_fields(timer.limits)
+        | _ending_fields(timer.ending)
         | {
             "id": timer.id,
             "app": definition.app,
@@ -81,8 +81,8 @@ def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def _limit_fields(limits: Limits) -> dict[str, Any]:
-    return {"end_at": _shown_or_none(limits.end_ms), "max_firings": limits.most}
+def _ending_fields(ending: Ending) -> dict[str, Any]:
+    return {"end_at": _shown_or_none(ending.end_ms), "max_firings": ending.most}
 
 
 def _shown_or_none(moment_ms: int | None) -> str | None:

@@ -115,8 +115,8 @@ class TimerViews:
         now = int(self.wiring().clock.now_ms())
         asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
         refuse_past(asked.schedule, now)
-        limits = replace(asked.limits, counted_from=now)
-        return PreviewAnswer(data=Preview(**preview(limits.applied_to(asked.schedule), now, body.count)))
+        ending = replace(asked.ending, counted_from=now)
+        return PreviewAnswer(data=Preview(**preview(ending.applied_to(asked.schedule), now, body.count)))
 
     def enable(self, body: TimerKey) -> TimerAnswer:
         """Enable a timer, by its id or by its name.

@@ -11,8 +11,8 @@ from threading import Thread
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.exchanges import Exchanges
+from wangtimer.callback.flows import Flow, Flows, Waiting
 from wangtimer.callback.inbox import Inbox
-from wangtimer.callback.lanes import Lane, Lanes, Waiting
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
@@ -68,9 +68,9 @@ class DeliveryEngine:
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
         self._inbox = Inbox()
-        self._agenda: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
+        self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
-        self._lanes = Lanes(self._limits.connections_per_host, self._limits.connections_total)
+        self._flows = Flows(self._limits.connections_per_host, self._limits.connections_total)
         self._look_for_crowds_at = 0.0
         self._stop_at = math.inf
         self._unsent: list[Call] = []
@@ -114,17 +114,17 @@ class DeliveryEngine:
     @property
     def counts(self) -> Counts:
         """How many calls are here now."""
-        waiting = len(self._inbox) + len(self._agenda) + self._lanes.waiting
-        return Counts(waiting=waiting, in_flight=self._lanes.running)
+        waiting = len(self._inbox) + len(self._to_come) + self._flows.waiting
+        return Counts(waiting=waiting, in_flight=self._flows.running)
 
     @property
     def has_calls_waiting(self) -> bool:
         """Whether calls have come due and wait for a connection."""
-        return self._lanes.waiting > 0
+        return self._flows.waiting > 0
 
     def room_in(self, lane: SharedLane) -> int:
         """Return how many more calls of those that wait in a lane could start at once."""
-        return self._lanes.room_in(lane, self._clock.monotonic())
+        return self._flows.room_in(lane, self._clock.monotonic())
 
     def _run(self) -> None:
         while not self._is_over():
@@ -155,7 +155,7 @@ class DeliveryEngine:
 
     def _take_in(self) -> None:
         for call in self._inbox.take():
-            heapq.heappush(self._agenda, (call.due_at_ms, next(self._arrivals), call))
+            heapq.heappush(self._to_come, (call.due_at_ms, next(self._arrivals), call))
             request = call.request
             if not request.origin.is_address and not self._exchanges.has_idle(request.route):
                 self._look_ahead(request)
@@ -165,52 +165,52 @@ class DeliveryEngine:
             self._lookups.prepare(request.origin.host, request.app)
 
     def _ripen(self) -> None:
-        """Let the calls whose moment has come join the lanes of their hosts."""
-        agenda = self._agenda
-        if not agenda:
+        """Let the calls whose moment has come join the flows of their hosts."""
+        to_come = self._to_come
+        if not to_come:
             return
         now_ms = self._clock.now_ms()
         now = self._clock.monotonic()
         for _ in range(_MOST_RIPE_AT_ONCE):
-            if not agenda or agenda[0][0] > now_ms:
+            if not to_come or to_come[0][0] > now_ms:
                 return
-            self._lanes.join(Waiting(heapq.heappop(agenda)[2], now))
+            self._flows.join(Waiting(heapq.heappop(to_come)[2], now))
 
     def _start_ripe(self) -> None:
         """Send the calls that have a place."""
-        lanes = self._lanes
-        if not lanes.can_send:
+        flows = self._flows
+        if not flows.can_send:
             return
         self._watch(0.0)  # learn which idle connections are dead before a request is written into one
         now_ms = self._clock.now_ms()
-        while lanes.can_send:
-            lane, waiting = lanes.take(now_ms)
-            self._start(lane, waiting.call, waiting.since + self._timeout_s)
+        while flows.can_send:
+            flow, waiting = flows.take(now_ms)
+            self._start(flow, waiting.call, waiting.since + self._timeout_s)
 
-    def _start(self, lane: Lane, call: Call, deadline_at: float) -> None:
+    def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
         fault = call.request.fault
         if fault:
             reply = Reply(self._clock.now_ms(), 0.0, None, "", f"not sent: {fault}", was_sent=False)
-            self._end(call, lane, reply, True)
-        elif self._exchanges.start(call, lane, deadline_at):
-            self._lanes.open_wide(lane)
+            self._end(call, flow, reply, True)
+        elif self._exchanges.start(call, flow, deadline_at):
+            self._flows.open_wide(flow)
         else:
-            self._openings.start(call, lane, deadline_at)
+            self._openings.start(call, flow, deadline_at)
 
     def _adopt(self, connection: socket.socket, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
-        self._lanes.open_wide(opened.lane)
-        self._exchanges.adopt(connection, opened.call, opened.lane, opened.started_at, opened.deadline_at)
+        self._flows.open_wide(opened.flow)
+        self._exchanges.adopt(connection, opened.call, opened.flow, opened.started_at, opened.deadline_at)
 
-    def _miss(self, call: Call, lane: Lane, reply: Reply) -> None:
+    def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened."""
-        self._end(call, lane, reply, False)
+        self._end(call, flow, reply, False)
 
-    def _end(self, call: Call, lane: Lane, reply: Reply | None, is_reachable: bool) -> None:
+    def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its owner what it came to."""
         has_failed = None if reply is None else bool(reply.error)
         now = self._clock.monotonic()
-        self._lanes.leave(lane, now, is_unreachable=not is_reachable, has_failed=has_failed)
+        self._flows.leave(flow, now, is_unreachable=not is_reachable, has_failed=has_failed)
         if reply is None:
             _tell(call.on_held_back, call)
         else:
@@ -219,10 +219,10 @@ class DeliveryEngine:
     def _make_room(self) -> None:
         """Send away what would wait here for too long."""
         now = self._clock.monotonic()
-        if not self._lanes.waiting or now < self._look_for_crowds_at:
+        if not self._flows.waiting or now < self._look_for_crowds_at:
             return
         self._look_for_crowds_at = now + _LOOK_FOR_CROWDS_S
-        for lane, waiting in self._lanes.crowded_out(now, self._timeout_s * _WAITING_SHARE):
+        for lane, waiting in self._flows.crowded_out(now, self._timeout_s * _WAITING_SHARE):
             _tell(waiting.call.on_no_room, waiting.call, lane)
 
     def _rest(self) -> None:
@@ -246,7 +246,7 @@ class DeliveryEngine:
 
     def _rest_s(self) -> float:
         """Work out how long nothing needs doing, if no socket and no other thread says so."""
-        if self._lanes.can_send:
+        if self._flows.can_send:
             return 0.0
         until = min(
             self._stop_at, self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until
@@ -255,10 +255,10 @@ class DeliveryEngine:
         resolver_rest_s = self._resolver.rest_s
         if resolver_rest_s is not None:
             rest_s = min(rest_s, resolver_rest_s)
-        if self._lanes.waiting:
+        if self._flows.waiting:
             rest_s = min(rest_s, _LOOK_FOR_CROWDS_S)
-        if self._agenda:
-            rest_s = min(rest_s, (self._agenda[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
+        if self._to_come:
+            rest_s = min(rest_s, (self._to_come[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
         return rest_s
 
     def _is_over(self) -> bool:
@@ -267,9 +267,9 @@ class DeliveryEngine:
         return self._clock.monotonic() >= self._stop_at or not self.counts.waiting + self.counts.in_flight
 
     def _drop_unsent(self) -> None:
-        self._unsent += [call for _, _, call in sorted(self._agenda)]
-        self._agenda.clear()
-        self._unsent += self._lanes.clear()
+        self._unsent += [call for _, _, call in sorted(self._to_come)]
+        self._to_come.clear()
+        self._unsent += self._flows.clear()
 
     def _close(self) -> None:
         self._take_in()

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from random import uniform
 
-from wangtimer.callback.answer import Answer, NoHttp
+from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 from wangtimer.callback.call import Call
-from wangtimer.callback.lanes import Lane
+from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
@@ -49,8 +49,8 @@ class Exchange:
         "call",
         "deadline_at",
         "fd",
+        "flow",
         "idle_since",
-        "lane",
         "route",
         "sent_at_ms",
         "started_at",
@@ -73,7 +73,7 @@ class Exchange:
         self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES
         self._watch = watch
         self._on_over = on_over
-        self._answer = Answer(limits.excerpt_bytes, limits.answer_bytes)
+        self._answer = AnswerReader(limits.excerpt_bytes, limits.answer_bytes)
         self._unsent = memoryview(b"")
         self._is_cut_short = False
         self._may_be_out_of_step = False
@@ -82,10 +82,10 @@ class Exchange:
         self.idle_since = clock.monotonic()
         self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
         self.call: Call | None = None
-        self.lane: Lane
+        self.flow: Flow
 
     def begin(
-        self, call: Call, wire: bytes, lane: Lane, started_at: float, deadline_at: float, connect_ms: int
+        self, call: Call, wire: bytes, flow: Flow, started_at: float, deadline_at: float, connect_ms: int
     ) -> None:
         """Write the request; OSError where the connection is dead and took nothing of it."""
         self._answer.begin()
@@ -93,7 +93,7 @@ class Exchange:
         self.started_at = started_at
         self._connect_ms = connect_ms
         self.deadline_at = deadline_at
-        self.lane = lane
+        self.flow = flow
         self._may_be_out_of_step = call.request.ends_connection
         self.sent_at_ms = self._clock.now_ms()
         try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.exchange import Exchange
-from wangtimer.callback.lanes import Lane
+from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
@@ -30,7 +30,7 @@ class Exchanges:
         limits: Limits,
         sockets: Sockets,
         tls: Tls,
-        on_end: Callable[[Call, Lane, Reply | None, bool], None],
+        on_end: Callable[[Call, Flow, Reply | None, bool], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
@@ -51,11 +51,11 @@ class Exchanges:
         """Tell whether a call that goes this way would find a connection now."""
         return bool(self._idle.get(route))
 
-    def start(self, call: Call, lane: Lane, deadline_at: float) -> bool:
+    def start(self, call: Call, flow: Flow, deadline_at: float) -> bool:
         """Send on an idle connection; False where there is none."""
         now = self._clock.monotonic()
         while (exchange := self._take_idle(call.request.route, now)) is not None:
-            if self._begin(exchange, call, lane, now, deadline_at, 0):
+            if self._begin(exchange, call, flow, now, deadline_at, 0):
                 return True
         return False
 
@@ -63,7 +63,7 @@ class Exchanges:
         self,
         connection: socket.socket,
         call: Call,
-        lane: Lane,
+        flow: Flow,
         started_at: float,
         deadline_at: float,
     ) -> None:
@@ -76,9 +76,9 @@ class Exchanges:
             connection.close()
             error = str(refused)
         else:
-            if self._begin(exchange, call, lane, started_at, deadline_at, connect_ms):
+            if self._begin(exchange, call, flow, started_at, deadline_at, connect_ms):
                 return
-        self._tell_unsent(call, lane, started_at, connect_ms, error)
+        self._tell_unsent(call, flow, started_at, connect_ms, error)
 
     def act(self) -> None:
         """Cut off what is overdue, close what idles and is not to be used again."""
@@ -110,7 +110,7 @@ class Exchanges:
         self,
         exchange: Exchange,
         call: Call,
-        lane: Lane,
+        flow: Flow,
         started_at: float,
         deadline_at: float,
         connect_ms: int,
@@ -121,12 +121,12 @@ class Exchanges:
         if is_over or not may_send:
             self._keep(exchange, exchange.idle_since)  # nothing went over it
             if may_send:
-                self._tell_unsent(call, lane, started_at, connect_ms, "its time was over")
+                self._tell_unsent(call, flow, started_at, connect_ms, "its time was over")
             else:
-                self._on_end(call, lane, None, True)
+                self._on_end(call, flow, None, True)
             return True
         try:
-            exchange.begin(call, call.request.wire, lane, started_at, deadline_at, connect_ms)
+            exchange.begin(call, call.request.wire, flow, started_at, deadline_at, connect_ms)
         except OSError:
             self._drop(exchange)
             return False
@@ -134,7 +134,7 @@ class Exchanges:
             self._next_deadline_at = deadline_at
         return True
 
-    def _tell_unsent(self, call: Call, lane: Lane, started_at: float, connect_ms: int, error: str) -> None:
+    def _tell_unsent(self, call: Call, flow: Flow, started_at: float, connect_ms: int, error: str) -> None:
         cost_ms = (self._clock.monotonic() - started_at) * 1000
         reply = Reply(
             self._clock.now_ms(),
@@ -145,7 +145,7 @@ class Exchanges:
             was_sent=False,
             connect_ms=connect_ms,
         )
-        self._on_end(call, lane, reply, True)
+        self._on_end(call, flow, reply, True)
 
     def _take_idle(self, route: Route, now: float) -> Exchange | None:
         """Take the connection used last, for the others are the next to go stale; close what is."""
@@ -166,7 +166,7 @@ class Exchanges:
 
     def _end(self, exchange: Exchange, error: str, now: float) -> None:
         """Tell how the call ended, and keep the connection where another may follow."""
-        call, lane, reply = exchange.call, exchange.lane, exchange.reply(error, now)
+        call, flow, reply = exchange.call, exchange.flow, exchange.reply(error, now)
         assert call is not None
         if exchange.stream is not None and not error:
             self._tls.learn(exchange.stream, exchange.route, now)
@@ -174,7 +174,7 @@ class Exchanges:
             self._keep(exchange, now)
         else:
             self._drop(exchange)
-        self._on_end(call, lane, reply, True)
+        self._on_end(call, flow, reply, True)
 
     def _keep(self, exchange: Exchange, now: float) -> None:
         exchange.call = None

@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from wangtimer.callback.resolver import Found
+from wangtimer.callback.resolver import Resolved
 from wangtimer.core.clock import Clock
 
 # Look-ups of one app under way: names that nobody answers for cost the others of the app time, and no other app.
@@ -25,7 +25,7 @@ OnFound = Callable[[tuple[str, ...], str], None]
 class LooksUp(Protocol):
     """Looks one name up."""
 
-    def look_up(self, name: str, on_found: Callable[[Found], None], /) -> None:
+    def look_up(self, name: str, on_resolved: Callable[[Resolved], None], /) -> None:
         """Begin; tell what was found, later."""
 
 
@@ -76,13 +76,13 @@ class Lookups:
         if known is None or known.until <= now + (0 if known.error else _AHEAD_S):
             self._want(name, app)
 
-    def find(self, name: str, app: str, on_found: OnFound) -> None:
+    def find(self, name: str, app: str, on_resolved: OnFound) -> None:
         """Tell the addresses, or ("", why there are none): now, or when the look-up has ended."""
         known = self._known.get(name)
         if known is not None and self._clock.monotonic() < known.until:
-            on_found(known.addresses, known.error)
+            on_resolved(known.addresses, known.error)
         else:
-            self._want(name, app).wanting.append(on_found)
+            self._want(name, app).wanting.append(on_resolved)
 
     def act(self) -> None:
         """Give up what has taken too long."""
@@ -90,7 +90,7 @@ class Lookups:
             return
         now = self._clock.monotonic()
         while now >= self.rest_until:
-            self._end(next(iter(self._begun)), Found((), 0.0, f"no answer in {_LONGEST_S:.0f} s"))
+            self._end(next(iter(self._begun)), Resolved((), 0.0, f"no answer in {_LONGEST_S:.0f} s"))
 
     def _want(self, name: str, app: str) -> _Lookup:
         lookup = self._wanted.get(name)
@@ -111,7 +111,7 @@ class Lookups:
         self._begun_of[app] += 1
         self._resolver.look_up(lookup.name, lambda found: self._end(lookup, found))
 
-    def _end(self, lookup: _Lookup, found: Found) -> None:
+    def _end(self, lookup: _Lookup, found: Resolved) -> None:
         if lookup.has_ended:  # given up before
             return
         lookup.has_ended = True
@@ -119,10 +119,10 @@ class Lookups:
         error = "" if found.addresses else found.error or "it has no address"
         self._keep(lookup.name, found, error)
         self._begin_next(lookup.app)
-        for on_found in lookup.wanting:
-            on_found(found.addresses, error)
+        for on_resolved in lookup.wanting:
+            on_resolved(found.addresses, error)
 
-    def _keep(self, name: str, found: Found, error: str) -> None:
+    def _keep(self, name: str, found: Resolved, error: str) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         fresh_s = _FAILED_FOR_S if error else min(max(found.ttl_s, _LEAST_FRESH_S), _MOST_FRESH_S)

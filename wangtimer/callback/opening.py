@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.lanes import Lane
+from wangtimer.callback.flows import Flow
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.core.clock import Clock
@@ -50,10 +50,10 @@ class Opening:
         "_tries",
         "call",
         "deadline_at",
+        "flow",
         "give_up_at",
         "is_over",
         "is_shaking_hands",
-        "lane",
         "next_try_at",
         "started_at",
     )
@@ -61,7 +61,7 @@ class Opening:
     def __init__(
         self,
         call: Call,
-        lane: Lane,
+        flow: Flow,
         deadline_at: float,
         give_up_at: float,
         clock: Clock,
@@ -70,7 +70,7 @@ class Opening:
         opener: Opener,
     ) -> None:
         self.call = call
-        self.lane = lane
+        self.flow = flow
         self.started_at = clock.monotonic()
         self.deadline_at = deadline_at
         self.give_up_at = give_up_at
@@ -123,7 +123,7 @@ class Opening:
         except ssl.SSLWantWriteError:
             self._sockets.watch_for(fd, WRITABLE)
         except (OSError, ValueError) as error:
-            self._fail(f"TLS with {self.lane.host}: {fault_of(error)}")
+            self._fail(f"TLS with {self.flow.host}: {fault_of(error)}")
         else:
             self._hand_over(stream)
 
@@ -202,7 +202,7 @@ class Opening:
         except (OSError, ValueError) as error:
             (self._stream or connection).close()
             self._stream = None
-            self._fail(f"TLS with {self.lane.host}: {fault_of(error)}")
+            self._fail(f"TLS with {self.flow.host}: {fault_of(error)}")
         else:
             self._opener.queue_handshake(self)
 
@@ -222,7 +222,7 @@ class Opening:
         self._tries.pop(fd)[0].close()
 
     def _note(self, code: int) -> None:
-        self._error = f"could not connect to {self.lane.host}: {os.strerror(code)}"
+        self._error = f"could not connect to {self.flow.host}: {os.strerror(code)}"
 
 
 def _taking_turns(addresses: Iterable[str]) -> list[str]:

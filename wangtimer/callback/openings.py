@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.lanes import Lane
+from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
@@ -36,7 +36,7 @@ class Openings:
         lookups: Lookups,
         tls: Tls,
         on_open: Callable[[socket.socket, Opening], None],
-        on_fail: Callable[[Call, Lane, Reply], None],
+        on_fail: Callable[[Call, Flow, Reply], None],
     ) -> None:
         self._clock = clock
         self._connect_timeout_s = limits.connect_timeout_ms / 1000
@@ -56,12 +56,12 @@ class Openings:
             return math.inf
         return -math.inf if self._handshakes else self._look_at
 
-    def start(self, call: Call, lane: Lane, deadline_at: float) -> None:
+    def start(self, call: Call, flow: Flow, deadline_at: float) -> None:
         """Begin to open a connection for a call."""
         give_up_at = min(deadline_at, self._clock.monotonic() + self._connect_timeout_s)
         opening = Opening(
             call,
-            lane,
+            flow,
             deadline_at,
             give_up_at,
             self._clock,
@@ -115,7 +115,7 @@ class Openings:
             return
         cost_ms = (self._clock.monotonic() - opening.started_at) * 1000
         reply = Reply(self._clock.now_ms(), cost_ms, None, "", f"not sent: {error}", was_sent=False)
-        self._on_fail(opening.call, opening.lane, reply)
+        self._on_fail(opening.call, opening.flow, reply)
 
     def _look_at_all(self, now: float) -> None:
         for opening in list(self._running):

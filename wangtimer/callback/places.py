@@ -4,7 +4,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wangtimer.callback.lanes import Lane
+    from wangtimer.callback.flows import Flow
 
 # A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
 # So a host is tried by one call until that has connected.
@@ -19,7 +19,7 @@ HALF_LIFE_S = 2.0
 _A_SECOND = 0.35
 
 
-class Flow:
+class Throughput:
     """How many calls a second ended lately."""
 
     __slots__ = ("_at", "_sum")
@@ -60,11 +60,11 @@ class Host:
         "_failed_at",
         "_most",
         "blocked",
-        "flow",
         "is_reached",
         "name",
         "places",
         "running",
+        "throughput",
         "tried_beside",
         "waiting",
     )
@@ -76,8 +76,8 @@ class Host:
         self.waiting = 0
         self.is_reached = False
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
-        self.flow = Flow()
-        self.blocked: deque[Lane] = deque()  # lanes with a waiting call, and no place here
+        self.throughput = Throughput()
+        self.blocked: deque[Flow] = deque()  # flows with a waiting call, and no place here
         self._failed_at = float("-inf")
 
     @property
@@ -111,14 +111,14 @@ class Host:
 class App:
     """The calls of one app in this process."""
 
-    __slots__ = ("blocked", "flow", "name", "running", "waiting")
+    __slots__ = ("blocked", "name", "running", "throughput", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.running = 0
         self.waiting = 0
-        self.flow = Flow()
-        self.blocked: deque[Lane] = deque()  # lanes with a waiting call, when the app had its share
+        self.throughput = Throughput()
+        self.blocked: deque[Flow] = deque()  # flows with a waiting call, when the app had its share
 
     @property
     def is_idle(self) -> bool:

@@ -18,7 +18,7 @@ _READ_ANEW_S = 30.0
 _NOBODY = pycares.ARES_SOCKET_BAD
 
 
-class Found(NamedTuple):
+class Resolved(NamedTuple):
     """What a look-up came to: addresses, good for `ttl_s`; or none, and why."""
 
     addresses: tuple[str, ...]
@@ -38,7 +38,7 @@ class Resolver:
         self._name_servers = name_servers
         self._channel: pycares.Channel | None = None
         self._watched: dict[int, int] = {}
-        self._ended: list[tuple[Callable[[Found], None], Found]] = []
+        self._ended: list[tuple[Callable[[Resolved], None], Resolved]] = []
         self._under_way = 0
         self._read_anew_at = 0.0
 
@@ -51,7 +51,7 @@ class Resolver:
             return None
         return float(self._channel.timeout())  # type: ignore[no-untyped-call]
 
-    def look_up(self, name: str, on_found: Callable[[Found], None]) -> None:
+    def look_up(self, name: str, on_resolved: Callable[[Resolved], None]) -> None:
         """Begin to look a name up; tell what was found."""
         self._under_way += 1
         if name.endswith("localhost."):  # c-ares knows it without the dot
@@ -61,11 +61,11 @@ class Resolver:
                 name,
                 None,
                 type=socket.SOCK_STREAM,
-                callback=lambda result, error: self._take(on_found, result, error),
+                callback=lambda result, error: self._take(on_resolved, result, error),
             )
         except (pycares.AresError, ValueError, RuntimeError) as error:  # the name, or no descriptor is left
             self._under_way -= 1
-            self._ended.append((on_found, Found((), 0.0, str(error))))
+            self._ended.append((on_resolved, Resolved((), 0.0, str(error))))
 
     def act(self) -> None:
         """Ask again what was not answered in time, and tell what was found."""
@@ -73,8 +73,8 @@ class Resolver:
             self._channel.process_fd(_NOBODY, _NOBODY)
         while self._ended:
             ended, self._ended = self._ended, []
-            for on_found, found in ended:
-                on_found(found)
+            for on_resolved, found in ended:
+                on_resolved(found)
 
     def close(self) -> None:
         """End all look-ups untold."""
@@ -98,17 +98,20 @@ class Resolver:
         return self._channel
 
     def _take(
-        self, on_found: Callable[[Found], None], result: pycares.AddrInfoResult | None, error: int | None
+        self,
+        on_resolved: Callable[[Resolved], None],
+        result: pycares.AddrInfoResult | None,
+        error: int | None,
     ) -> None:
         """Keep what was found for `act`; c-ares calls this, and what it raised would be lost."""
         self._under_way -= 1
         if result is None:
             said = pycares.errno.strerror(error or pycares.errno.ARES_EBADRESP)
-            found = Found((), 0.0, said if isinstance(said, str) else said.decode(errors="replace"))
+            found = Resolved((), 0.0, said if isinstance(said, str) else said.decode(errors="replace"))
         else:
             addresses = dict.fromkeys(node.addr[0].decode() for node in result.nodes)
-            found = Found(tuple(addresses), min((node.ttl for node in result.nodes), default=0), "")
-        self._ended.append((on_found, found))
+            found = Resolved(tuple(addresses), min((node.ttl for node in result.nodes), default=0), "")
+        self._ended.append((on_resolved, found))
 
     def _want(self, fd: int, is_to_read: bool, is_to_write: bool) -> None:
         """Watch a socket of c-ares' for what it waits for; c-ares calls this, its closing thread too."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from wangtimer.client.answer import Answer
+from wangtimer.client.envelope import Envelope
 from wangtimer.client.transport import Call, Transport
 
 TIMER, TASK = "/api/timer/v1", "/api/task/v1"
@@ -31,7 +31,7 @@ class Calls:
         self._transport = transport
         self.app = app
 
-    def _get(self, path: str, query: Mapping[str, Any]) -> Answer:
+    def _get(self, path: str, query: Mapping[str, Any]) -> Envelope:
         return self._transport.ask(Call("GET", path, query=self._with_app(query)))
 
     def _send(
@@ -41,7 +41,7 @@ class Calls:
         body: Mapping[str, Any],
         bears_repeating: bool = True,
         header: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Envelope:
         return self._transport.ask(
             Call(
                 method,

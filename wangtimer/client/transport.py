@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import NewConnectionError
 
-from wangtimer.client.answer import Answer
+from wangtimer.client.envelope import Envelope
 from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Unreachable, refused
 
 # Statuses of a server, or a proxy before it, that may be well again in a moment.
@@ -74,11 +74,11 @@ class Transport:
         """Close the connections."""
         self._session.close()
 
-    def ask(self, call: Call) -> Answer:
+    def ask(self, call: Call) -> Envelope:
         """Return the answer; raises `ClientError`."""
         response, was_in_doubt = self._send(call, stream=False)
         try:
-            return Answer(call.path, _read(response, call), was_in_doubt)
+            return Envelope(call.path, _read(response, call), was_in_doubt)
         except ClientError as error:
             # Only a 4xx says that nothing was done.
             is_refused = 400 <= response.status_code < 500

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from wangtimer.core.slicing import Place, SharedLane, Slice
+from wangtimer.core.slicing import SharedLane, Slice, SliceOrLane
 
 
 class FiringStatus(StrEnum):
@@ -98,8 +98,8 @@ class Firing(NamedTuple):
         return Slice.at(self.due_at, self.bucket)
 
     @property
-    def place(self) -> Place:
-        """The one place where it stands while it is pending: its lane, else its slice."""
+    def stands_in(self) -> SliceOrLane:
+        """Where it stands while it is pending, and nowhere else: its lane, or else its slice."""
         return SharedLane(self.lane) if self.lane else self.slice
 
 
@@ -114,7 +114,7 @@ class DueMember(NamedTuple):
 class Chunk:
     """Members of one slice that were armed together, what one executor message carries; or of one lane, pulled."""
 
-    slice: Place
+    slice: SliceOrLane
     members: tuple[DueMember, ...]
 
     def to_wire(self) -> tuple[str, str]:

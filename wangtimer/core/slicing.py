@@ -73,7 +73,7 @@ class SharedLane:
 
 
 # Where a member stands.
-Place = Slice | SharedLane
+SliceOrLane = Slice | SharedLane
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from wangtimer.core.limits import UNLIMITED, Limits
+from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.schedule import Bounded, Schedule
 
@@ -69,7 +69,7 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer's row: its definition, its name, tags and limits, and its planning marks (ms UTC).
+    """A timer's row: its definition, its name, tags and ending, and its planning marks (ms UTC).
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
     after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
@@ -83,7 +83,7 @@ class Timer:
     next_fire_at: int | None
     created_at: int
     updated_at: int
-    limits: Limits = UNLIMITED
+    ending: Ending = ENDLESS
     tags: tuple[str, ...] = ()
     keep_days: int | None = None
     is_told: bool = field(default=True, compare=False)
@@ -97,7 +97,7 @@ class Timer:
     def terms(self) -> tuple[object, ...]:
         """All that its owner says of it, and when the schedule last changed."""
         one = self.definition
-        said = (self.name, one.schedule, self.limits, one.notify, one.misfire, self.tags, self.keep_days)
+        said = (self.name, one.schedule, self.ending, one.notify, one.misfire, self.tags, self.keep_days)
         return (*said, one.edited_at)
 
     def is_finished(self, now: int) -> bool:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from wangtimer.core.backlog import CROWD_SHARE
 from wangtimer.core.firing import Member
-from wangtimer.core.slicing import Place
+from wangtimer.core.slicing import SliceOrLane
 
 # No send with less of the lease left than this, by this process's own stop-watch.
 SAFETY_S = 1.0
@@ -24,14 +24,14 @@ class Claim:
 
     def __init__(
         self,
-        place: Place,
+        stands_in: SliceOrLane,
         claim_id: str,
         members: Iterable[Member],
         renewed_at: float,
         until: float,
         on_let_go: Callable[[int], None] = lambda _number: None,
     ) -> None:
-        self.place = place
+        self.stands_in = stands_in
         self.id = claim_id
         self.renewed_at = renewed_at
         self.until = until
@@ -133,9 +133,9 @@ class Claims:
             return list(self._claims.values())
 
 
-def by_claim(held: Iterable[Held]) -> dict[tuple[Place, str], list[Member]]:
+def by_claim(held: Iterable[Held]) -> dict[tuple[SliceOrLane, str], list[Member]]:
     """Group members as the slice store takes them: by slice and claim id."""
-    return {(claim.place, claim.id): members for claim, members in _grouped(held).items()}
+    return {(claim.stands_in, claim.id): members for claim, members in _grouped(held).items()}
 
 
 def let_go(held: Iterable[Held]) -> None:

@@ -31,7 +31,7 @@ from wangtimer.store.redis.slices import SliceStore, Taken
 log = structlog.get_logger()
 
 # What was due before this process last (re)connected to Redis, or until so long after, is verified: Redis may have gone
-# back in time, to before it was sent. Redis itself remembers every other doubt.
+# back in time, to before it was sent. All else that may have been sent is marked in Redis: it is suspect.
 FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
@@ -201,7 +201,8 @@ class Executor:
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
-        Those, those of whom their timer's misfire policy may have a say, and those that may have been sent already.
+        SQL is asked about members that seem unwanted, that the misfire policy may stop, or that may have been sent
+        already.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -213,7 +214,7 @@ class Executor:
             if definition is None or not _seems_wanted(definition, member):
                 unwanted.append(due)
                 asked.append(due)
-            elif definition.misfire.is_missed(member.fire_at, now) or _is_doubtful(
+            elif definition.misfire.is_missed(member.fire_at, now) or _may_have_been_sent(
                 due, suspects, fresh_until
             ):
                 asked.append(due)
@@ -231,7 +232,7 @@ class Executor:
         What waited for room missed nothing; but past its catch-up window none is made. Where that cannot be worked out
         here, the member gets the verdict to wait, until it has failed, in `verdicts`.
         """
-        has_waited = isinstance(claim.place, SharedLane)
+        has_waited = isinstance(claim.stands_in, SharedLane)
         now = self._clock.now_ms()
         reasons = {}
         for due in asked:
@@ -283,7 +284,7 @@ class Executor:
             self._hot.add([verdict.row for verdict in drops.values() if verdict.row is not None])
             self._slices.release(by_claim(Held(claim, member) for member in drops))
         except StoreAway as error:
-            log.info("drop_left_to_lease", slice=claim.place.tag, error=str(error))
+            log.info("drop_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         claim.let_go(drops)
 
     def _give_back(self, claim: Claim, after_ms: int) -> None:
@@ -296,9 +297,9 @@ class Executor:
         if not members:
             return
         try:
-            self._slices.put_back(claim.place, claim.id, members)
+            self._slices.put_back(claim.stands_in, claim.id, members)
         except StoreAway as error:
-            log.info("put_back_left_to_lease", slice=claim.place.tag, error=str(error))
+            log.info("put_back_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         finally:
             claim.let_go(due.member for due in members)
 
@@ -307,7 +308,7 @@ class Executor:
         return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
 
 
-def _is_doubtful(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
+def _may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
     """Tell whether it may have been sent already: only then SQL is asked."""
     member, due_at = due
     return member in suspects or member.attempt > 1 or due_at != member.fire_at or due_at < fresh_until
@@ -330,9 +331,9 @@ def _is_wanted(definition: Definition, member: Member) -> bool:
 
 def _bucket(claim: Claim, verdict: Verdict | None) -> int:
     """Return the bucket of a member's row: its slice's, or in a lane, where all is verified, what the row says."""
-    if isinstance(claim.place, SharedLane):
+    if isinstance(claim.stands_in, SharedLane):
         return verdict.row.bucket if isinstance(verdict, Send) else 0
-    return claim.place.bucket
+    return claim.stands_in.bucket
 
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:

@@ -24,7 +24,7 @@ class Keeper:
         self._claims = claims
         self._clock = clock
         self._renew_every_s = renew_every_s
-        self._doubtful: list[tuple[Held, Callable[[], None]]] = []
+        self._asked: list[tuple[Held, Callable[[], None]]] = []
         self._lock = Lock()
         self._wake = Event()
 
@@ -35,43 +35,43 @@ class Keeper:
     def ask(self, held: Held, if_mine: Callable[[], None]) -> None:
         """Renew a member's claim at once and call `if_mine` if it is still held; else it is let go."""
         with self._lock:
-            self._doubtful.append((held, if_mine))
+            self._asked.append((held, if_mine))
         self._wake.set()
 
     def renew_due(self) -> None:
         """Renew every claim whose last renewal is old enough, and those asked about."""
         with self._lock:
-            doubtful, self._doubtful = self._doubtful, []
-        asked = {held.claim.id for held, _ in doubtful}
+            asked, self._asked = self._asked, []
+        asked_ids = {held.claim.id for held, _ in asked}
         now = self._clock.monotonic()
         due = [
             claim
             for claim in self._claims.current()
-            if now < claim.until and (claim.id in asked or now - claim.renewed_at >= self._renew_every_s)
+            if now < claim.until and (claim.id in asked_ids or now - claim.renewed_at >= self._renew_every_s)
         ]
         for start in range(0, len(due), CLAIMS_A_TRIP):
             self._renew(due[start : start + CLAIMS_A_TRIP])
-        self._answer(doubtful, started_at=now)
+        self._answer(asked, started_at=now)
 
     def _renew(self, claims: list[Claim]) -> None:
         sent_at = self._clock.monotonic()
-        members = {(claim.place, claim.id): claim.open_members() for claim in claims}
+        members = {(claim.stands_in, claim.id): claim.open_members() for claim in claims}
         try:
             mine = self._slices.renew(members)
         except StoreAway as error:
             log.warning("renewal_failed", claims=len(claims), error=str(error))
             return
         for claim in claims:
-            key = (claim.place, claim.id)
+            key = (claim.stands_in, claim.id)
             # What was let go of meanwhile is settled and released.
             lost = [member for member in members[key] if member not in mine[key] and claim.holds(member)]
             if lost:
-                log.warning("claim_lost", slice=claim.place.tag, members=len(lost))
+                log.warning("claim_lost", slice=claim.stands_in.tag, members=len(lost))
                 claim.let_go(lost)
             claim.renewed_at = sent_at
 
-    def _answer(self, doubtful: list[tuple[Held, Callable[[], None]]], started_at: float) -> None:
-        for held, if_mine in doubtful:
+    def _answer(self, asked: list[tuple[Held, Callable[[], None]]], started_at: float) -> None:
+        for held, if_mine in asked:
             if held.claim.renewed_at >= started_at and held.claim.holds(held.member):
                 if_mine()
             else:

@@ -83,8 +83,8 @@ class Mover:
 
     def _move(self, lane: SharedLane, moves: Sequence[Move]) -> None:
         mine = self._still_mine(moves)
-        self._put_back([move for move in mine if move.held.claim.place == lane], 0)
-        others = [move for move in mine if move.held.claim.place != lane]
+        self._put_back([move for move in mine if move.held.claim.stands_in == lane], 0)
+        others = [move for move in mine if move.held.claim.stands_in != lane]
         if not others:
             return
         try:
@@ -116,10 +116,10 @@ class Mover:
         }
         claims = {held.claim.id: held.claim for held in helds}
         try:
-            for (place, claim_id), members in by_claim(helds).items():
+            for (slice_, claim_id), members in by_claim(helds).items():
                 claim = claims[claim_id]
                 dues = [DueMember(member, moments[claim, member]) for member in members]
-                self._slices.put_back(place, claim_id, dues)
+                self._slices.put_back(slice_, claim_id, dues)
         except StoreAway as error:
             log.info("put_back_left_to_lease", members=len(helds), error=str(error))
         let_go(helds)

@@ -12,7 +12,7 @@ from wangtimer.callback import Call, DeliveryEngine
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import Place
+from wangtimer.core.slicing import SliceOrLane
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.store.redis.slices import SliceStore
 
@@ -104,7 +104,7 @@ class Quarantine:
 
     def _noted(self, group: list[Suspect]) -> list[Suspect]:
         """Have Redis know who is to blame should this process die now; return them, let go of whom it does not know."""
-        noted: dict[tuple[Place, str], set[Member]] = {}
+        noted: dict[tuple[SliceOrLane, str], set[Member]] = {}
         try:
             noted = self._slices.try_apart(by_claim(one.held for one in group), deaths_then(group))
         except StoreAway as error:
@@ -112,7 +112,7 @@ class Quarantine:
         known = [
             one
             for one in group
-            if one.held.member in noted.get((one.held.claim.place, one.held.claim.id), ())
+            if one.held.member in noted.get((one.held.claim.stands_in, one.held.claim.id), ())
         ]
         let_go(one.held for one in group if one not in known)
         return known
@@ -121,8 +121,8 @@ class Quarantine:
         """Give them back to their slices; where Redis is away their leases run out, which blames none of them."""
         now = int(self._clock.now_ms())
         try:
-            for (place, claim_id), members in by_claim(helds).items():
-                self._slices.put_back(place, claim_id, [DueMember(member, now) for member in members])
+            for (slice_, claim_id), members in by_claim(helds).items():
+                self._slices.put_back(slice_, claim_id, [DueMember(member, now) for member in members])
         except StoreAway as error:
             log.warning("quarantined_left_to_lease", members=len(helds), error=str(error))
         let_go(helds)

@@ -113,7 +113,7 @@ class Sender:
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
         """Return the lane in which those wait who come first; what was pulled stands behind nobody."""
-        if isinstance(attempt.held.claim.place, SharedLane):
+        if isinstance(attempt.held.claim.stands_in, SharedLane):
             return None
         request = attempt.request
         for lane in (SharedLane.of_host(request.host), SharedLane.of_app(request.app)):

@@ -35,7 +35,7 @@ class Finished(NamedTuple):
 
 
 class Settler:
-    """SQL first, else the outbox, else it keeps trying; then the retry's place, then the release."""
+    """SQL first, else the outbox, else it keeps trying; then the retry into its slice, then the release."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Settler:
         try:
             self._firings.settle(outcomes)
         except Exception as error:
-            # Whatever SQL has against them: without a place, their firings would be sent again.
+            # Whatever SQL has against them: kept nowhere, their firings would be sent again.
             log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=repr(error))
             self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
             return False

@@ -8,7 +8,7 @@ import structlog
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
-from wangtimer.core.slicing import Place
+from wangtimer.core.slicing import SliceOrLane
 from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore
@@ -30,7 +30,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The member is over: its outcome is known, or its row stands elsewhere; `row` if that place must be kept."""
+    """The member is over: its outcome is known, or its row stands elsewhere; `row` if it must be added there."""
 
     row: Firing | None
 
@@ -48,7 +48,7 @@ class Verifier:
     lead_ms: int
     unread: Unread = field(default_factory=Unread)
 
-    def verify(self, place: Place, members: Sequence[DueMember]) -> dict[Member, Verdict]:
+    def verify(self, slice_: SliceOrLane, members: Sequence[DueMember]) -> dict[Member, Verdict]:
         """Return a verdict for each member; all wait where SQL or the outbox cannot be read."""
         try:
             parked = self.outbox.holds([due.member for due in members])
@@ -61,7 +61,7 @@ class Verifier:
         verdicts: dict[Member, Verdict] = {
             due.member: Drop(None)
             if due.member in parked
-            else self._judge(place, due, rows.get(due.member.key))
+            else self._judge(slice_, due, rows.get(due.member.key))
             for due in members
         }
         return verdicts | {
@@ -85,10 +85,10 @@ class Verifier:
         late_ms = now - (due.member.fire_at if due.member.attempt == 1 else due.due_at)
         return PutBack(int(now + min(max(late_ms / 2, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)))
 
-    def _judge(self, place: Place, due: DueMember, row: Firing | None) -> Verdict:
+    def _judge(self, slice_: SliceOrLane, due: DueMember, row: Firing | None) -> Verdict:
         if row is None or row.status is not FiringStatus.PENDING:
             return Drop(None)
-        if row.attempt > due.member.attempt or row.place != place:
+        if row.attempt > due.member.attempt or row.stands_in != slice_:
             return Drop(row)
         if row.attempt < due.member.attempt:
             return self.wait(due)

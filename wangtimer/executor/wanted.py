@@ -18,7 +18,7 @@ from wangtimer.store.sql.timers import TimerStore
 class Wanted:
     """Knows the definitions in use."""
 
-    hot: DefinitionStore
+    definitions: DefinitionStore
     timers: TimerStore
     verifier: Verifier
     asker: Asker
@@ -26,7 +26,7 @@ class Wanted:
     def read(self, timer_ids: Iterable[int]) -> Told:
         """Return what Redis holds of these timers, and up to when it was told of changes; nothing where it is away."""
         try:
-            return self.hot.get(sorted(set(timer_ids)))
+            return self.definitions.get(sorted(set(timer_ids)))
         except StoreAway:
             return Told({}, None)
 
@@ -38,7 +38,7 @@ class Wanted:
         are on time while SQL is away.
         """
         now = self.verifier.clock.now_ms()
-        if told.until is None or told.until <= now - self.hot.seconds_since_reconnect * 1_000:
+        if told.until is None or told.until <= now - self.definitions.seconds_since_reconnect * 1_000:
             return {}
         if is_believed(told.until, now, self.verifier.lead_ms):
             return told.definitions

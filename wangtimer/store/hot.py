@@ -18,7 +18,7 @@ from wangtimer.store.redis.window import Window
 Result = TypeVar("Result")
 
 # What is due within this is added whatever is announced: for what lies further off, SQL and Redis are compared in time.
-NEAR_MS = 120_000
+ALWAYS_HELD_MS = 120_000
 TRIES = 3
 PAUSE_S = 0.2
 
@@ -38,33 +38,33 @@ class HotStore:
         window: Window,
         clock: Clock,
         lanes: LaneStore,
-        near_ms: int = NEAR_MS,
+        always_held_ms: int = ALWAYS_HELD_MS,
     ) -> None:
         self._slices = slices
         self._lanes = lanes
         self._agenda = agenda
         self._window = window
         self._clock = clock
-        self._near_ms = near_ms
+        self._always_held_ms = always_held_ms
 
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
         """Add those of committed firings that Redis is to hold by now; the feeder adds the others in time.
 
         Raises `StoreAway` after three tries.
         """
-        self.add_all(self.near(firings), is_repair)
+        self.add_all(self.in_window(firings), is_repair)
 
-    def near(self, firings: Sequence[Firing]) -> Sequence[Firing]:
+    def in_window(self, firings: Sequence[Firing]) -> Sequence[Firing]:
         """Return those that Redis is to hold by now; to be asked after their commit. Raises `StoreAway`.
 
         Whatever is announced, what is due soon: the mark may be lost, or behind.
         """
-        near_until = int(self._clock.now_ms()) + self._near_ms
-        if all(firing.due_at <= near_until for firing in firings):
+        always_until = int(self._clock.now_ms()) + self._always_held_ms
+        if all(firing.due_at <= always_until for firing in firings):
             return firings
         announced = self._retry(self._window.announced)
         ends_at = 0 if announced is None else (announced + 1) * MINUTE_MS
-        until = max(near_until, ends_at - 1)
+        until = max(always_until, ends_at - 1)
         return [firing for firing in firings if firing.due_at <= until]
 
     def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
@@ -81,7 +81,7 @@ class HotStore:
     ) -> None:
         """Add members to the lanes that SQL knows they wait in; raises `StoreAway` after three tries."""
         self._retry(lambda: self._lanes.add(by_lane, is_repair))
-        self._retry(lambda: self._lanes.announce(list(by_lane)))
+        self._retry(lambda: self._lanes.enter(list(by_lane)))
 
     def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
         """Put the slices that hold what is tallied onto the agenda; return the others, which want adding.
@@ -117,10 +117,10 @@ class HotStore:
 
 
 def _by_slice(firings: Sequence[Firing]) -> dict[Slice, list[DueMember]]:
-    by_place: defaultdict[tuple[int, int], list[DueMember]] = defaultdict(list)
+    by_slice: defaultdict[tuple[int, int], list[DueMember]] = defaultdict(list)
     for firing in firings:
-        by_place[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
-    return {Slice(*place): members for place, members in by_place.items()}
+        by_slice[firing.due_at // MINUTE_MS, firing.bucket].append(DueMember(firing.member, firing.due_at))
+    return {Slice(*key): members for key, members in by_slice.items()}
 
 
 def _by_lane(firings: Sequence[Firing]) -> dict[SharedLane, list[DueMember]]:

@@ -4,7 +4,7 @@ The keys of one slice share one hash tag, and those of the agenda share another,
 them: a script touches one slice, or the agenda, never both.
 """
 
-from wangtimer.core.slicing import Place
+from wangtimer.core.slicing import SliceOrLane
 
 DAY_S = 86_400
 
@@ -29,7 +29,7 @@ class Keys:
         self.bad_timers = f"{prefix}:bad"
         self.bad_notes = f"{prefix}:bad:notes"
 
-    def of_slice(self, slice_: Place, *names: str) -> list[str]:
+    def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
         """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock; a lane has no armed."""
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 
@@ -38,6 +38,6 @@ class Keys:
         return f"{self._prefix}:def:{timer_id}"
 
 
-def expiry_of(slice_: Place, now_ms: float) -> int:
+def expiry_of(slice_: SliceOrLane, now_ms: float) -> int:
     """Return when a slice's keys may go, s UTC: SQL is the truth, so that what is forgotten by then is not lost."""
     return int(max(now_ms, slice_.ends_at) // 1_000) + DAY_S

@@ -84,15 +84,15 @@ class LaneStore:
         first = int(float(next_at)) if next_at else None
         return Pulled(first, waiting, running, tuple(dues), tuple(taken))
 
-    def announce(self, lanes: Sequence[SharedLane]) -> None:
+    def enter(self, lanes: Sequence[SharedLane]) -> None:
         """Enter lanes into the index, after something was added to them."""
         tokens = {lane.key: uuid4().hex for lane in lanes}
 
-        def enter(client: Any) -> None:
+        def write(client: Any) -> None:
             client.hset(self._keys.lanes, mapping=tokens)
 
         if tokens:
-            self._connection.command(enter)
+            self._connection.command(write)
 
     def index(self) -> dict[SharedLane, str]:
         """Return the lanes in which somebody may wait, each with the token of its last entry."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.clock import LeaseClock
 from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import Place, Slice
+from wangtimer.core.slicing import Slice, SliceOrLane
 from wangtimer.core.tally import ID_MODULUS, Tally
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
@@ -92,15 +92,15 @@ class SliceStore:
         Returns when each slice next needs a trigger (ms UTC).
         """
         now, leases = self._now(), self._leases
-        calls, places = [], []
+        calls, slices = [], []
         for slice_, members in by_slice.items():
             keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
             head = [now, leases.lead_ms, leases.running_ms, int(is_repair), expiry_of(slice_, now)]
             for page in _pages(members, MEMBERS_A_SCRIPT):
                 calls.append(ScriptCall(script("add"), keys, [*head, *_flat(page)]))
-                places.append(slice_)
+                slices.append(slice_)
         answers = [need for page in _pages(calls, 50) for need in self._connection.run_all(page)]
-        return _soonest(zip(places, answers, strict=True))
+        return _soonest(zip(slices, answers, strict=True))
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         """Put members that are due at once into `armed`; return those that were not in the slice before."""
@@ -168,7 +168,7 @@ class SliceStore:
         """Give the lock back, if it is still this token's."""
         self._connection.run("unlock", [self._lock_key(slice_)], [token])
 
-    def claim(self, slice_: Place, claim_id: str, members: Sequence[Member]) -> list[Taken]:
+    def claim(self, slice_: SliceOrLane, claim_id: str, members: Sequence[Member]) -> list[Taken]:
         """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
         if not members:
             return []
@@ -183,8 +183,8 @@ class SliceStore:
         ]
 
     def renew(
-        self, held: Mapping[tuple[Place, str], Sequence[Member]]
-    ) -> dict[tuple[Place, str], set[Member]]:
+        self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]]
+    ) -> dict[tuple[SliceOrLane, str], set[Member]]:
         """Renew running leases, by slice and claim id; return which members are still each claim's."""
         now = self._latest()
         calls = []
@@ -194,7 +194,7 @@ class SliceStore:
             calls.append(ScriptCall(script("renew"), keys, head + [str(member) for member in members]))
         return self._mine(held, calls)
 
-    def release(self, held: Mapping[tuple[Place, str], Sequence[Member]]) -> None:
+    def release(self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]]) -> None:
         """Let go of running members, by slice and claim id; touches only what is still each claim's."""
         calls = []
         for (slice_, claim_id), members in held.items():
@@ -205,8 +205,8 @@ class SliceStore:
             self._connection.run_all(calls)
 
     def try_apart(
-        self, held: Mapping[tuple[Place, str], Sequence[Member]], deaths: int
-    ) -> dict[tuple[Place, str], set[Member]]:
+        self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]], deaths: int
+    ) -> dict[tuple[SliceOrLane, str], set[Member]]:
         """Note that members are now tried apart: should their lease run out, so many executors have died on them.
 
         Returns which are still each claim's. What is put back or released was not died on.
@@ -219,23 +219,23 @@ class SliceStore:
             calls.append(ScriptCall(script("try_apart"), keys, head + [str(member) for member in members]))
         return self._mine(held, calls)
 
-    def put_back(self, slice_: Place, claim_id: str, members: Sequence[DueMember]) -> None:
+    def put_back(self, slice_: SliceOrLane, claim_id: str, members: Sequence[DueMember]) -> None:
         """Put running members back to wait until their moment; touches only what is still this claim's."""
         keys = self._keys.of_slice(slice_, "due", "running", "owner", "suspect", "deaths")
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
 
     def _tallies(self, expected: Mapping[Slice, Tally]) -> dict[Slice, Tally]:
         """Tally as many of each slice's `due` as are expected, nearest first."""
-        calls, places = [], []
+        calls, slices = [], []
         for slice_, tally in expected.items():
             keys = self._keys.of_slice(slice_, "due")
             for first in range(0, tally.number, MEMBERS_A_SCRIPT):
                 last = min(first + MEMBERS_A_SCRIPT, tally.number) - 1
                 calls.append(ScriptCall(script("tally"), keys, [first, last, ID_MODULUS]))
-                places.append(slice_)
+                slices.append(slice_)
         found = dict.fromkeys(expected, Tally())
         answers = [answer for page in _pages(calls, 50) for answer in self._connection.run_all(page)]
-        for slice_, answer in zip(places, answers, strict=True):
+        for slice_, answer in zip(slices, answers, strict=True):
             found[slice_] = found[slice_].plus(Tally(*map(int, answer)))
         return found
 
@@ -245,8 +245,8 @@ class SliceStore:
         return min((need for need in needs if need is not None), default=None)
 
     def _mine(
-        self, held: Mapping[tuple[Place, str], Sequence[Member]], calls: Sequence[ScriptCall]
-    ) -> dict[tuple[Place, str], set[Member]]:
+        self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]], calls: Sequence[ScriptCall]
+    ) -> dict[tuple[SliceOrLane, str], set[Member]]:
         """Run a script for each claim, which answers for each of its members whether it is still the claim's."""
         return {
             claim: {member for member, is_mine in zip(members, flags, strict=True) if is_mine}

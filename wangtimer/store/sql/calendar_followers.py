@@ -218,7 +218,7 @@ def _write(
     """Give timers their days and marks, those of the same days together, and insert the firings of their plans."""
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
-        alike[bounds_text(one.timer.definition.schedule, one.timer.limits)].append(one.timer.id)
+        alike[bounds_text(one.timer.definition.schedule, one.timer.ending)].append(one.timer.id)
     changed = {"edited_at": now, "updated_at": now, "calendar_at": at, "version": timers.c.version + 1}
     for text, ids in alike.items():
         _update(sql, ids, changed | {"bounds": text})

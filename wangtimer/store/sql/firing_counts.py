@@ -9,7 +9,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.firing import FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, reach_of
-from wangtimer.store.sql.parts import PACE_OF_COUNTS, end_of_patience, parts_of
+from wangtimer.store.sql.parts import PARTS_OF_COUNTS, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings
 
 
@@ -26,7 +26,7 @@ class FiringCounts:
         reach = self._database.read(lambda sql: reach_of(sql, wanted))
         query = reach.narrow(select(firings.c.status, func.count())).group_by(firings.c.status)
         for part in parts_of(
-            reach.first, reach.last, PACE_OF_COUNTS, self._clock, end_of_patience(self._clock)
+            reach.first, reach.last, PARTS_OF_COUNTS, self._clock, end_of_patience(self._clock)
         ):
             counts += self._counted(query.where(reach.within(part)))
         return {status: counts[status] for status in FiringStatus}

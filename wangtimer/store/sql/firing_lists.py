@@ -12,15 +12,15 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, read_records, record_of
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.parts import PACE_OF_COUNTS, Pace, end_of_patience, parts_of
+from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
 # Each is a part of one statement, of which SQLite takes 500.
 TIMERS_A_QUERY = 100
 # The firings of many timers are all read before the first is known, and a second may hold enough. One's are read in
 # order.
-PACE_OF_MANY = Pace(shortest_ms=1_000, growth=8)
-PACE_OF_ONE = Pace(shortest_ms=86_400_000, growth=8)
+PARTS_OF_MANY = PartRule(shortest_ms=1_000, growth=8)
+PARTS_OF_ONE = PartRule(shortest_ms=86_400_000, growth=8)
 _KEY = (firings.c.fire_at, firings.c.timer_id)
 
 
@@ -49,7 +49,7 @@ class FiringLists:
             query = query.where(behind(_KEY, after, descending=True))
             last = min(last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
-        parts = parts_of(reach.first, last, _pace(reach), self._clock, ends_at, latest_first=True)
+        parts = parts_of(reach.first, last, _part_rule(reach), self._clock, ends_at, latest_first=True)
         return self._first_of(reach, query, parts, limit, descending=True)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
@@ -70,7 +70,7 @@ class FiringLists:
         ends_at = end_of_patience(self._clock)
         reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*_KEY)
-        parts = parts_of(reach.first, reach.last, _pace(reach), self._clock, ends_at)
+        parts = parts_of(reach.first, reach.last, _part_rule(reach), self._clock, ends_at)
         found = [record.firing for record in self._first_of(reach, query, parts, limit)]
         if len(found) < limit:
             return found, len(found)
@@ -145,7 +145,7 @@ class FiringLists:
 
     def _count(self, reach: Reach, ends_at: float) -> int:
         query = reach.narrow(select(func.count()).select_from(firings))
-        parts = parts_of(reach.first, reach.last, PACE_OF_COUNTS, self._clock, ends_at)
+        parts = parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at)
         return sum(self._number(query.where(reach.within(part))) for part in parts)
 
     def _number(self, query: Select[Any]) -> int:
@@ -155,5 +155,5 @@ class FiringLists:
         return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
 
-def _pace(reach: Reach) -> Pace:
-    return PACE_OF_ONE if reach.is_ordered else PACE_OF_MANY
+def _part_rule(reach: Reach) -> PartRule:
+    return PARTS_OF_ONE if reach.is_ordered else PARTS_OF_MANY

@@ -14,7 +14,7 @@ LONGEST_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PartRule:
     """The first part is `shortest_ms` long; the next so many times as long, or twice where that may be slow."""
 
     shortest_ms: int
@@ -22,7 +22,7 @@ class Pace:
 
 
 # Of what is looked at whole.
-PACE_OF_COUNTS = Pace(shortest_ms=3_600_000, growth=2)
+PARTS_OF_COUNTS = PartRule(shortest_ms=3_600_000, growth=2)
 
 
 def end_of_patience(clock: Clock) -> float:
@@ -31,13 +31,13 @@ def end_of_patience(clock: Clock) -> float:
 
 
 def parts_of(
-    first: int, last: int, pace: Pace, clock: Clock, ends_at: float, *, latest_first: bool = False
+    first: int, last: int, rule: PartRule, clock: Clock, ends_at: float, *, latest_first: bool = False
 ) -> Iterator[tuple[int, int]]:
     """Yield [first, last] (moments, ms UTC) in parts, for the caller to look through before it asks for the next.
 
     Raises `InvalidInput` from `ends_at` on, in monotonic seconds: mostly `end_of_patience`.
     """
-    length = pace.shortest_ms
+    length = rule.shortest_ms
     while first <= last:
         began_at = clock.monotonic()
         if began_at >= ends_at:
@@ -54,6 +54,6 @@ def parts_of(
             first += length
         took_s = clock.monotonic() - began_at
         if took_s > SLOW_S:
-            length = max(pace.shortest_ms, length // 2)
+            length = max(rule.shortest_ms, length // 2)
         else:
-            length *= pace.growth if took_s * pace.growth <= SLOW_S else 2
+            length *= rule.growth if took_s * rule.growth <= SLOW_S else 2

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, and_, bindparam, insert, not_, or_, select, u
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
+from wangtimer.core.ending import ENDLESS
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
-from wangtimer.core.limits import UNLIMITED
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.timer import Timer, TimerStatus
@@ -58,7 +58,7 @@ class Enabled:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class NameTaken:
     """A name that is in use, by the timer of this id."""
 
     by: int
@@ -71,8 +71,8 @@ class TimerBatches:
         self._database = database
         self._ids = TimerIds()
 
-    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | Taken]:
-        """Store disabled timers of one app; `Taken` in place of each whose name is in use, be it by one before it.
+    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | NameTaken]:
+        """Store disabled timers of one app; `NameTaken` in place of each whose name is in use, be it by one before it.
 
         Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
         """
@@ -157,11 +157,11 @@ class TimerBatches:
 
     def _insert_free(
         self, app: str, rows: dict[str, dict[str, Any]], schedules: Mapping[str, Schedule]
-    ) -> dict[str, Timer | Taken]:
+    ) -> dict[str, Timer | NameTaken]:
         """Insert the rows whose names are free; return by name their timers, and by whom the others are taken."""
         tries = 0
 
-        def work(sql: Connection) -> dict[str, Timer | Taken]:
+        def work(sql: Connection) -> dict[str, Timer | NameTaken]:
             nonlocal tries
             tries += 1
             named = {"of_app": app, "names": list(rows)}
@@ -175,14 +175,14 @@ class TimerBatches:
                 _mark_calendars(sql, app, free, schedules)
                 sql.execute(_INSERT, free)
                 _add_tags_of(sql, made)
-            taken: dict[str, Timer | Taken] = {name: Taken(row["id"]) for name, row in held.items()}
+            taken: dict[str, Timer | NameTaken] = {name: NameTaken(row["id"]) for name, row in held.items()}
             return taken | {timer.name: timer for timer in [*made, *(timer_of(held[name]) for name in own)]}
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
 
 
-def _taken_by(found: Timer | Taken) -> Taken:
-    return found if isinstance(found, Taken) else Taken(found.id)
+def _taken_by(found: Timer | NameTaken) -> NameTaken:
+    return found if isinstance(found, NameTaken) else NameTaken(found.id)
 
 
 def _mark_calendars(
@@ -247,8 +247,8 @@ def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
 
 def _enable(sql: Connection, plans: list[Plan], now: int) -> list[Timer]:
     """Give the plans' timers their marks; return them as they then stand."""
-    counted = [a_plan for a_plan in plans if a_plan.timer.limits.most is not None]
-    alike = [a_plan for a_plan in plans if a_plan.timer.limits.most is None]
+    counted = [a_plan for a_plan in plans if a_plan.timer.ending.most is not None]
+    alike = [a_plan for a_plan in plans if a_plan.timer.ending.most is None]
     move_marks(sql, alike, f"version = version + 1, status = 'enabled', updated_at = {now:d}, ")
     return [_enabled(a_plan, now) for a_plan in alike] + [_count_on(sql, a_plan, now) for a_plan in counted]
 
@@ -260,4 +260,4 @@ def _enabled(a_plan: Plan, now: int) -> Timer:
 def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:
     """Enable a timer whose moments are counted; where the count begins is written too."""
     timer = marked(a_plan.timer, a_plan)
-    return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, limits=UNLIMITED))
+    return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, ending=ENDLESS))

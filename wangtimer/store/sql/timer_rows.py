@@ -7,9 +7,9 @@ import orjson
 
 from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.cron import Cron
+from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.errors import Unreadable
 from wangtimer.core.every import Every
-from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
@@ -21,14 +21,14 @@ Read = TypeVar("Read")
 
 def terms(
     schedule: Schedule,
-    limits: Limits,
+    ending: Ending,
     notify: Notify,
     misfire: MisfireRule,
     tags: tuple[str, ...],
     keep_days: int | None,
 ) -> dict[str, Any]:
     """Return the columns of what its owner says of a timer."""
-    return _schedule_columns(schedule, limits) | {
+    return _schedule_columns(schedule, ending) | {
         "notify": _notify_text(notify),
         "misfire": misfire.policy.value,
         "misfire_grace_ms": misfire.grace_ms,
@@ -38,9 +38,9 @@ def terms(
     }
 
 
-def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
+def _schedule_columns(schedule: Schedule, ending: Ending) -> dict[str, Any]:
     rule = rule_of(schedule)
-    bounds = _bounds_of(schedule, limits)
+    bounds = _bounds_of(schedule, ending)
     return {
         "cron": cron_text(rule) if isinstance(rule, Cron) else None,
         "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
@@ -52,21 +52,21 @@ def _schedule_columns(schedule: Schedule, limits: Limits) -> dict[str, Any]:
     }
 
 
-def bounds_text(schedule: Schedule, limits: Limits) -> str | None:
+def bounds_text(schedule: Schedule, ending: Ending) -> str | None:
     """Return the column `bounds`."""
-    return _text_of(_bounds_of(schedule, limits))
+    return _text_of(_bounds_of(schedule, ending))
 
 
-def _bounds_of(schedule: Schedule, limits: Limits) -> Fields:
-    return (bounds_of(schedule) or {}) | _limit_fields(limits)
+def _bounds_of(schedule: Schedule, ending: Ending) -> Fields:
+    return (bounds_of(schedule) or {}) | _ending_fields(ending)
 
 
 def _text_of(bounds: Fields) -> str | None:
     return orjson.dumps(bounds).decode() if bounds else None
 
 
-def _limit_fields(limits: Limits) -> Fields:
-    fields = {"end": limits.end_ms, "most": limits.most, "from": limits.counted_from}
+def _ending_fields(ending: Ending) -> Fields:
+    fields = {"end": ending.end_ms, "most": ending.most, "from": ending.counted_from}
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -82,11 +82,11 @@ def _schedule(row: Any) -> Schedule:
     return bounded(Every(row["every_ms"], row["anchor_ms"], row["timezone"]), _bounds(row), row["id"])
 
 
-def _limits(row: Any) -> Limits:
+def _ending(row: Any) -> Ending:
     fields = _bounds(row)
     if fields is None:
-        return UNLIMITED
-    return Limits(fields.get("end"), fields.get("most"), fields.get("from"))
+        return ENDLESS
+    return Ending(fields.get("end"), fields.get("most"), fields.get("from"))
 
 
 def _notify_text(notify: Notify) -> str:
@@ -124,7 +124,7 @@ def timer_of(row: Any) -> Timer:
         next_fire_at=row["next_fire_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        limits=_limits(row),
+        ending=_ending(row),
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
         keep_days=row["keep_days"],
     )

@@ -19,10 +19,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.bad_timers import BadTimers, Readable
+from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
 from wangtimer.core.fail_points import Step
 from wangtimer.core.firing import Firing
-from wangtimer.core.limits import UNLIMITED, Limits
 from wangtimer.core.misfire import USUAL, MisfireRule
 from wangtimer.core.planning import Plan
 from wangtimer.core.schedule import Schedule
@@ -72,7 +72,7 @@ class NewTimer:
     schedule: Schedule
     notify: Notify
     misfire: MisfireRule = USUAL
-    limits: Limits = UNLIMITED
+    ending: Ending = ENDLESS
     tags: tuple[str, ...] = ()
     keep_days: int | None = None
 
@@ -86,7 +86,7 @@ class Revision:
     near: list[Firing]
 
 
-class Change(NamedTuple):
+class ChangedTimer(NamedTuple):
     """When a timer was last changed (ms UTC), and what version that made."""
 
     changed_at: int
@@ -95,7 +95,7 @@ class Change(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """Its place among all changes."""
+        """Where it stands among all changes."""
         return self.changed_at, self.timer_id
 
 
@@ -339,13 +339,13 @@ class TimerStore:
         query = by_index(select(timers.c.id).where(timers.c.id.in_(ids)), "PRIMARY", timers)
         return self._database.read(lambda sql: set(sql.execute(query).scalars())) if ids else set()
 
-    def changed_behind(self, key: tuple[int, int], limit: int) -> list[Change]:
+    def changed_behind(self, key: tuple[int, int], limit: int) -> list[ChangedTimer]:
         """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
         query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
         query = query.order_by(*order).limit(limit)
-        return self._database.read(lambda sql: [Change(*row) for row in sql.execute(query)])
+        return self._database.read(lambda sql: [ChangedTimer(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""
@@ -387,7 +387,7 @@ def _is_same(standing: Timer, made: Timer) -> bool:
 
 def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC)."""
-    return terms(new.schedule, new.limits, new.notify, new.misfire, new.tags, new.keep_days) | {
+    return terms(new.schedule, new.ending, new.notify, new.misfire, new.tags, new.keep_days) | {
         "id": timer_id,
         "app": new.app,
         "name": new.name,
@@ -462,7 +462,7 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= terms(one.schedule, timer.limits, one.notify, one.misfire, timer.tags, timer.keep_days)
+        columns |= terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days)
         columns |= {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)

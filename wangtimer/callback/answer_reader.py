@@ -1,4 +1,4 @@
-"""What came back over a plain HTTP/1.1 connection."""
+"""Reads what a target answers over a connection of ours."""
 
 import re
 
@@ -26,7 +26,7 @@ class _TooManySteps(Exception):
     """Ends the parser's work."""
 
 
-class Answer:
+class AnswerReader:
     """Reads the answers on one connection, one after another: `begin`, then `feed` until it says that one is whole.
 
     `status`      of the answer, None before it is known

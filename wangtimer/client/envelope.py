@@ -1,4 +1,4 @@
-"""What the service answered."""
+"""What the service answered: the envelope around its data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Data = TypeVar("Data")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Envelope:
     """The envelope of what a call of `path` was answered; what is missing from it raises `BadAnswer`.
 
     `was_in_doubt`: an earlier try of the same call got no answer, so that this one may leave out its work.

@@ -1,4 +1,4 @@
-"""Whose turn it is: each app has a lane of its own to each host, and lanes with room take turns."""
+"""Whose turn it is: each app has a flow of calls to each host, and flows with room take turns, as in fair queueing."""
 
 import math
 from collections import deque
@@ -25,7 +25,7 @@ class Waiting(NamedTuple):
     since: float
 
 
-class Lane:
+class Flow:
     """One app's calls to one host that wait for a place, the late ones apart."""
 
     __slots__ = ("_taken", "app", "backlog", "line", "queue", "running", "to")
@@ -36,7 +36,7 @@ class Lane:
         self.running = 0
         self.queue: deque[Waiting] = deque()
         self.backlog: deque[Waiting] = deque()
-        self.line: deque[Lane] | None = None  # where it stands while a call waits: the round, or blocked
+        self.line: deque[Flow] | None = None  # where it stands while a call waits: the round, or blocked
         self._taken = 0
 
     @property
@@ -77,8 +77,8 @@ class Lane:
         return self.queue.popleft()
 
 
-class Lanes:
-    """All lanes of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
+class Flows:
+    """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
     A host has so many places; an app has as many of all connections as are free, so that however many targets of
     one app hang, another app's calls start at once.
@@ -90,97 +90,97 @@ class Lanes:
         self._hosts: dict[str, Host] = {}
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
-        self._lanes: dict[tuple[str, str], Lane] = {}
-        self._round: deque[Lane] = deque()  # lanes with a waiting call that may have room, each once
+        self._flows: dict[tuple[str, str], Flow] = {}
+        self._round: deque[Flow] = deque()  # flows with a waiting call that may have room, each once
         self.running = 0
         self.waiting = 0
 
     @property
     def can_send(self) -> bool:
-        """Tell whether some call may start now; the lane it would be of is then the first of the round."""
+        """Tell whether some call may start now; the flow it would be of is then the first of the round."""
         if self.running >= self._places_total:
             return False
         while self._round or self._let_in_one_blocked():
-            lane = self._round[0]
-            if lane.to.free <= 0:
-                self._stand(lane, lane.to.blocked)
-            elif self._free_of(lane.app) <= 0:
-                self._stand(lane, lane.app.blocked)
-                self._blocked_apps[lane.app.name] = lane.app
+            flow = self._round[0]
+            if flow.to.free <= 0:
+                self._stand(flow, flow.to.blocked)
+            elif self._free_of(flow.app) <= 0:
+                self._stand(flow, flow.app.blocked)
+                self._blocked_apps[flow.app.name] = flow.app
             else:
                 return True
         return False
 
     def join(self, waiting: Waiting) -> None:
-        """Put a call at the end of its lane."""
+        """Put a call at the end of its flow."""
         request = waiting.call.request
-        lane = self._lane(request.app, request.host)
-        lane.queue.append(waiting)
-        self._count_waiting(lane, 1)
-        if lane.line is None:
-            self._stand(lane, self._round)
+        flow = self._flow(request.app, request.host)
+        flow.queue.append(waiting)
+        self._count_waiting(flow, 1)
+        if flow.line is None:
+            self._stand(flow, self._round)
 
-    def take(self, now_ms: float) -> tuple[Lane, Waiting]:
-        """Give a place to the first of the lane whose turn it is; only where `can_send` was true just now.
+    def take(self, now_ms: float) -> tuple[Flow, Waiting]:
+        """Give a place to the first of the flow whose turn it is; only where `can_send` was true just now.
 
         A call that is late by now (`now_ms`: the deployment's clock) goes behind those that may still be on time.
         """
-        lane = self._round[0]
-        waiting = lane.take_first(now_ms)
-        self._count_waiting(lane, -1)
-        self._count_running(lane, 1)
-        self._stand(lane, self._round if lane.has_waiting else None)
-        return lane, waiting
+        flow = self._round[0]
+        waiting = flow.take_first(now_ms)
+        self._count_waiting(flow, -1)
+        self._count_running(flow, 1)
+        self._stand(flow, self._round if flow.has_waiting else None)
+        return flow, waiting
 
-    def open_wide(self, lane: Lane) -> None:
+    def open_wide(self, flow: Flow) -> None:
         """Give a host all its places, because a connection to it is open."""
-        if not lane.to.is_reached:
-            lane.to.is_reached = True
-            self._let_in(lane.to.blocked)
+        if not flow.to.is_reached:
+            flow.to.is_reached = True
+            self._let_in(flow.to.blocked)
 
-    def leave(self, lane: Lane, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
+    def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
         """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
 
         An unreachable host gets one place until it is reached, beside the calls that are under way there.
         """
-        self._count_running(lane, -1)
+        self._count_running(flow, -1)
         if is_unreachable:
-            lane.to.lose()
+            flow.to.lose()
         if has_failed is not None:
-            lane.to.flow.count(now)
-            lane.app.flow.count(now)
+            flow.to.throughput.count(now)
+            flow.app.throughput.count(now)
             if has_failed:
-                lane.to.fail(now)
+                flow.to.fail(now)
             else:
-                lane.to.succeed()
-        self._let_in(lane.to.blocked)
+                flow.to.succeed()
+        self._let_in(flow.to.blocked)
         self._let_in_one_blocked()
-        self._forget_if_idle(lane)
+        self._forget_if_idle(flow)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
 
         Within the first `PATIENCE_S` the rate is not known, and `FEW` always stay.
         """
-        by_host: dict[Host, list[Lane]] = {}
-        for lane in self._lanes.values():
-            if lane.has_waiting:
-                by_host.setdefault(lane.to, []).append(lane)
+        by_host: dict[Host, list[Flow]] = {}
+        for flow in self._flows.values():
+            if flow.has_waiting:
+                by_host.setdefault(flow.to, []).append(flow)
         out: list[tuple[SharedLane, Waiting]] = []
         for app in list(self._blocked_apps.values()):
-            place = SharedLane.of_app(app.name)
-            too_many = app.waiting - max(FEW, int(app.flow.per_s(now) * longest_wait_s))
-            out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, place)
-        for host, lanes in by_host.items():
-            place = SharedLane.of_host(host.name)
-            too_many = host.waiting - max(FEW, int(host.flow.per_s(now) * longest_wait_s))
-            out += self._thin_out(lanes, too_many, now, longest_wait_s, place)
+            lane = SharedLane.of_app(app.name)
+            too_many = app.waiting - max(FEW, int(app.throughput.per_s(now) * longest_wait_s))
+            out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, lane)
+        for host, flows in by_host.items():
+            lane = SharedLane.of_host(host.name)
+            too_many = host.waiting - max(FEW, int(host.throughput.per_s(now) * longest_wait_s))
+            out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
         return out
 
-    def room_in(self, place: SharedLane, now: float) -> int:
+    def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
-        kind, _, name = place.key.partition(":")
+        kind, _, name = lane.key.partition(":")
         if kind == "app":
             app = self._apps.get(name)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
@@ -188,40 +188,40 @@ class Lanes:
         host = self._hosts.get(name)
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
-        return max(0, min(free, host.free - host.waiting + int(host.flow.per_s(now) * PULL_S)))
+        return max(0, min(free, host.free - host.waiting + int(host.throughput.per_s(now) * PULL_S)))
 
     def clear(self) -> list[Call]:
         """Take out, and return, every waiting call."""
         cleared = []
-        for lane in list(self._lanes.values()):
-            waiting = [*lane.backlog, *lane.queue]
-            lane.backlog.clear()
-            lane.queue.clear()
-            self._settle_emptied(lane, len(waiting))
+        for flow in list(self._flows.values()):
+            waiting = [*flow.backlog, *flow.queue]
+            flow.backlog.clear()
+            flow.queue.clear()
+            self._settle_emptied(flow, len(waiting))
             cleared += [one.call for one in waiting]
         return cleared
 
     def _thin_out(
-        self, lanes: list[Lane], too_many: int, now: float, longest_wait_s: float, place: SharedLane
+        self, flows: list[Flow], too_many: int, now: float, longest_wait_s: float, lane: SharedLane
     ) -> list[tuple[SharedLane, Waiting]]:
         """Take out those that have waited for longest, if for too long, then the latest of those that are too many."""
         out: list[Waiting] = []
-        is_patience_over = any(lane.waits_since <= now - PATIENCE_S for lane in lanes)
-        for lane in lanes:
+        is_patience_over = any(flow.waits_since <= now - PATIENCE_S for flow in flows)
+        for flow in flows:
             before = len(out)
-            while lane.has_waiting and lane.waits_since <= now - longest_wait_s:
-                out.append(lane.take_oldest())
-            while is_patience_over and lane.has_waiting and len(out) < too_many:
-                out.append(lane.take_latest())
+            while flow.has_waiting and flow.waits_since <= now - longest_wait_s:
+                out.append(flow.take_oldest())
+            while is_patience_over and flow.has_waiting and len(out) < too_many:
+                out.append(flow.take_latest())
             if len(out) > before:
-                self._settle_emptied(lane, len(out) - before)
-        return [(place, one) for one in out]
+                self._settle_emptied(flow, len(out) - before)
+        return [(lane, one) for one in out]
 
-    def _lane(self, app: str, host: str) -> Lane:
-        lane = self._lanes.get((app, host))
-        if lane is None:
-            lane = self._lanes[app, host] = Lane(self._app(app), self._host(host))
-        return lane
+    def _flow(self, app: str, host: str) -> Flow:
+        flow = self._flows.get((app, host))
+        if flow is None:
+            flow = self._flows[app, host] = Flow(self._app(app), self._host(host))
+        return flow
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
@@ -240,34 +240,34 @@ class Lanes:
     def _free_of(self, app: App) -> int:
         return share_of(self._places_total, self.running) - app.running
 
-    def _count_waiting(self, lane: Lane, number: int) -> None:
-        lane.to.waiting += number
-        lane.app.waiting += number
+    def _count_waiting(self, flow: Flow, number: int) -> None:
+        flow.to.waiting += number
+        flow.app.waiting += number
         self.waiting += number
 
-    def _count_running(self, lane: Lane, number: int) -> None:
-        lane.running += number
-        lane.to.running += number
-        lane.app.running += number
+    def _count_running(self, flow: Flow, number: int) -> None:
+        flow.running += number
+        flow.to.running += number
+        flow.app.running += number
         self.running += number
 
-    def _stand(self, lane: Lane, line: deque[Lane] | None) -> None:
-        """Move a lane to the end of a line, or out of them."""
-        if lane.line is not None:
-            if lane.line[0] is lane:
-                lane.line.popleft()
+    def _stand(self, flow: Flow, line: deque[Flow] | None) -> None:
+        """Move a flow to the end of a line, or out of them."""
+        if flow.line is not None:
+            if flow.line[0] is flow:
+                flow.line.popleft()
             else:
-                lane.line.remove(lane)
-        lane.line = line
+                flow.line.remove(flow)
+        flow.line = line
         if line is not None:
-            line.append(lane)
+            line.append(flow)
 
-    def _let_in(self, blocked: deque[Lane]) -> None:
+    def _let_in(self, blocked: deque[Flow]) -> None:
         while blocked:
             self._stand(blocked[0], self._round)
 
     def _let_in_one_blocked(self) -> bool:
-        """Let one lane back in that waits for its app's share, where there is some now."""
+        """Let one flow back in that waits for its app's share, where there is some now."""
         for app in list(self._blocked_apps.values()):
             if not app.blocked:
                 del self._blocked_apps[app.name]
@@ -276,14 +276,14 @@ class Lanes:
                 return True
         return False
 
-    def _settle_emptied(self, lane: Lane, taken: int) -> None:
-        self._count_waiting(lane, -taken)
-        if not lane.has_waiting:
-            self._stand(lane, None)
-        self._forget_if_idle(lane)
+    def _settle_emptied(self, flow: Flow, taken: int) -> None:
+        self._count_waiting(flow, -taken)
+        if not flow.has_waiting:
+            self._stand(flow, None)
+        self._forget_if_idle(flow)
 
-    def _forget_if_idle(self, lane: Lane) -> None:
-        if not (lane.running or lane.has_waiting):
-            self._lanes.pop((lane.app.name, lane.to.name), None)
-            if lane.app.is_idle:
-                self._apps.pop(lane.app.name, None)
+    def _forget_if_idle(self, flow: Flow) -> None:
+        if not (flow.running or flow.has_waiting):
+            self._flows.pop((flow.app.name, flow.to.name), None)
+            if flow.app.is_idle:
+                self._apps.pop(flow.app.name, None)

@@ -1,0 +1,322 @@
+import pytest
+
+from tests.callback.calls import Outcomes
+from wangtimer.callback import Request
+from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
+from wangtimer.core.backlog import CROWD, CROWD_SHARE, LATE_MS
+from wangtimer.core.slicing import SharedLane
+
+NOW_MS = 1_000_000.0
+LONGEST_S = 9.0
+
+
+def joined(flows: Flows, *hosts: str) -> None:
+    for since, host in enumerate(hosts):
+        flows.join(Waiting(Outcomes().call(f"http://{host}/"), since))
+
+
+def taken(flows: Flows) -> list[str]:
+    """Start all that can start, at hosts that answer."""
+    hosts = []
+    while flows.can_send:
+        flow, _ = flows.take(NOW_MS)
+        flows.open_wide(flow)
+        hosts.append(flow.host.split(":")[0])
+    return hosts
+
+
+def test_a_host_gets_no_more_places_than_its_share() -> None:
+    flows = Flows(places_per_host=2, places_total=10)
+    joined(flows, "a", "a", "a", "b")
+    assert sorted(taken(flows)) == ["a", "a", "b"]
+    assert (flows.running, flows.waiting) == (3, 1)
+
+
+def test_hosts_take_turns_when_places_are_short() -> None:
+    flows = Flows(places_per_host=9, places_total=4)
+    joined(flows, "a", "a", "a", "a", "b", "c")
+    assert taken(flows) == ["a", "b", "c", "a"]
+
+
+def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_for_ever() -> None:
+    flows = Flows(places_per_host=99, places_total=99)
+    calls = Outcomes()
+    for word, due_at_ms in (("late", NOW_MS - LATE_MS - 1), ("prompt", NOW_MS)):
+        for number in range(6):
+            flows.join(Waiting(calls.call(f"http://a/{word}", due_at_ms), number))
+    flows.open_wide(flows._flows["app", "a:80"])
+    paths = [flows.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(12)]
+    assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
+
+
+@pytest.mark.parametrize("backlog", [0, CROWD])
+def test_what_comes_due_after_a_crowd_has_a_place_now_and_then(backlog: int) -> None:
+    flows = Flows(places_per_host=9_999, places_total=9_999)
+    calls = Outcomes()
+    for number in range(backlog):
+        flows.join(Waiting(calls.call("http://a/late", NOW_MS - LATE_MS - 1), number))
+    for number in range(CROWD + CROWD_SHARE):
+        flows.join(Waiting(calls.call("http://a/crowd", NOW_MS - 100), number))
+    flows.join(Waiting(calls.call("http://a/after", NOW_MS), CROWD))
+    flows.open_wide(flows._flows["app", "a:80"])
+    paths = [flows.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(CROWD_SHARE)]
+    assert "after" in paths
+
+
+def test_where_there_is_no_crowd_calls_go_in_order() -> None:
+    flows = Flows(places_per_host=9_999, places_total=9_999)
+    joined(flows, *["a"] * (CROWD - 1))
+    flows.open_wide(flows._flows["app", "a:80"])
+    since = [flows.take(NOW_MS)[1].since for _ in range(CROWD - 1)]
+    assert since == sorted(since)
+
+
+def test_a_late_call_that_waited_too_long_is_sent_away_too() -> None:
+    flows = Flows(places_per_host=1, places_total=1)
+    for since in (5, 6):
+        flows.join(Waiting(Outcomes().call("http://a/"), since))
+    flows.take(NOW_MS)
+    assert [lane.key for lane, _ in flows.crowded_out(15.0, LONGEST_S)] == ["host:a:80"]
+    assert flows.waiting == 0
+    assert not flows.can_send
+
+
+def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
+    flows = Flows(places_per_host=9, places_total=100)
+    joined(flows, *"aaaaaaaaaaaa")
+    assert flows.can_send
+    flow, _ = flows.take(NOW_MS)
+    assert not flows.can_send
+    flows.open_wide(flow)
+    assert len(taken(flows)) == 8
+
+
+def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
+    flows = Flows(places_per_host=9, places_total=100)
+    joined(flows, *"aaaaaaa")
+    flow, _ = flows.take(NOW_MS)
+    flows.open_wide(flow)
+    flows.leave(flow, 0.0, is_unreachable=True, has_failed=True)
+    flows.take(NOW_MS)
+    assert not flows.can_send
+
+
+def test_one_failed_connect_beside_slow_calls_does_not_stop_a_healthy_host() -> None:
+    flows = Flows(places_per_host=40, places_total=200)
+    joined(flows, *["a"] * 9)
+    flow, _ = flows.take(NOW_MS)
+    flows.open_wide(flow)
+    for _ in range(4):
+        flows.take(NOW_MS)
+    for at in (1.0, 2.0):
+        flows.leave(flow, at, is_unreachable=True, has_failed=True)
+        assert flows.can_send, "one tries again, though four slow ones are under way"
+        flows.take(NOW_MS)
+        assert not flows.can_send
+    flows.open_wide(flow)
+    assert len(taken(flows)) == 2
+
+
+def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
+    flows = Flows(places_per_host=9, places_total=100)
+    joined(flows, "a")
+    flow, _ = flows.take(NOW_MS)
+    flows.open_wide(flow)
+    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    joined(flows, *"aaaa")
+    for _ in range(4):
+        assert flows.can_send
+        flows.take(NOW_MS)
+
+
+def test_a_freed_place_goes_to_the_next_of_its_flow_in_order_of_arrival() -> None:
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, "a", "a", "a")
+    order = []
+    for _ in range(3):
+        flow, waiting = flows.take(NOW_MS)
+        order.append(waiting.since)
+        assert not flows.can_send
+        flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    assert order == [0, 1, 2]
+
+
+def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, "a", "a", "b", "a")
+    flow, _ = flows.take(NOW_MS)
+    assert sorted(waiting.since for _, waiting in flows.crowded_out(2 + LONGEST_S, LONGEST_S)) == [1, 2]
+    assert not flows.can_send
+    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    assert taken(flows) == ["a"]
+    assert (flows.running, flows.waiting) == (1, 0)
+
+
+def test_idle_hosts_are_forgotten() -> None:
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, "a", "b")
+    flow, _ = flows.take(NOW_MS)
+    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    flows.clear()
+    assert not flows._flows
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://A.example/x", "a.example:80"),
+        ("https://user:secret@a.example?x=1", "a.example:443"),
+        ("http://[::1]:8080/", "::1:8080"),
+        ("http://a:port/", "http://a:port"),
+    ],
+)
+def test_a_flow_leads_to_a_host_and_port(url: str, host: str) -> None:
+    assert Request(url, "POST", (), b"").host == host
+
+
+def join_of(flows: Flows, app: str, host: str, number: int = 1) -> None:
+    for since in range(number):
+        flows.join(Waiting(Outcomes().call(f"http://{host}/", app=app), since))
+
+
+def started(flows: Flows) -> list[Flow]:
+    """Start all that can start, at hosts that can be reached."""
+    found = []
+    while flows.can_send:
+        flow, _ = flows.take(NOW_MS)
+        flows.open_wide(flow)
+        found.append(flow)
+    return found
+
+
+def end(flows: Flows, flow: Flow, *, at: float, has_failed: bool | None) -> None:
+    flows.leave(flow, at, is_unreachable=False, has_failed=has_failed)
+
+
+def test_places_halve_when_a_call_fails_and_calls_that_fail_together_count_once() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "app", "a", 8)
+    under_way = started(flows)
+    for flow in under_way[:4]:
+        end(flows, flow, at=10.0, has_failed=True)
+    assert under_way[0].to.places == 4
+    end(flows, under_way[4], at=10.1, has_failed=True)
+    assert under_way[0].to.places == 2
+
+
+def test_one_place_is_left_to_try_a_failing_host_with() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "app", "a", 30)
+    for at in range(10):
+        for flow in started(flows):
+            end(flows, flow, at=float(at), has_failed=True)
+            at += 1
+    join_of(flows, "app", "a", 5)
+    assert len(started(flows)) == 1
+
+
+def test_a_host_that_answers_again_has_one_place_more_for_each_answer() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "app", "a", 100)
+    for number, flow in enumerate(started(flows)):
+        end(flows, flow, at=float(number), has_failed=True)
+    numbers = []
+    for _ in range(4):
+        under_way = started(flows)
+        numbers.append(len(under_way))
+        for flow in under_way:
+            end(flows, flow, at=9.0, has_failed=False)
+    assert numbers == [1, 2, 4, 8]
+
+
+def test_what_was_held_back_says_nothing_of_its_host() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "app", "a")
+    (flow,) = started(flows)
+    end(flows, flow, at=1.0, has_failed=None)
+    assert flow.to.places == 8
+
+
+def test_an_app_has_at_most_as_many_connections_as_are_free() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    for host in range(50):
+        join_of(flows, "hog", f"h{host}", 8)
+    assert len(started(flows)) == 50
+    join_of(flows, "other", "b", 5)
+    assert [flow.host for flow in started(flows)] == ["b:80"] * 5
+
+
+def test_two_apps_that_take_all_they_can_have_a_third_each() -> None:
+    flows = Flows(places_per_host=8, places_total=120)
+    for host in range(50):
+        join_of(flows, "one", f"h{host}", 8)
+        join_of(flows, "two", f"g{host}", 8)
+    under_way = started(flows)
+    shares = [sum(flow.app.name == app for flow in under_way) for app in ("one", "two")]
+    assert shares == [40, 40]
+
+
+def test_a_freed_place_goes_to_an_app_that_waits_for_its_share() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    for host in range(50):
+        join_of(flows, "hog", f"h{host}", 8)
+    calls = 0
+    under_way = started(flows)
+    while under_way:
+        calls += len(under_way)
+        for flow in under_way:
+            end(flows, flow, at=1.0, has_failed=False)
+        under_way = started(flows)
+    assert (calls, flows.waiting, flows.running) == (400, 0, 0)
+
+
+def test_one_apps_full_host_holds_up_no_other_host_of_it() -> None:
+    flows = Flows(places_per_host=2, places_total=100)
+    join_of(flows, "app", "a", 5)
+    join_of(flows, "app", "b", 1)
+    assert sorted(flow.host for flow in started(flows)) == ["a:80", "a:80", "b:80"]
+
+
+def test_what_would_wait_too_long_by_the_rate_at_which_calls_end_is_sent_away_the_latest_first() -> None:
+    flows = Flows(places_per_host=1, places_total=100)
+    join_of(flows, "app", "a", 60)
+    started(flows)
+    assert flows.crowded_out(PATIENCE_S / 2, LONGEST_S) == []
+    gone = [waiting.since for _, waiting in flows.crowded_out(PATIENCE_S + 1, LONGEST_S)]
+    assert gone[1:] == sorted(gone[1:], reverse=True)
+    assert max(gone) == 59
+    assert flows.waiting == FEW
+
+
+def test_calls_to_a_host_that_answers_fast_enough_stay() -> None:
+    flows = Flows(places_per_host=1, places_total=10_000)
+    for _ in range(1_000):
+        flows.join(Waiting(Outcomes().call("http://a/"), 100.0))
+    for number in range(500):
+        (flow,) = started(flows)
+        end(flows, flow, at=100.0 + number / 100, has_failed=False)
+    assert flows.crowded_out(105.0, LONGEST_S) == []
+
+
+def test_what_waits_for_its_apps_share_is_sent_to_the_apps_lane() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    for host in range(50):
+        join_of(flows, "hog", f"h{host}", 8)
+    started(flows)
+    assert {lane.key for lane, _ in flows.crowded_out(10.0, 100.0)} == {"app:hog"}
+    assert flows.waiting == FEW
+
+
+def test_room_is_what_could_start_at_once() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    host, app = SharedLane.of_host("a:80"), SharedLane.of_app("app")
+    assert (flows.room_in(host, 0.0), flows.room_in(app, 0.0)) == (1, 100)
+    join_of(flows, "app", "a", 5)
+    under_way = started(flows)
+    assert (flows.room_in(host, 0.0), flows.room_in(app, 0.0)) == (3, 90)
+    for flow in under_way:
+        end(flows, flow, at=1.0, has_failed=True)
+    assert flows.room_in(host, 1.0) == 4
+    join_of(flows, "app", "a", 9)
+    started(flows)
+    assert flows.room_in(host, 1.0) == 0
