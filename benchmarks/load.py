@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, insert
 
 from benchmarks.due import Due
+from wangtimer.core.timer_ids import TimerIds
 from wangtimer.store.sql.tables import timers
 
 HOUR_MS = 3_600_000
 ROWS_AT_ONCE = 5_000
 
+_ids = TimerIds()
 _numbers = itertools.count(random.SystemRandom().randrange(1_000_000) * 1_000_000)
 
 
@@ -76,6 +78,7 @@ def insert_crons(engine: Engine, cron: str, number: int, url: str, first_moment:
 def timer_row(app: str, name: str, url: str, now: int) -> dict[str, object]:
     """Return what all rows have in common; `now` is how far the timer is planned."""
     return {
+        "id": _ids.next(int(time.time() * 1_000)),
         "app": app,
         "name": name,
         "status": "enabled",

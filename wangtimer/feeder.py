@@ -1,7 +1,7 @@
 """The feeder: brings what comes due within the window from SQL into Redis, one minute after the other."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -27,10 +27,14 @@ TELL_EACH_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """How many firings a minute has pending, how many were added, and whether that was all that was missing."""
+    """How many firings a minute has pending, as far as known, and how many were added.
+
+    `is_whole`: whether all that is due in the minute before `until_ms`, ms UTC, is in Redis now.
+    """
 
     pending: int
     added: int
+    until_ms: int
     is_whole: bool = True
 
 
@@ -88,7 +92,7 @@ class Feeder:
         """
         feeding = Feeding(self.clock.monotonic())
         while (coming := self._next()).found is Found.FEED:
-            feeding.note(self._feed(coming.minute), coming, self.clock.monotonic())
+            feeding.note(self._feed(coming), coming, self.clock.monotonic())
         if coming.found is Found.FULL:
             self.window.give_way()
             self._bring_lanes()
@@ -104,7 +108,7 @@ class Feeder:
         minute = (int(self.clock.now_ms()) + COMPARE_AHEAD_MS) // MINUTE_MS
         if self.window.compared() >= minute:
             return 0
-        brought = self._bring(minute, lambda: True)
+        brought = self._bring(minute, (minute + 1) * MINUTE_MS, lambda: True)
         if brought.added:
             log.info("missing_firings_added", minute=minute, firings=brought.added)
         self.window.note_compared(minute)
@@ -127,31 +131,49 @@ class Feeder:
             self._is_lanes_turn = True
         return coming
 
-    def _feed(self, minute: int) -> int:
-        """Feed one minute; where it was taken over, or Redis was lost, the next look says how to go on."""
-        brought = self._bring(minute, lambda: self.window.keep(minute))
+    def _feed(self, coming: Next) -> int:
+        """Feed a minute or a part; where it was taken over, or Redis was lost, the next look says how to go on."""
+        minute, since_ms, until_ms = coming.minute, coming.since_ms, coming.until_ms
+
+        def keep() -> bool:
+            return self.window.keep(minute)
+
+        if since_ms == minute * MINUTE_MS:
+            brought = self._bring(minute, until_ms, keep)
+        else:  # the rest of a minute: which of its slices differed from SQL is not known any more
+            brought = self._add_pages(since_ms, until_ms, lambda _firing: True, keep)
         if brought.is_whole:
-            self.window.done(minute, brought.pending)
+            self.window.done(minute, brought.pending, brought.until_ms)
         return brought.added
 
-    def _bring(self, minute: int, keep: Callable[[], bool]) -> Brought:
-        """Add a minute's pending firings to those of its slices that hold others, while `keep` says so.
+    def _bring(self, minute: int, until_ms: int, keep: Callable[[], bool]) -> Brought:
+        """Add what is due in a minute before `until_ms` to those of its slices that hold others, while `keep` says so.
 
         All its slices go onto the agenda.
         """
         tallies = self.firings.tallies(minute)
         pending = sum(tally.number for tally in tallies.values())
         others = self.hot.raise_same(tallies)
+        if not others:
+            return Brought(pending, 0, (minute + 1) * MINUTE_MS)
+        brought = self._add_pages(minute * MINUTE_MS, until_ms, lambda firing: firing.slice in others, keep)
+        return replace(brought, pending=pending)
+
+    def _add_pages(
+        self, since_ms: int, until_ms: int, is_wanted: Callable[[Firing], bool], keep: Callable[[], bool]
+    ) -> Brought:
+        """Add pending firings that are wanted, due from `since_ms` on and before `until_ms`, while `keep` says so."""
         added = 0
-        if others:
-            for page in self._pages(minute):
-                if not keep():
-                    return Brought(pending, added, is_whole=False)
-                missing = [firing for firing in page if firing.slice in others]
-                self._tell({firing.timer_id for firing in missing})
-                self.hot.add_all(missing, is_repair=True)
-                added += len(missing)
-        return Brought(pending, added)
+        after: Firing | None = None
+        while page := self.firings.pending_between(since_ms, until_ms - 1, PAGE, after, in_lanes=False):
+            if not keep():
+                return Brought(0, added, until_ms, is_whole=False)
+            missing = [firing for firing in page if is_wanted(firing)]
+            self._tell({firing.timer_id for firing in missing})
+            self.hot.add_all(missing, is_repair=True)
+            added += len(missing)
+            after = page[-1]
+        return Brought(0, added, until_ms)
 
     def _bring_lanes(self) -> None:
         """After a loss or a reconnect, add what waits in lanes: it was due before the present minute."""
@@ -176,10 +198,3 @@ class Feeder:
         if len(self._told) + len(news) > MOST_TOLD:
             self._told.clear()
         self._told |= dict.fromkeys(news, now)
-
-    def _pages(self, minute: int) -> Iterator[list[Firing]]:
-        after: Firing | None = None
-        first, last = minute * MINUTE_MS, (minute + 1) * MINUTE_MS - 1
-        while page := self.firings.pending_between(first, last, PAGE, after, in_lanes=False):
-            yield page
-            after = page[-1]

@@ -33,6 +33,9 @@ MOST_RESTING = 20_000
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
 
+# In a rush a plan of so many moments is made in two: first what comes soon, then the rest.
+MANY_MOMENTS = 100
+
 # Plans one timer.
 Expand = Callable[[Timer], Plan]
 
@@ -72,7 +75,8 @@ class Migrator:
 
         However long planning was away, it goes on from each timer's own mark: first those whose next moment is yet to
         come, then those that lag, each up to the near future, so that the present does not wait for the past; then the
-        rest of the horizon. A timer that cannot be planned is left out. Raises `StoreAway`.
+        rest of the horizon. Where more are to be planned than one page holds, what comes soon of each goes before what
+        comes late of the others. A timer that cannot be planned is left out. Raises `StoreAway`.
         """
         planned = 0
         left_out = self._still_resting()
@@ -95,12 +99,21 @@ class Migrator:
         def up_to_near(timer: Timer) -> Plan:
             return plan(timer, now + rule.near_ms, rule.ahead.most_moments)
 
+        def soon_first(timer: Timer) -> Plan:
+            whole = far(timer)
+            if timer.planned_until > now + rule.near_ms or len(whole.moments) < MANY_MOMENTS:
+                return whole
+            return plan(timer, now + 2 * rule.near_ms, rule.ahead.most_moments)
+
         lagging = self._page(partial(self.timers.unplanned, now), left_out)
         if not lagging:
-            return self._page(partial(self.timers.to_plan, now + rule.ahead.step_ms), left_out), far
-        if near := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out):
-            return near, far
-        return lagging, up_to_near
+            page = self._page(partial(self.timers.to_plan, now + rule.ahead.step_ms), left_out)
+        elif not (
+            page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
+        ):
+            return lagging, up_to_near
+        is_rush = len(page) >= rule.page_timers
+        return page, soon_first if is_rush else far
 
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
@@ -183,6 +196,8 @@ class Migrator:
         firings = firings_of(plans, self._planned_before(plans), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
+            if len(firings) >= ROWS_A_TRANSACTION:
+                self.hot.expect_many()
             in_window = self.hot.in_window(pending)
             due = {firing.timer_id for firing in in_window}
             self.definitions.put([a_plan.timer.definition for a_plan in held if a_plan.timer.id in due])

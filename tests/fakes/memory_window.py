@@ -1,16 +1,18 @@
-"""The window's marks in memory: the rules of feed_next, feed_keep and feed_done, as in their Lua."""
+"""The window's marks in memory: the rules of the `feed_…` scripts, as in their Lua."""
 
 from itertools import count
 
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.store.redis.window import FEEDER_LEASE_MS, Found, Next, WindowRule
+from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS, NARROW_MS, Found, Next, WindowRule
 
 _tokens = count(1)
 
 
 class MemoryWindow:
-    """Table `window`: "fed", "announced", "feeding", "feeder" (its token, until when), "compared"; and table `load`."""
+    """Table `window`: "fed", "announced", "feeding", "feeder" (its token, until when), "part", "narrow" (until when),
+    "compared"; and table `load`.
+    """
 
     def __init__(self, server: MemoryServer, rule: WindowRule) -> None:
         self._server = server
@@ -37,22 +39,28 @@ class MemoryWindow:
             present = now // MINUTE_MS
             for minute in [minute for minute in load if minute < present]:
                 del load[minute]
-            last = self._last(now, load)
+            last, least_fits = self._last(now, load)
             was_lost = "fed" not in marks
             fed, announced = marks.get("fed", present - 1), marks.get("announced", present - 1)
             if from_present:
                 fed = min(fed, present - 1)
-                marks.pop("feeding", None)
+                self._forget("feeding", "part")
             if announced > last:
                 announced, fed = last, min(fed, last)
-                marks.pop("feeding", None)
+                self._forget("feeding", "part")
             minute = max(fed + 1, present)
-            found = Found.FEED if minute <= last else Found.FULL
+            since_ms, until_ms = minute * MINUTE_MS, (minute + 1) * MINUTE_MS
+            if since_ms < marks.get("part", 0) < until_ms:
+                since_ms = marks["part"]
+            least_until = now + self._rule.least_ms
+            if minute == least_until // MINUTE_MS and not least_fits:
+                until_ms = min(until_ms, least_until + AHEAD_MS)
+            found = Found.FEED if minute <= last and since_ms < until_ms else Found.FULL
             if found is Found.FEED:
                 announced = max(announced, minute)
                 marks["feeding"] = minute, self._token
             marks["fed"], marks["announced"] = fed, announced
-            return Next(found, minute, last, was_lost)
+            return Next(found, minute, last, was_lost, since_ms, until_ms)
 
         return self._server.call(work)
 
@@ -66,17 +74,31 @@ class MemoryWindow:
 
         return self._server.call(work)
 
-    def done(self, minute: int, firings: int) -> bool:
+    def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
         def work() -> bool:
             marks, load = self._marks, self._server.table("load")
             if marks.get("feeding") != (minute, self._token):
                 return False
             del marks["feeding"]
-            marks["fed"] = max(marks.get("fed", -1), minute)
+            if until_ms is not None and until_ms < (minute + 1) * MINUTE_MS:
+                marks["part"] = until_ms
+            else:
+                marks["fed"] = max(marks.get("fed", -1), minute)
+                self._forget("part")
             load[minute] = max(load.get(minute, 0), firings)
             return True
 
         return self._server.call(work)
+
+    def narrow(self, now: int) -> None:
+        def work() -> None:
+            marks, least = self._marks, (now + self._rule.least_ms) // MINUTE_MS
+            marks["narrow"] = self._server.now_ms() + NARROW_MS
+            if marks.get("announced", least) > least:
+                marks["announced"], marks["fed"] = least, min(marks.get("fed", least), least)
+                self._forget("feeding", "part")
+
+        self._server.call(work)
 
     def give_way(self) -> None:
         def work() -> None:
@@ -91,14 +113,25 @@ class MemoryWindow:
     def note_compared(self, minute: int) -> None:
         self._server.call(lambda: self._marks.update(compared=minute))
 
-    def _last(self, now: int, load: dict[int, int]) -> int:
-        last, held = (now + self._rule.least_ms) // MINUTE_MS, 0
-        for minute in range(now // MINUTE_MS, (now + self._rule.most_ms) // MINUTE_MS + 1):
+    def _last(self, now: int, load: dict[int, int]) -> tuple[int, bool]:
+        """Return the last minute that fits, and whether what is always held does."""
+        least = (now + self._rule.least_ms) // MINUTE_MS
+        most = (now + self._rule.most_ms) // MINUTE_MS
+        if self._marks.get("narrow", 0) > self._server.now_ms():
+            most = least
+        last, held, least_fits = least, 0, True
+        for minute in range(now // MINUTE_MS, most + 1):
             held += load.get(minute, 0)
-            if minute > last and held > self._rule.firings:
+            if minute == least:
+                least_fits = held <= self._rule.firings
+            if minute > least and held > self._rule.firings:
                 break
             last = max(last, minute)
-        return last
+        return last, least_fits
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self._marks.pop(name, None)
 
     def _is_feeder(self) -> bool:
         token, until = self._marks.get("feeder", (None, 0.0))

@@ -170,7 +170,7 @@ def put_out_of_sight(self: Any, slice_: Any, token: str, put_off_until: int) -> 
     self._server.call(work)
 
 
-def done_though_lost(self: Any, minute: int, firings: int) -> bool:
+def done_though_lost(self: Any, minute: int, firings: int, until_ms: int) -> bool:
     def work() -> bool:
         marks = self._marks
         marks["fed"] = max(marks.get("fed", -1), minute)

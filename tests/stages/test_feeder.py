@@ -9,7 +9,7 @@ from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.feeder import Feeder
-from wangtimer.store.redis.window import FEEDER_LEASE_MS
+from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
 
 WINDOW_S = 300
 
@@ -27,8 +27,9 @@ def feeder_of(world: World) -> Feeder:
 
 
 def end_of_window(world: World) -> int:
-    """Return the first moment beyond the window."""
-    return ((world.now + WINDOW_S * 1_000) // MINUTE_MS + 1) * MINUTE_MS
+    """Return the first moment beyond the window, in which nothing more than need be fits."""
+    needed = world.now + WINDOW_S * 1_000
+    return min(needed + AHEAD_MS, (needed // MINUTE_MS + 1) * MINUTE_MS)
 
 
 def test_what_comes_due_within_the_window_is_fed_and_nothing_else(idle: World) -> None:

@@ -2,7 +2,7 @@
 
 from tests.store.worlds import WINDOW, HotWorld
 from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.store.redis.window import Found, Next, Window
+from wangtimer.store.redis.window import AHEAD_MS, Found, Next, Window
 
 LEAST = WINDOW.least_ms // MINUTE_MS
 MOST = WINDOW.most_ms // MINUTE_MS
@@ -24,15 +24,16 @@ def feed(hot: HotWorld, firings: int) -> int:
     """Feed until the window is full, each minute with so many firings; return the last minute."""
     last = -1
     while (coming := look(hot)).found is Found.FEED:
-        assert hot.window.done(coming.minute, firings)
+        assert hot.window.done(coming.minute, firings, coming.until_ms)
         last = coming.minute
     return last
 
 
 def test_a_redis_that_knows_nothing_is_fed_from_the_present_minute_on(hot: HotWorld) -> None:
     assert (hot.window.announced(), hot.window.fed()) == (None, None)
-    coming = look(hot)
-    assert coming == Next(Found.FEED, present(hot), present(hot) + MOST, was_lost=True)
+    coming, minute = look(hot), present(hot)
+    whole = minute * MINUTE_MS, (minute + 1) * MINUTE_MS
+    assert coming == Next(Found.FEED, minute, minute + MOST, True, *whole)
     assert (hot.window.announced(), hot.window.fed()) == (present(hot), present(hot) - 1)
 
 
@@ -54,6 +55,82 @@ def test_what_comes_soon_is_fed_though_it_does_not_fit_and_no_more(hot: HotWorld
     assert feed(hot, 10_000) == present(hot) + LEAST
 
 
+def part(hot: HotWorld) -> int:
+    """Return the first moment that need not be held, ms UTC."""
+    return now(hot) + WINDOW.least_ms + AHEAD_MS
+
+
+def test_of_the_last_minute_that_is_always_held_a_part_is_fed_where_it_does_not_fit(hot: HotWorld) -> None:
+    hot.clock.sleep(20)
+    while (coming := look(hot)).minute < present(hot) + LEAST:
+        assert coming.until_ms - coming.since_ms == MINUTE_MS
+        hot.window.done(coming.minute, 10_000)
+    first = coming.minute * MINUTE_MS
+    assert (coming.since_ms, coming.until_ms) == (first, part(hot))
+    hot.window.done(coming.minute, 10_000, coming.until_ms)
+    assert look(hot).found is Found.FULL
+    assert (hot.window.fed(), hot.window.announced()) == (coming.minute - 1, coming.minute)
+    hot.window.give_way()
+    hot.clock.sleep(2)
+    more = look(hot, hot.window_elsewhere)
+    assert (more.since_ms, more.until_ms) == (coming.until_ms, part(hot))
+    hot.window_elsewhere.done(more.minute, 0, more.until_ms)
+    hot.clock.sleep(36)
+    last = look(hot, hot.window_elsewhere)
+    assert (last.since_ms, last.until_ms) == (more.until_ms, first + MINUTE_MS)
+    hot.window_elsewhere.done(last.minute, 0, last.until_ms)
+    assert hot.window.fed() == coming.minute
+    hot.clock.sleep(2)
+    assert look(hot, hot.window_elsewhere).since_ms == first + MINUTE_MS
+
+
+def test_a_part_that_was_fed_does_not_count_where_redis_may_have_lost_it(hot: HotWorld) -> None:
+    hot.clock.sleep(20)
+    feed(hot, 10_000)
+    coming = look(hot, from_present=True)
+    while coming.found is Found.FEED:
+        assert coming.since_ms == coming.minute * MINUTE_MS
+        hot.window.done(coming.minute, 10_000, coming.until_ms)
+        coming = look(hot)
+
+
+def test_who_was_overtaken_calls_no_part_fed(hot: HotWorld) -> None:
+    hot.load.reserve({present(hot): 10_000})
+    for _ in range(LEAST):
+        hot.window.done(look(hot).minute, 0)
+    coming = look(hot)
+    hot.let_feeder_run_out()
+    look(hot, hot.window_elsewhere)
+    assert not hot.window.done(coming.minute, 0, coming.until_ms)
+    assert look(hot, hot.window_elsewhere).since_ms == coming.minute * MINUTE_MS
+
+
+def test_while_many_are_planned_only_what_is_always_held_is_to_be_added(hot: HotWorld) -> None:
+    feed(hot, 1)
+    hot.window.narrow(now(hot))
+    assert hot.window.announced() == hot.window.fed() == present(hot) + LEAST
+    assert look(hot).found is Found.FULL
+    hot.let_narrow_run_out()
+    assert look(hot).minute == present(hot) + LEAST + 1
+
+
+def test_a_minute_that_is_fed_while_many_are_planned_does_not_count_where_it_lies_beyond(
+    hot: HotWorld,
+) -> None:
+    for _ in range(20):
+        hot.window.done(look(hot).minute, 1)
+    minute = look(hot).minute
+    hot.window.narrow(now(hot))
+    assert not hot.window.keep(minute)
+    assert not hot.window.done(minute, 1)
+
+
+def test_what_is_not_announced_yet_stays_so_while_many_are_planned(hot: HotWorld) -> None:
+    hot.window.narrow(now(hot))
+    assert (hot.window.announced(), hot.window.fed()) == (None, None)
+    assert look(hot).was_lost
+
+
 def test_as_many_minutes_are_fed_as_fit_and_the_one_that_did_not_fit_is_no_longer_announced(
     hot: HotWorld,
 ) -> None:
@@ -65,7 +142,7 @@ def test_as_many_minutes_are_fed_as_fit_and_the_one_that_did_not_fit_is_no_longe
 def test_where_more_is_planned_than_fits_adders_are_told_to_add_less(hot: HotWorld) -> None:
     feed(hot, 1)
     hot.load.reserve({present(hot) + 20: 2_000})
-    assert look(hot) == Next(Found.FULL, present(hot) + 20, present(hot) + 19)
+    assert look(hot).found is Found.FULL
     assert (hot.window.announced(), hot.window.fed()) == (present(hot) + 19, present(hot) + 19)
 
 

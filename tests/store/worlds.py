@@ -32,7 +32,7 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, Window, WindowRule
+from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -70,6 +70,7 @@ class HotWorld:
     lose_all: Callable[[], None]
     let_lock_run_out: Callable[[Slice], None]
     let_feeder_run_out: Callable[[], None]
+    let_narrow_run_out: Callable[[], None]
     # The shortest time to live of a slice's keys, its lock left out, s by the clock.
     lives_s: Callable[[Slice], float]
     # Lets so many seconds pass for the definitions; and the time to live of a timer's.
@@ -133,6 +134,7 @@ def memory_hot() -> HotWorld:
         server.lose,
         lambda _slice: clock.sleep(LEASES.lock_ms / 1_000),
         lambda: clock.sleep(FEEDER_LEASE_MS / 1_000 + 1),
+        lambda: clock.sleep(NARROW_MS / 1_000 + 1),
         lives_s,
         clock.sleep,
         lambda timer_id: server.table("definitions")[timer_id][1] - clock.monotonic(),
@@ -153,6 +155,10 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
     def let_feeder_run_out() -> None:
         assert 0 < raw.pttl(keys.feeder) <= FEEDER_LEASE_MS
         raw.delete(keys.feeder)
+
+    def let_narrow_run_out() -> None:
+        assert 0 < raw.pttl(keys.narrow) <= NARROW_MS
+        raw.delete(keys.narrow)
 
     def lives_s(slice_: Slice) -> float:
         names = raw.keys(f"{PREFIX}:{{{slice_.tag}}}:*")
@@ -178,6 +184,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         raw.flushall,
         let_lock_run_out,
         let_feeder_run_out,
+        let_narrow_run_out,
         lives_s,
         age_definitions,
         lambda timer_id: raw.ttl(keys.definition(timer_id)),

@@ -67,6 +67,13 @@ class HotStore:
         until = max(always_until, ends_at - 1)
         return [firing for firing in firings if firing.due_at <= until]
 
+    def expect_many(self) -> None:
+        """Add no more than Redis always holds, for a while: how much of many more will fit is not known yet.
+
+        Raises `StoreAway` after three tries.
+        """
+        self._retry(lambda: self._window.narrow(int(self._clock.now_ms())))
+
     def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
         """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
         by_slice = _by_slice([firing for firing in firings if not firing.lane])

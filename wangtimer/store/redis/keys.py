@@ -21,6 +21,8 @@ class Keys:
         self.announced = f"{agenda}:announced"
         self.feeding = f"{agenda}:feeding"
         self.feeder = f"{agenda}:feeder"
+        self.part = f"{agenda}:part"
+        self.narrow = f"{agenda}:narrow"
         self.compared = f"{agenda}:compared"
         self.load = f"{agenda}:load"
         self.lanes = f"{prefix}:lanes"

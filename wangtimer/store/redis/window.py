@@ -10,6 +10,10 @@ from wangtimer.store.redis.keys import Keys
 
 # A feeder that died is followed by another after this; a living one keeps its lease page by page.
 FEEDER_LEASE_MS = 15_000
+# Of the last minute that is always held, where it does not fit, so much more than need be is held, ms: three looks.
+AHEAD_MS = 6_000
+# After many firings were planned at once, the window grows beyond the least again once this has passed without more.
+NARROW_MS = 10_000
 # What a firing that waits takes of Redis, its share of the slice's other keys included.
 BYTES_A_FIRING = 150
 
@@ -38,12 +42,18 @@ class Found(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What is to be fed next; `last` is the last minute that fits. `was_lost`: Redis knew of no minute."""
+    """What is to be fed next; `last` is the last minute that fits. `was_lost`: Redis knew of no minute.
+
+    Of the minute what comes due from `since_ms` on and before `until_ms`, ms UTC: all of it, or a part, where it is the
+    last that is always held and does not fit.
+    """
 
     found: Found
     minute: int
     last: int
     was_lost: bool = False
+    since_ms: int = 0
+    until_ms: int = 0
 
 
 class Window:
@@ -82,20 +92,36 @@ class Window:
         keys, rule = self._keys, self._rule
         arguments: list[Argument] = [self._token, FEEDER_LEASE_MS]
         arguments += [at // MINUTE_MS for at in (now, now + rule.least_ms, now + rule.most_ms)]
-        arguments += [rule.firings, int(from_present)]
-        marks = [keys.fed, keys.announced, keys.feeding, keys.feeder, keys.load]
-        what, minute, last, lost = self._connection.run("feed_next", marks, arguments)
-        return Next(Found(what), int(minute), int(last), bool(lost))
+        arguments += [rule.firings, now + rule.least_ms + AHEAD_MS, int(from_present)]
+        marks = [keys.fed, keys.announced, keys.feeding, keys.feeder, keys.load, keys.part, keys.narrow]
+        what, *numbers = self._connection.run("feed_next", marks, arguments)
+        minute, last, lost, since, until = map(int, numbers)
+        return Next(Found(what), minute, last, bool(lost), since, until)
 
     def keep(self, minute: int) -> bool:
         """Keep a minute that is being fed; False once another feeder has begun, or Redis was lost."""
         arguments: list[Argument] = [self._token, f"{minute}:{self._token}", FEEDER_LEASE_MS]
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
-    def done(self, minute: int, firings: int) -> bool:
-        """Call a minute fed that has so many firings; False as for `keep`."""
-        keys = [self._keys.fed, self._keys.feeding, self._keys.load]
-        return bool(self._connection.run("feed_done", keys, [f"{minute}:{self._token}", minute, firings]))
+    def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
+        """Call a minute fed, or what comes due in it before `until_ms`, ms UTC; False as for `keep`.
+
+        `firings`: how many the whole minute has, as far as the caller knows.
+        """
+        if until_ms is None:
+            until_ms = (minute + 1) * MINUTE_MS
+        keys = [self._keys.fed, self._keys.feeding, self._keys.load, self._keys.part]
+        arguments: list[Argument] = [f"{minute}:{self._token}", minute, firings, until_ms]
+        return bool(self._connection.run("feed_done", keys, arguments))
+
+    def narrow(self, now: int) -> None:
+        """Hold, for a while, only what comes due within the least window after `now`, ms UTC.
+
+        While many firings are being planned nobody knows yet how many minutes will fit.
+        """
+        keys = self._keys
+        marks = [keys.fed, keys.announced, keys.feeding, keys.part, keys.narrow]
+        self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])
 
     def give_way(self) -> None:
         """Let another process feed next."""

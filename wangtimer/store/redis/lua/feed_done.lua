@@ -1,12 +1,19 @@
--- Call a minute fed, unless Redis was lost or another feeder began meanwhile.
+-- Call a minute fed, or its part before a moment, unless Redis was lost or another feeder began meanwhile.
 -- KEYS[1] fed      string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] feeding  string "minute:token", the minute being fed, and by whom
 -- KEYS[3] load     hash minute -> firings planned into it
--- ARGV    "minute:token", minute, firings it has
+-- KEYS[4] part     string, ms: of the minute behind `fed` Redis holds what comes due before this
+-- ARGV    "minute:token", minute, firings it has, ms before which all is fed
 -- Returns 1 if it counts.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[2])
-redis.call('SET', KEYS[1], math.max(tonumber(redis.call('GET', KEYS[1]) or -1), tonumber(ARGV[2])))
+local minute = tonumber(ARGV[2])
+if tonumber(ARGV[4]) < (minute + 1) * 60000 then
+  redis.call('SET', KEYS[4], ARGV[4])
+else
+  redis.call('SET', KEYS[1], math.max(tonumber(redis.call('GET', KEYS[1]) or -1), minute))
+  redis.call('DEL', KEYS[4])
+end
 if tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or 0) < tonumber(ARGV[3]) then
   redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
 end

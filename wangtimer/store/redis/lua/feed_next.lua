@@ -4,14 +4,19 @@
 -- KEYS[3] feeding    string "minute:token", the minute being fed, and by whom
 -- KEYS[4] feeder     string, the token of the one feeder; expires unless kept
 -- KEYS[5] load       hash minute -> firings planned into it
+-- KEYS[6] part       string, ms: of the minute behind `fed` Redis holds what comes due before this
+-- KEYS[7] narrow     string, stands while only what is always held is to be held
 -- ARGV    token, lease ms, the present minute, the last minute that is always held, the last that ever is,
---         firings that fit, "1" to begin at the present minute again
--- Returns {what, minute, last, lost}: what is "feed" (this minute), "full" (all that fits is fed) or "other" (another
--- feeder is at it); last is the last minute that fits; lost is 1 where the marks were gone.
+--         firings that fit, ms: where the last that is always held does not fit, its part before this is to be held,
+--         "1" to begin at the present minute again
+-- Returns {what, minute, last, lost, since, until}: what is "feed" (of this minute what comes due from since on and before
+-- until, ms), "full" (all that fits is fed) or "other" (another feeder is at it); last is the last minute that fits; lost is
+-- 1 where the marks were gone.
 local present, least, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local holder = redis.call('GET', KEYS[4])
-if holder and holder ~= ARGV[1] then return {'other', -1, -1, 0} end
+if holder and holder ~= ARGV[1] then return {'other', -1, -1, 0, 0, 0} end
 redis.call('SET', KEYS[4], ARGV[1], 'PX', ARGV[2])
+if redis.call('EXISTS', KEYS[7]) == 1 then most = least end
 
 local load, gone = redis.call('HGETALL', KEYS[5]), {}
 local planned = {}
@@ -21,9 +26,10 @@ for i = 1, #load, 2 do
 end
 for i = 1, #gone, 1000 do redis.call('HDEL', KEYS[5], unpack(gone, i, math.min(i + 999, #gone))) end
 
-local last, held = least, 0
+local last, held, least_fits = least, 0, true
 for minute = present, most do
   held = held + (planned[minute] or 0)
+  if minute == least then least_fits = held <= budget end
   if minute > least then
     if held > budget then break end
     last = minute
@@ -33,21 +39,25 @@ end
 local lost = redis.call('EXISTS', KEYS[1]) == 0
 local fed = tonumber(redis.call('GET', KEYS[1]) or present - 1)
 local announced = tonumber(redis.call('GET', KEYS[2]) or present - 1)
-if ARGV[7] == '1' then
+if ARGV[8] == '1' then
   fed = math.min(fed, present - 1)
-  redis.call('DEL', KEYS[3])
+  redis.call('DEL', KEYS[3], KEYS[6])
 end
 if announced > last then
   -- More came than fits: what lies beyond is fed again when its time has come.
   announced, fed = last, math.min(fed, last)
-  redis.call('DEL', KEYS[3])
+  redis.call('DEL', KEYS[3], KEYS[6])
 end
 local minute = math.max(fed + 1, present)
-local what = minute <= last and 'feed' or 'full'
+local since, ends = minute * 60000, (minute + 1) * 60000
+local part, upto = tonumber(redis.call('GET', KEYS[6]) or 0), ends
+if part > since and part < ends then since = part end
+if minute == least and not least_fits then upto = math.min(ends, tonumber(ARGV[7])) end
+local what = minute <= last and since < upto and 'feed' or 'full'
 if what == 'feed' then
   announced = math.max(announced, minute)
   redis.call('SET', KEYS[3], string.format('%d:%s', minute, ARGV[1]))
 end
 redis.call('SET', KEYS[1], fed)
 redis.call('SET', KEYS[2], announced)
-return {what, minute, last, lost and 1 or 0}
+return {what, minute, last, lost and 1 or 0, since, upto}
