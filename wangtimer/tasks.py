@@ -52,7 +52,7 @@ def schedule() -> None:
 @shared_task(name="wangtimer.migrate", throws=(StoreAway,))
 def migrate() -> None:
     """Plan the next stretch of every timer that needs it."""
-    with wiring().pace("migrate", wiring().settings.plan_every_s / 2).turn() as is_due:
+    with wiring().pace("migrate", wiring().settings.plan_every_s / 2).alone() as is_due:
         if is_due:
             wiring().migrator.plan_due()
 
@@ -61,7 +61,7 @@ def migrate() -> None:
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
     """Add overdue firings again, write parked outcomes; have calendars followed that still are to be."""
-    with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).turn() as is_due:
+    with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             wiring().sweeper.sweep()
             wiring().calendar_follower.ask()
@@ -71,7 +71,7 @@ def sweep() -> None:
 @shared_task(name="wangtimer.feed", throws=(StoreAway,))
 def feed() -> None:
     """Bring what comes due within the window into Redis."""
-    with wiring().pace("feed", FEED_EVERY_S / 2).turn() as is_due:
+    with wiring().pace("feed", FEED_EVERY_S / 2).alone() as is_due:
         if is_due:
             wiring().feeder.feed()
 
@@ -80,7 +80,7 @@ def feed() -> None:
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
-    with wiring().pace("reconcile", RECONCILE_EVERY_S / 2).turn() as is_due:
+    with wiring().pace("reconcile", RECONCILE_EVERY_S / 2).alone() as is_due:
         if is_due:
             wiring().feeder.compare()
 
@@ -89,7 +89,7 @@ def reconcile() -> None:
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
     """Delete settled firings past retention, and finished timers that are kept no longer."""
-    with wiring().pace("purge", SAME_MINUTE_S).turn() as is_due:
+    with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
             wiring().purger.purge()
             wiring().finished_purger.purge()
@@ -99,7 +99,7 @@ def purge() -> None:
 @shared_task(name="wangtimer.follow", throws=(StoreAway,))
 def follow() -> None:
     """Let the timers that name an uploaded calendar follow it."""
-    with wiring().pace("follow", 0.0).turn() as is_due:
+    with wiring().pace("follow", 0.0).alone() as is_due:
         if is_due:
             wiring().calendar_follower.follow_all()
 

@@ -17,19 +17,19 @@ def test_a_bunch_is_one_and_the_next_comes_after_the_least_time() -> None:
 def test_while_one_is_under_way_there_is_no_other() -> None:
     clock = HandClock()
     pace = Pace(clock, 0.3)
-    with pace.turn() as first:
+    with pace.alone() as first:
         clock.sleep(9)
-        with pace.turn() as second:
+        with pace.alone() as second:
             assert (first, second) == (True, False)
-    with pace.turn() as third:
+    with pace.alone() as third:
         assert third
 
 
 def test_one_that_failed_keeps_no_other_out() -> None:
     clock = HandClock()
     pace = Pace(clock, 0.3)
-    with pytest.raises(LookupError), pace.turn():
+    with pytest.raises(LookupError), pace.alone():
         raise LookupError
     clock.sleep(0.3)
-    with pace.turn() as second:
+    with pace.alone() as second:
         assert second

@@ -122,21 +122,21 @@ def _lost(fleet: Fleet) -> Iterator[Violation]:
         if not is_asked and not schedule.matches(firing.fire_at):
             yield "INVENTED", str(firing.member)
         if firing.status is FiringStatus.PENDING:
-            yield "LOST", f"{firing.member} due {_s(firing.due_at)}, {_places(evidence, firing.member)}"
+            yield "LOST", f"{firing.member} due {_s(firing.due_at)}, {_standing_of(evidence, firing.member)}"
         elif firing.status is not FiringStatus.SKIPPED and _key(firing.member) not in sent:
             yield "NOT-SENT", f"{firing.member}: {firing.status}"
 
 
-def _places(evidence: Evidence, member: Member) -> str:
+def _standing_of(evidence: Evidence, member: Member) -> str:
     """Where the member stands in Redis."""
     redis = evidence.sim.redis.server
-    places = []
+    found = []
     for slice_, sets in redis.table("slices").items():
         for name in ("due", "armed", "running"):
             if any(_key(one) == _key(member) for one in getattr(sets, name)):
                 agenda = redis.table("agenda").get(slice_)
-                places.append(f"{slice_.tag} {name} (agenda: {agenda and _s(agenda)})")
-    return ", ".join(places) or "in no slice"
+                found.append(f"{slice_.tag} {name} (agenda: {agenda and _s(agenda)})")
+    return ", ".join(found) or "in no slice"
 
 
 def _key(member: Member) -> tuple[int, int]:

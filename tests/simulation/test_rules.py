@@ -53,9 +53,9 @@ REDUNDANT = {
         "it is for marks that are lost, or behind, less than two minutes before a moment; comparing the coming minute"
         " finds what is missing then, and so does the sweep, a few seconds late"
     ),
-    "verified: the place": (
-        "a row has one place, so a member elsewhere is a stale planner's, and the plan's fence and the row's bucket"
-        " keep that out; seen with the attempt and the moment left out too, as 'verified: attempt, place, moment'"
+    "verified: the slice": (
+        "a row stands in one slice, so a member elsewhere is a stale planner's, and the plan's fence and the row's"
+        " bucket keep that out; seen with attempt and moment left out too, as 'verified: attempt, slice, moment'"
     ),
     "verified: the moment": (
         "what is sent waits for its row's moment anyway, and that rule is seen with this one left out; this one only"
@@ -111,7 +111,7 @@ CASES = (
     Case(6, "planning adds what the table holds", "SENT-TWICE-AFTER-ITS-RECORD", (22, 76, 86)),
     Case(7, "settle: only while pending", "OVERWRITTEN", (10, 12, 14)),
     Case(7, "settle: only at its attempt", "EARLY", (202,)),
-    Case(8, "verified: attempt, place, moment", "SENT-TWICE-AFTER-ITS-RECORD", (22,)),
+    Case(8, "verified: attempt, slice, moment", "SENT-TWICE-AFTER-ITS-RECORD", (22,)),
     Case(8, "verified: the attempt", "SENT-TWICE-AFTER-ITS-RECORD", (733,)),
     Case(8, "sent at the row's moment", "EARLY", (4, 70)),
     Case(8, "what may have been sent is verified", "SENT-TWICE-AFTER-ITS-RECORD", (22, 67)),

@@ -50,13 +50,13 @@ def _verdicts(self: Any, slice_: Any, members: Any, parked: set[Member], rows: A
 
 
 def judge_without(check: str) -> Callable[..., Any]:
-    """Judge a row as the verifier does, but for one of its "attempt", "place" and "moment", or all of them."""
+    """Judge a row as the verifier does, but for one of its "attempt", "slice" and "moment", or all of them."""
 
     def judge(self: Any, slice_: Any, due: DueMember, row: Any) -> Any:
         left_out = check.split()
         if row is None or row.status is not FiringStatus.PENDING:
             return Drop(None)
-        if "place" not in left_out and row.stands_in != slice_:
+        if "slice" not in left_out and row.stands_in != slice_:
             return Drop(row)
         if "attempt" not in left_out and row.attempt > due.member.attempt:
             return Drop(row)

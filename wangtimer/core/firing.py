@@ -28,6 +28,10 @@ class FiringKind(StrEnum):
 CANCELLED = "cancelled"
 
 
+# Which firing: its timer and its moment. SQL has a row's key the other way round.
+MemberKey = tuple[int, int]
+
+
 class Member(NamedTuple):
     """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
 
@@ -49,7 +53,7 @@ class Member(NamedTuple):
         return "%d:%d:%d" % self
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key(self) -> MemberKey:
         """Which firing it is of: its timer, and its moment."""
         return self.timer_id, self.fire_at
 

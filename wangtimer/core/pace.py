@@ -28,7 +28,7 @@ class Pace:
             return True
 
     @contextmanager
-    def turn(self) -> Iterator[bool]:
+    def alone(self) -> Iterator[bool]:
         """Tell whether this one is to be done, which it is not either while an earlier one is under way."""
         if not self._under_way.acquire(blocking=False):
             yield False

@@ -12,14 +12,14 @@ from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded, Schedule, Spread
 
-Fields = dict[str, Any]
+BoundFields = dict[str, Any]
 
 _OWN = frozenset({"start", "last", "spread", "spread_was", "excluded", "cancelled"})
 # Timer rows keep what ends a timer beside them.
 _OF_LIMITS = frozenset({"end", "most", "from"})
 
 
-def bounds_of(schedule: Schedule) -> Fields | None:
+def bounds_of(schedule: Schedule) -> BoundFields | None:
     """Return a schedule's bounds; what is not set is left out."""
     if not isinstance(schedule, Bounded):
         return None
@@ -32,7 +32,7 @@ def bounds_of(schedule: Schedule) -> Fields | None:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedule:
+def bounded(rule: Cron | Every, fields: BoundFields | None, timer_id: int) -> Schedule:
     """Return the rule within these bounds; timers of different ids are spread differently.
 
     Raises ValueError for a bound that this version does not know: to leave it out would fire at other moments.
@@ -53,7 +53,7 @@ def bounded(rule: Cron | Every, fields: Fields | None, timer_id: int) -> Schedul
     )
 
 
-def _spread_fields(spread: Spread | None) -> Fields:
+def _spread_fields(spread: Spread | None) -> BoundFields:
     if spread is None:
         return {}
     return {
@@ -62,7 +62,7 @@ def _spread_fields(spread: Spread | None) -> Fields:
     }
 
 
-def _spread(fields: Fields, timer_id: int) -> Spread | None:
+def _spread(fields: BoundFields, timer_id: int) -> Spread | None:
     if "spread" not in fields:
         return None
     before = tuple((until_ms, most_ms) for until_ms, most_ms in fields.get("spread_was", ()))
@@ -70,7 +70,7 @@ def _spread(fields: Fields, timer_id: int) -> Spread | None:
 
 
 @lru_cache(maxsize=64)  # sorting thousands of days for each timer of a batch; nobody changes what is returned
-def calendar_fields(calendar: Calendar) -> Fields:
+def calendar_fields(calendar: Calendar) -> BoundFields:
     """Return what is written of a calendar.
 
     One that is always there is only named, so that next year's edition of it counts once installed.
@@ -85,7 +85,7 @@ def calendar_fields(calendar: Calendar) -> Fields:
     }
 
 
-def calendar_from(fields: Fields) -> Calendar:
+def calendar_from(fields: BoundFields) -> Calendar:
     """Read back what `calendar_fields` wrote."""
     name = fields["name"]
     if name in built_in():

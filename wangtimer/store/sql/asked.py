@@ -18,7 +18,7 @@ KEYS_A_STATEMENT = 2_000
 _KEYS = "{keys}"
 
 # A firing's key in the order of its table: moment, timer.
-Key = tuple[int, int]
+RowKey = tuple[int, int]
 
 
 def asked_for(*columns: object) -> Select[tuple[object, ...]]:
@@ -29,7 +29,7 @@ def asked_for(*columns: object) -> Select[tuple[object, ...]]:
     return in_this_order(by_index(query, "PRIMARY"))
 
 
-def with_keys(statement: str, dialect: Dialect, keys: Sequence[Key]) -> str:
+def with_keys(statement: str, dialect: Dialect, keys: Sequence[RowKey]) -> str:
     """Return the text of a compiled `asked_for` with the keys, at least one, in it."""
     return statement.replace(_KEYS, _table(dialect, ("fire_at", "timer_id"), keys))
 
@@ -83,7 +83,7 @@ def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...
     return f"{table} UNION ALL VALUES {','.join([row % one for one in others])}"
 
 
-def in_parts(keys: Iterable[Key]) -> list[list[Key]]:
+def in_parts(keys: Iterable[RowKey]) -> list[list[RowKey]]:
     """Return each key once, in order, in parts of as many as one statement carries."""
     ordered = sorted(set(keys))
     return [ordered[start : start + KEYS_A_STATEMENT] for start in range(0, len(ordered), KEYS_A_STATEMENT)]

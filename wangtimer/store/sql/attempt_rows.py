@@ -10,19 +10,18 @@ from functools import cache
 from sqlalchemy import ColumnElement, Connection, and_, literal_column
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
+from wangtimer.core.firing import FiringStatus, Member, MemberKey
+from wangtimer.store.sql.asked import RowKey, asked_for, in_parts, with_keys
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import attempts, firings
 
 # As both tables have them.
 _SENT = ("sent_at", "cost_ms", "connect_ms", "first_byte_ms", "http_status", "output", "error")
 
-Key = tuple[int, int]
 _Statement = Callable[[Dialect], str]
 
 
-def keep_attempts(sql: Connection, keys: Sequence[Key]) -> None:
+def keep_attempts(sql: Connection, keys: Sequence[MemberKey]) -> None:
     """Keep the last attempt of firings that have an outcome, each (timer_id, fire_at).
 
     To be called before they are let wait for one more attempt, with their rows locked, in the transaction that does
@@ -39,7 +38,7 @@ def keep_retried(sql: Connection, members: Sequence[Member]) -> None:
     _keep(sql, [(member.fire_at, member.timer_id) for member in members], _of_retried)
 
 
-def _keep(sql: Connection, keys: list[tuple[int, int]], statement: _Statement) -> None:
+def _keep(sql: Connection, keys: list[RowKey], statement: _Statement) -> None:
     for part in in_parts(keys):
         sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part))
 

@@ -27,11 +27,11 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import SharedLane, Slice
 from wangtimer.core.tally import ID_MODULUS, Tally
-from wangtimer.store.sql.asked import KEYS_A_STATEMENT, asked_for, in_parts, update_waiting, with_keys
+from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
@@ -42,8 +42,6 @@ from wangtimer.store.sql.tables import attempts, firings
 TALLIED_AT_ONCE_MS = 10_000
 
 log = structlog.get_logger()
-
-Key = tuple[int, int]
 
 PENDING = FiringStatus.PENDING.value
 # The order of the index `firing_due`.
@@ -117,7 +115,7 @@ class FiringStore:
             self._settling.run(sql, part, settled_row)
             keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
 
-    def rows(self, members: Iterable[Member]) -> Readable[Key, Firing]:
+    def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.
 
         So is one with a status of another version: to this one it is not pending, and it is pending firings that are
@@ -292,10 +290,10 @@ def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 
 
 def _of_keys(
-    sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[tuple[int, int]]
-) -> Readable[Key, Firing]:
+    sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[RowKey]
+) -> Readable[MemberKey, Firing]:
     """Return the rows of these keys, each (fire_at, timer_id), in their order: so that nobody's locks cross."""
-    found: Readable[Key, Firing] = Readable()
+    found: Readable[MemberKey, Firing] = Readable()
     for part in in_parts(keys):
         rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part))
         read = _firings_of(rows)
@@ -348,9 +346,9 @@ def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
     return list(_firings_of(sql.execute(query)).values())
 
 
-def _firings_of(rows: Iterable[Any]) -> Readable[Key, Firing]:
+def _firings_of(rows: Iterable[Any]) -> Readable[MemberKey, Firing]:
     """Read rows one by one; a pending one that cannot be read is among the `bad`."""
-    found: Readable[Key, Firing] = Readable()
+    found: Readable[MemberKey, Firing] = Readable()
     # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
     for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at, lane in rows:
         try:

@@ -13,7 +13,7 @@ from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
 from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
-from wangtimer.store.bounds import Fields, bounded, bounds_of
+from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
 
 Read = TypeVar("Read")
@@ -57,20 +57,20 @@ def bounds_text(schedule: Schedule, ending: Ending) -> str | None:
     return _text_of(_bounds_of(schedule, ending))
 
 
-def _bounds_of(schedule: Schedule, ending: Ending) -> Fields:
+def _bounds_of(schedule: Schedule, ending: Ending) -> BoundFields:
     return (bounds_of(schedule) or {}) | _ending_fields(ending)
 
 
-def _text_of(bounds: Fields) -> str | None:
+def _text_of(bounds: BoundFields) -> str | None:
     return orjson.dumps(bounds).decode() if bounds else None
 
 
-def _ending_fields(ending: Ending) -> Fields:
+def _ending_fields(ending: Ending) -> BoundFields:
     fields = {"end": ending.end_ms, "most": ending.most, "from": ending.counted_from}
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _bounds(row: Any) -> Fields | None:
+def _bounds(row: Any) -> BoundFields | None:
     return None if row["bounds"] is None else orjson.loads(row["bounds"])
 
 
