@@ -177,7 +177,8 @@ SECTIONS = (
         (
             "A moved target is found within `WANGTIMER_CALLBACK_CONNECTION_AGE_S` (60 s) and what its name may "
             "still be kept (30 s at most).",
-            "Whether a certificate was revoked is not looked up.",
+            "Whether a certificate was revoked is not looked up. Its dates are judged by the clock of the node that "
+            "calls.",
         ),
     ),
     Section(
