@@ -77,11 +77,13 @@ class Settings(BaseSettings):
     # Where things are
     database_url: Annotated[str, AfterValidator(_known_database)] = Field(
         default="sqlite:///wangtimer.db",
-        description="SQL database, the truth: mysql+mysqldb://... (MySQL 8, MariaDB 10.11) or sqlite:///...",
+        description="SQL database, the truth: mysql+mysqldb://... (MariaDB 10.11 or MySQL 8.0, or later) or "
+        "sqlite:///...",
     )
     store_url: Annotated[str, AfterValidator(_redis_url)] = Field(
         default="redis://127.0.0.1:6379/0",
-        description="Redis 7 or Valkey for slices and definitions; its loss costs seconds, not firings",
+        description="Redis 7 or Valkey for slices and definitions. What it loses is loaded again from SQL within "
+        "seconds; while it is away nothing new is fired",
     )
     broker_url: Annotated[str, AfterValidator(_broker_url)] = Field(
         default="redis://127.0.0.1:6379/1",
@@ -169,9 +171,9 @@ class Settings(BaseSettings):
         default=1_000,
         ge=200,
         le=2_000,
-        description="ms; how long before its moment a firing is armed. A change to a timer made earlier than "
-        "this counts, but for a moment made by an enable or edit less than lead_ms + turn_ms away. Shorter costs "
-        "CPU: 158 µs a firing at 1,000, 232 at 500",
+        description="ms; how long before its moment a firing is armed. A change that Redis was told of at "
+        "once counts for moments further away than this, but for one that an enable or edit made less than lead_ms + "
+        "turn_ms away. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
     )
     turn_ms: int = Field(
         default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"

@@ -3,9 +3,11 @@
 A patch starts with a header of three fields; a line that is indented goes on with the one before. Behind it comes
 a unified diff against `wangtimer/`, as `git diff` writes it:
 
-    Promise: what the service promises
+    Promise: the section of docs/promises.md (see sections.py), a colon, and what the service promises
     Breaks: what the patch does to it
     Red: the pytest node id of a test that must fail then; once for each such test
+
+After a change of a header: `python -m tests.broken.page > docs/promises.md`.
 
 When code and patch have grown apart, `tests/broken/test_patches.py` says so: break the promise in the code as it is
 now, put what `git diff` says behind the header, and take the change back.

@@ -26,6 +26,9 @@ HEAD = (
 
 PAGE = """# What was measured when parts die
 
+These are measurements of single runs, not
+promises. What is promised, and where it does not hold: [promises.md](promises.md).
+
 `{command}` on {when} UTC, on {machine}.
 Load: 500 firings a second where the row does not say otherwise, half of them from every-second and similar cron
 timers, half one-shots at random milliseconds. Real processes: MariaDB, two Redis servers without persistence (store

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
+from tests.client.served import cut_off_redis
 from wangtimer.client import ClientError
 from wangtimer.stack.ports import free_port
 
@@ -196,6 +197,27 @@ def test_a_deleted_timer_is_gone(run: Run) -> None:
     assert first == f"timer {made} is deleted"
     assert second.endswith("T00:00:00.000Z: cancelled, no call of it is made")
     assert run("timers", "show", str(made)).exit_code == 1
+
+
+def test_a_change_that_redis_could_not_be_told_of_says_how_soon_it_counts(
+    run: Run, small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yearly = ("--cron", "0 0 1 1 *")
+    one = created(run, "a", *yearly, "--enable")
+    changes = [
+        ("timers", "edit", "a", "--misfire", "skip"),
+        ("timers", "put", "a", *CALLBACK, *yearly),
+        ("firings", "cancel", f"{one['id']}-{one['nextMoments'][0]['atMs']}"),
+        ("timers", "disable", "a"),
+        ("timers", "bulk", "enable", "--all"),
+        ("timers", "bulk", "disable", "--all"),
+        ("timers", "delete", "a"),
+    ]
+    told = "it counts within 8 s; a moment before that may fire as it was"
+    assert [told in run(*change).stdout for change in changes[:2]] == [False] * 2
+    cut_off_redis(small_world, monkeypatch)
+    run("timers", "edit", "a", "--misfire", "fire_all")
+    assert [told in run(*change).stdout for change in changes] == [True] * 7
 
 
 def test_bulk_takes_several_names_and_says_which_nobody_has(run: Run) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import pytest
 from werkzeug.serving import make_server
 
 from tests.api.world import World, present
+from wangtimer.core.errors import StoreAway
 
 HOST = "127.0.0.1"
 
@@ -18,6 +20,15 @@ class Served:
 
     world: World
     url: str
+
+
+def cut_off_redis(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the API no longer tell Redis of any change."""
+
+    def away(_definitions: object) -> None:
+        raise StoreAway("Redis", "cut off by the test")
+
+    monkeypatch.setattr(world.wiring.definitions, "put", away)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ NOT_ARGUMENTS = {"app", "creator", "timerID", "fuzzyName", "notify_type"}
 IGNORED = {"createTimer": {"status"}, "putTimer": {"status"}}
 # Arguments that go elsewhere than into fields of this name.
 OF_THE_CLIENT = {"idempotency_key", "of_all_apps"}
-# A key of an answer that the service does not send.
-KEYS_OF_THE_CLIENT = {"wasInDoubt"}
+# A key of an answer that the service does not send, and one that it sends beside the data.
+KEYS_OF_THE_CLIENT = {"wasInDoubt", "countsWithinMs"}
 RENAMED = {"wanted": "filter", "all_timers": "all"}
 # `data` of an operation's answer, or the whole of it where it says more.
 ANSWERS = {
@@ -93,6 +93,14 @@ def test_every_field_of_a_request_is_an_argument(operation_id: str) -> None:
     wanted = fields_of(OPERATIONS[operation_id])
     arguments = arguments_of(getattr(Client, method_name(operation_id)))
     assert arguments == wanted - IGNORED.get(operation_id, set())
+
+
+@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+def test_what_says_how_soon_it_counts_says_so_in_its_type(operation_id: str) -> None:
+    content = OPERATIONS[operation_id]["responses"]["200"]["content"].get("application/json", {"schema": {}})
+    is_sent = "countsWithinMs" in resolved(content["schema"]).get("properties", {})
+    kind = get_type_hints(getattr(Client, method_name(operation_id)))["return"]
+    assert ("countsWithinMs" in getattr(kind, "__annotations__", {})) == is_sent
 
 
 @pytest.mark.parametrize("operation_id", ANSWERS)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.client.outcomes import fired
-from tests.client.served import Served
+from tests.client.served import Served, cut_off_redis
 from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
+from wangtimer.core.told import COUNTS_WITHIN_MS
 
 CALLBACK: Callback = {"url": "http://target.example/", "header": {"X-Tag": ["a", "b"]}, "body": "{}"}
 
@@ -23,9 +24,30 @@ def test_switching_off_tells_what_becomes_of_the_next_moment(client: Client) -> 
     disabled = client.disable_timer(ids[0])
     assert disabled["stopped"] is not None
     assert disabled["stopped"]["state"] == "cancelled"
-    assert client.delete_timer(ids[0]) == disabled["stopped"]
+    assert client.delete_timer(ids[0]) == {"stopped": disabled["stopped"], "countsWithinMs": 1_000}
     changed = client.change_timers("disable", ids=[ids[1]])
     assert changed["stopped"] == [{"id": ids[1], **disabled["stopped"]}]
+
+
+def test_every_change_says_how_soon_it_counts(
+    served: Served, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed() -> list[Any]:
+        timer_id = make(client, "a", cron="0 0 1 1 *")
+        client.enable_timer(timer_id)
+        return [
+            client.edit_timer(timer_id, misfire="skip"),
+            client.put_timer("a", CALLBACK, cron="0 0 2 1 *"),
+            client.cancel_firing(timer_id, client.get_timer(timer_id)["nextFireAt"] or ""),
+            client.disable_timer(timer_id),
+            client.change_timers("enable", ids=[timer_id]),
+            client.change_timers("delete", ids=[timer_id]),
+            client.delete_timer(make(client, "b")),
+        ]
+
+    assert [answer["countsWithinMs"] for answer in changed()] == [1_000] * 7
+    cut_off_redis(served.world, monkeypatch)
+    assert [answer["countsWithinMs"] for answer in changed()] == [COUNTS_WITHIN_MS] * 7
 
 
 def test_a_name_in_use_is_answered_with_whose_it_is(client: Client) -> None:
@@ -52,7 +74,11 @@ def test_a_timer_is_made_read_edited_switched_and_deleted(client: Client) -> Non
     assert (edited["misfire"], edited["cron"]) == ("skip", "0 9 * * 1-5")
     assert client.disable_timer(made["id"])["statusName"] == "disabled"
     unable = client.unable_timer(made["id"])
-    assert unable == {**client.get_timer(made["id"]), "stopped": unable["stopped"]}
+    assert unable == {
+        **client.get_timer(made["id"]),
+        "stopped": unable["stopped"],
+        "countsWithinMs": unable["countsWithinMs"],
+    }
     client.delete_timer(made["id"])
     with pytest.raises(NotFound) as caught:
         client.get_timer(made["id"])

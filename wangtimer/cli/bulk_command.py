@@ -5,6 +5,7 @@ from typing import Any, cast
 import click
 
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking, end_of_many, show_trouble
+from wangtimer.cli.how_soon import show_how_soon
 from wangtimer.cli.once import OnceCommand
 from wangtimer.cli.output import show_line, show_table
 from wangtimer.cli.rounds import carry_out, end_of_rounds
@@ -63,6 +64,7 @@ def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:
 
 def _show(done: TimersChange, action: Action) -> None:
     show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
+    show_how_soon(done.get("countsWithinMs"))
     late = [one for one in done.get("stopped", []) if one["state"] != "cancelled"]
     if late:
         show_line(f"{len(late)} of them not, or perhaps not, in time for this moment; its record will say:")

@@ -7,7 +7,7 @@ import click
 from wangtimer.cli.asking import EXIT_CODES, Asked, asking, timer_id
 from wangtimer.cli.export_command import export
 from wangtimer.cli.firing_options import FILTERS, filter_of
-from wangtimer.cli.firing_tables import show_firing, show_firings
+from wangtimer.cli.firing_tables import show_cancelled, show_firing, show_firings
 from wangtimer.cli.once import OnceGroup
 from wangtimer.cli.output import show_pairs
 from wangtimer.cli.parameter_types import FIRING
@@ -60,7 +60,7 @@ def fire(asked: Asked, timer: str) -> None:
 @asking
 def cancel(asked: Asked, firing: FiringKey) -> None:
     """Have a FIRING that is still to come be skipped."""
-    asked.tell(asked.client.cancel_firing(firing["id"], firing["fire_at"]), show_firing)
+    asked.tell(asked.client.cancel_firing(firing["id"], firing["fire_at"]), show_cancelled)
 
 
 firings.add_command(export)

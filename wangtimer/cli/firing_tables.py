@@ -5,8 +5,9 @@ from typing import cast
 
 import click
 
+from wangtimer.cli.how_soon import show_how_soon
 from wangtimer.cli.output import show_pairs, show_table
-from wangtimer.client.firing_types import Firing, FiringDetail
+from wangtimer.client.firing_types import CancelledFiring, Firing, FiringDetail
 from wangtimer.core.moment_text import show_moment
 
 
@@ -41,6 +42,7 @@ def show_firing(firing: Firing | FiringDetail) -> None:
             "late": _ms(firing["latenessMs"]),
             "took": _ms(firing["costTime"]),
             "attempt": firing["attempt"],
+            "waited for": firing.get("waitedFor"),
             "HTTP status": firing["httpStatus"],
             "error": firing["error"],
             "output": firing["output"],
@@ -49,6 +51,12 @@ def show_firing(firing: Firing | FiringDetail) -> None:
     if "attempts" in firing:
         click.echo()
         _show_attempts(cast(FiringDetail, firing))
+
+
+def show_cancelled(firing: CancelledFiring) -> None:
+    """Print a firing that was cancelled, and how soon that counts."""
+    show_firing(firing)
+    show_how_soon(firing.get("countsWithinMs"))
 
 
 def _show_attempts(firing: FiringDetail) -> None:

@@ -43,6 +43,8 @@ def joined(whole: Round, then: Round) -> Round:
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
     # A later round no longer finds what this one deleted.
     kept |= {"unknownNames": was["unknownNames"]} if "unknownNames" in was else {}
+    soon = [one["countsWithinMs"] for one in (was, now) if "countsWithinMs" in one]
+    kept |= {"countsWithinMs": max(soon)} if soon else {}
     dues = {
         key: one or other
         for key, one, other in (

@@ -11,7 +11,7 @@ from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.drift import lacks
 
 PART = "sql"
-# The oldest versions the tests run on, or the README names.
+# The oldest versions that are meant to do: the README says on which of them it was run.
 OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
 UPGRADE = "wangtimer schema upgrade --apply"
 
@@ -58,7 +58,9 @@ def _version(kind: str, version: str) -> Finding:
     oldest = OLDEST[kind]
     if found is None or (int(found[1]), int(found[2])) < oldest:
         wanted = ".".join(map(str, oldest))
-        return warning(PART, f"{kind} {version} answers", f"update it: tried from {kind} {wanted} on")
+        return warning(
+            PART, f"{kind} {version} answers", f"update it: {kind} {wanted} is the oldest that is meant to do"
+        )
     return ok(PART, f"{kind} {version} answers")
 
 

@@ -8,7 +8,6 @@ import click
 from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id
 from wangtimer.cli.bulk_command import bulk
 from wangtimer.cli.once import OnceGroup
-from wangtimer.cli.output import show_line
 from wangtimer.cli.timer_options import (
     CALL,
     FILTERS,
@@ -21,15 +20,15 @@ from wangtimer.cli.timer_options import (
     refuse_unclear,
 )
 from wangtimer.cli.timer_tables import (
-    show_planned,
+    show_deletion,
+    show_edited,
     show_preview,
-    show_stopped,
     show_stopped_timer,
     show_timer,
     show_timers,
 )
 from wangtimer.client import ClientError
-from wangtimer.client.timer_types import PlannedTimer
+from wangtimer.client.timer_types import EditedTimer, PlannedTimer
 
 CLEARED = {
     "start": "start_at",
@@ -122,7 +121,8 @@ def put(
     refuse_unclear(fields)
     callback = callback_of(url_to_call, method, headers, body)
     answer = asked.client.put_timer(name, callback, version=version, **given(fields))
-    _finish(asked, answer["data"], enable, {"created": answer["created"]})
+    beside = {key: value for key, value in answer.items() if key in ("created", "countsWithinMs")}
+    _finish(asked, answer["data"], enable, beside)
 
 
 @timers.command()
@@ -165,7 +165,7 @@ def edit(
     if not changes:
         raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
     edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)
-    asked.tell(edited, show_planned)
+    asked.tell(edited, show_edited)
 
 
 @timers.command()
@@ -180,7 +180,7 @@ def enable(asked: Asked, timer: str) -> None:
 @click.argument("timer")
 @asking
 def disable(asked: Asked, timer: str) -> None:
-    """Disable a TIMER: a moment more than a second away no longer fires."""
+    """Disable a TIMER: a moment more than a second away no longer fires, or as many seconds as are told."""
     asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_stopped_timer)
 
 
@@ -190,13 +190,7 @@ def disable(asked: Asked, timer: str) -> None:
 def delete(asked: Asked, timer: str) -> None:
     """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
     number = timer_id(asked.client, timer)
-    stopped = asked.client.delete_timer(number)
-
-    def show_deleted(_: object) -> None:
-        show_line(f"timer {number} is deleted")
-        show_stopped(stopped)
-
-    asked.tell({"stopped": stopped}, show_deleted)
+    asked.tell(asked.client.delete_timer(number), lambda done: show_deletion(number, done))
 
 
 @timers.command()
@@ -213,7 +207,9 @@ def preview(asked: Asked, count: int, **schedule: Any) -> None:
 timers.add_command(bulk)
 
 
-def _finish(asked: Asked, made: PlannedTimer, enable: bool, beside: Mapping[str, bool] | None = None) -> None:
+def _finish(
+    asked: Asked, made: PlannedTimer, enable: bool, beside: Mapping[str, object] | None = None
+) -> None:
     """Enable a timer that stands, if asked to, and show it; `beside`: what JSON says more of it."""
     refusal: ClientError | None = None
     if enable:
@@ -221,7 +217,7 @@ def _finish(asked: Asked, made: PlannedTimer, enable: bool, beside: Mapping[str,
             made = cast(PlannedTimer, {**made, **asked.client.enable_timer(made["id"])})
         except ClientError as error:
             refusal = error
-    asked.tell(cast(PlannedTimer, {**made, **(beside or {})}), show_planned)
+    asked.tell(cast(EditedTimer, {**made, **(beside or {})}), show_edited)
     if refusal is not None:
         show_trouble(f"timer {made['id']} is made, but not enabled: {refusal}")
         click.get_current_context().exit(PARTLY)

@@ -6,8 +6,17 @@ from typing import Any
 
 import click
 
+from wangtimer.cli.how_soon import show_how_soon
 from wangtimer.cli.output import show_line, show_pairs, show_table
-from wangtimer.client.timer_types import ListedTimer, PlannedTimer, StoppedMoment, StoppedTimer, Timer
+from wangtimer.client.timer_types import (
+    Deletion,
+    EditedTimer,
+    ListedTimer,
+    PlannedTimer,
+    StoppedMoment,
+    StoppedTimer,
+    Timer,
+)
 
 
 def show_timers(timers: Iterable[ListedTimer]) -> None:
@@ -83,6 +92,14 @@ def show_stopped_timer(timer: StoppedTimer) -> None:
     """Print all of a timer that was disabled, and what becomes of its next moment."""
     show_timer(timer)
     show_stopped(timer["stopped"])
+    show_how_soon(timer.get("countsWithinMs"))
+
+
+def show_deletion(timer_id: int, done: Deletion) -> None:
+    """Print that a timer is deleted, and what becomes of its next moment."""
+    show_line(f"timer {timer_id} is deleted")
+    show_stopped(done["stopped"])
+    show_how_soon(done.get("countsWithinMs"))
 
 
 def show_planned(timer: PlannedTimer) -> None:
@@ -90,6 +107,12 @@ def show_planned(timer: PlannedTimer) -> None:
     show_timer(timer)
     click.echo()
     show_preview(timer, timer["timezone"])
+
+
+def show_edited(timer: EditedTimer) -> None:
+    """Print a timer just edited, and how soon that counts."""
+    show_planned(timer)
+    show_how_soon(timer.get("countsWithinMs"))
 
 
 def show_preview(found: Mapping[str, Any], timezone: str) -> None:

@@ -36,6 +36,10 @@ class Envelope:
         """Return `data` and, as `wasInDoubt`, whether it counts all: what a lost answer's try did is not in it."""
         return cast(Data, {**cast(dict[str, Any], self.data(kind)), "wasInDoubt": self.was_in_doubt})
 
+    def how_soon(self) -> dict[str, Any]:
+        """Return how soon a change counts, as `countsWithinMs`; nothing of a service of before."""
+        return {key: value for key, value in self.fields.items() if key == "countsWithinMs"}
+
     def page(self) -> Any:
         """Return a page of a list: `data`, `nextCursor` and, where pages are numbered, `total`."""
         found = {"data": self.data(list[Any]), "nextCursor": self["nextCursor"]}

@@ -7,6 +7,7 @@ from wangtimer.client.calls import TASK, Calls, all_rows
 from wangtimer.client.fields import FiringFilter, FiringKey, Moment, given, written
 from wangtimer.client.firing_types import (
     Backfill,
+    CancelledFiring,
     Counts,
     Firing,
     FiringDetail,
@@ -72,10 +73,11 @@ class FiringCalls(Calls):
         body = given({"id": id, "name": name})
         return self._send("POST", f"{TASK}/fire", body, bears_repeating=False).data(Firing)
 
-    def cancel_firing(self, id: int, fire_at: Moment) -> Firing:
+    def cancel_firing(self, id: int, fire_at: Moment) -> CancelledFiring:
         """Have a firing that is still to come be skipped."""
         body = written({"id": id, "fire_at": fire_at})
-        return self._send("POST", f"{TASK}/cancel", body).data(Firing)
+        answer = self._send("POST", f"{TASK}/cancel", body)
+        return cast(CancelledFiring, {**answer.data(Firing), **answer.how_soon()})
 
     def replay_firings(
         self,

@@ -32,6 +32,12 @@ class FiringsPage(TypedDict):
     total: NotRequired[int]
 
 
+class CancelledFiring(Firing):
+    """A firing just cancelled; how soon that counts (see `timer_types`)."""
+
+    countsWithinMs: NotRequired[int]
+
+
 class Attempt(TypedDict):
     """One try at a firing's call."""
 

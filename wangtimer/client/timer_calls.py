@@ -8,7 +8,15 @@ from wangtimer.client.calls import TIMER, Calls
 from wangtimer.client.errors import Conflict, NotFound
 from wangtimer.client.fields import Callback, ScheduleFields, TimerChanges, TimerFields, given, written
 from wangtimer.client.own_work import stands_as_wanted, whole_call
-from wangtimer.client.timer_types import PlannedTimer, Preview, PutTimer, StoppedMoment, StoppedTimer, Timer
+from wangtimer.client.timer_types import (
+    Deletion,
+    EditedTimer,
+    PlannedTimer,
+    Preview,
+    PutTimer,
+    StoppedTimer,
+    Timer,
+)
 
 DEF = f"{TIMER}/def"
 _SCHEDULE = tuple(written(dict.fromkeys(ScheduleFields.__annotations__)))
@@ -66,11 +74,12 @@ class TimerCalls(Calls):
             if done is None:
                 raise
             return {"id": done["id"], "data": done, "created": False}
-        return {"id": answer["id"], "data": answer.data(PlannedTimer), "created": answer["created"]}
+        put = {"id": answer["id"], "data": answer.data(PlannedTimer), "created": answer["created"]}
+        return cast(PutTimer, {**put, **answer.how_soon()})
 
     def edit_timer(
         self, id: int, *, version: int | None = None, **changes: Unpack[TimerChanges]
-    ) -> PlannedTimer:
+    ) -> EditedTimer:
         """Change what is given, None takes a bound or the tags away; the rest stays, the call's parts too.
 
         With `version`, `Conflict` where somebody changed the timer since; only then is it sent again after no answer.
@@ -79,12 +88,13 @@ class TimerCalls(Calls):
         if version is not None:
             body["version"] = version
         try:
-            return self._send("PATCH", DEF, body, bears_repeating=version is not None).data(PlannedTimer)
+            answer = self._send("PATCH", DEF, body, bears_repeating=version is not None)
         except Conflict as error:
             done = self._own_work(self.get_timer(id), body) if error.was_in_doubt else None
             if done is None:
                 raise
-            return done
+            return cast(EditedTimer, done)
+        return cast(EditedTimer, {**answer.data(PlannedTimer), **answer.how_soon()})
 
     def get_timer(self, id: int) -> Timer:
         """Return a timer; `NotFound` where the app has none of this id."""
@@ -95,7 +105,7 @@ class TimerCalls(Calls):
         return self._switch("enable", id, name)
 
     def disable_timer(self, id: int | None = None, *, name: str | None = None) -> StoppedTimer:
-        """Disable the timer of this id, or of this name: a moment more than a second away no longer fires.
+        """Disable the timer of this id, or of this name: a moment later than `countsWithinMs` no longer fires.
 
         `stopped` of the answer says what becomes of the next moment.
         """
@@ -105,10 +115,11 @@ class TimerCalls(Calls):
         """Disable the timer of this id, or of this name, in xTimer's word."""
         return self._stop("unable", id, name)
 
-    def delete_timer(self, id: int | None = None, *, name: str | None = None) -> StoppedMoment | None:
-        """Delete the timer of this id, or of this name; return what becomes of its next moment, if it has one.
+    def delete_timer(self, id: int | None = None, *, name: str | None = None) -> Deletion:
+        """Delete the timer of this id, or of this name; a moment later than `countsWithinMs` no longer fires.
 
-        None too where an earlier try without an answer deleted it: see the records then.
+        `stopped` of the answer says what becomes of the next moment; None too where an earlier try without an answer
+        deleted it: see the records then.
         """
         try:
             answer = self._send("DELETE", DEF, given({"id": id, "name": name}))
@@ -116,8 +127,8 @@ class TimerCalls(Calls):
             # An earlier try without an answer did it.
             if not error.was_in_doubt:
                 raise
-            return None
-        return cast("StoppedMoment | None", answer.fields.get("stopped"))
+            return {"stopped": None}
+        return cast(Deletion, {"stopped": answer.fields.get("stopped"), **answer.how_soon()})
 
     def preview_schedule(self, *, count: int = 10, **schedule: Unpack[ScheduleFields]) -> Preview:
         """Return what a schedule comes to; nothing is stored."""
@@ -129,7 +140,8 @@ class TimerCalls(Calls):
     def _stop(self, verb: str, id: int | None, name: str | None) -> StoppedTimer:
         answer = self._send("POST", f"{TIMER}/{verb}", given({"id": id, "name": name}))
         # A service of the version before says nothing of it.
-        return cast(StoppedTimer, {**answer.data(Timer), "stopped": answer.fields.get("stopped")})
+        stopped = {"stopped": answer.fields.get("stopped")}
+        return cast(StoppedTimer, {**answer.data(Timer), **stopped, **answer.how_soon()})
 
     def _own_work(self, timer: Timer | None, body: Mapping[str, Any]) -> PlannedTimer | None:
         """Return a timer where it stands as the request of a lost answer left it; None where somebody changed it."""

@@ -1,7 +1,7 @@
 """The operations on many timers: lists, changes of many at once, the load to come."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from wangtimer.client.calls import TIMER, Calls, all_rows
 from wangtimer.client.fields import Action, BulkFilter, NewTimer, Sort, TimerFilter, given, written
@@ -111,7 +111,8 @@ class TimerListCalls(Calls):
 
     def _change(self, which: Mapping[str, Any], after_id: int | None, bears_repeating: bool) -> TimersChange:
         body = {**which, **given({"after_id": after_id})}
-        return self._send("POST", f"{TIMER}/bulk", body, bears_repeating).counts(TimersChange)
+        answer = self._send("POST", f"{TIMER}/bulk", body, bears_repeating)
+        return cast(TimersChange, {**answer.counts(TimersChange), **answer.how_soon()})
 
     def get_load(self, *, minutes: int | None = None, of_all_apps: bool = False) -> Load:
         """Return how many firings each of the coming minutes has, of this client's app or of all."""

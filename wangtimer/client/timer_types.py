@@ -1,4 +1,8 @@
-"""Timers, schedules and calendars as the service sends them. A newer service may send further keys."""
+"""Timers, schedules and calendars as the service sends them. A newer service may send further keys.
+
+Wherever a change has `countsWithinMs`: it counts for every moment later than so many ms after the answer, 1,000 as
+a rule, 8,000 where Redis could not be told at once. Absent where the answer was lost, and of an older service.
+"""
 
 from typing import NotRequired, TypedDict
 
@@ -98,6 +102,17 @@ class StoppedTimer(Timer):
     """A timer that was disabled; `stopped` None: no moment was left, or it could not be told."""
 
     stopped: StoppedMoment | None
+    countsWithinMs: NotRequired[int]
+
+
+class Deletion(TypedDict):
+    """What becomes of the next moment of a timer that was deleted.
+
+    `stopped` None: no moment was left, or it could not be told, as where an answer was lost.
+    """
+
+    stopped: StoppedMoment | None
+    countsWithinMs: NotRequired[int]
 
 
 class PlannedTimer(Timer):
@@ -108,12 +123,19 @@ class PlannedTimer(Timer):
     warnings: list[WarningShown]
 
 
+class EditedTimer(PlannedTimer):
+    """A timer just edited."""
+
+    countsWithinMs: NotRequired[int]
+
+
 class PutTimer(TypedDict):
     """A timer as it is now, and whether it was made by this call."""
 
     id: int
     data: PlannedTimer
     created: bool
+    countsWithinMs: NotRequired[int]
 
 
 class LastOutcome(TypedDict):
@@ -186,6 +208,7 @@ class TimersChange(TypedDict):
     lastId: int | None
     stopped: NotRequired[list[StoppedOne]]
     unknownNames: NotRequired[list[str]]
+    countsWithinMs: NotRequired[int]
     wasInDoubt: bool
 
 

@@ -1,0 +1,220 @@
+"""The sections of `docs/promises.md`: the README's promises, where each does not hold, what faults try it.
+
+A patch names its section in its header, before a colon: `Promise: Nothing is lost: what ...`.
+"""
+
+from dataclasses import dataclass
+
+from tests.broken.promises import BadHeader, Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Promises of one kind.
+
+    `readme`: the README's words for them, as they stand there; "" where it has none. `unless`: where they do not hold.
+    `rows`: the rows of `make chaos` that try them under load.
+    """
+
+    name: str
+    readme: str
+    unless: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+
+
+SECTIONS = (
+    Section(
+        "Stored",
+        "A 2xx of the API means that SQL has committed the change.",
+        (
+            "A 5xx, or no answer, says nothing: the change may be made.",
+            "What SQL loses of its commits (an asynchronous failover, a copy restored, "
+            "`innodb_flush_log_at_trx_commit` other than 1) is lost here too. Nothing of one app is then done for"
+            " another's timer ([why](decisions/0016-ids-never-come-again.md)).",
+            "As long as processes of a version that counted ids make timers, ids may come again.",
+        ),
+        (
+            "kill API under 1,000 creates",
+            "kill API between commit and Redis",
+        ),
+    ),
+    Section(
+        "Nothing is lost",
+        "Every planned firing of an enabled timer is called, or its record says why not",
+        (
+            "SQL must keep what it has committed.",
+            "A timer that no process can plan has no firings and no records until that is mended: `wangtimer "
+            "doctor` shows it ([why](decisions/0017-what-is-bad-stops-itself-only.md)).",
+            "What is found long after its moment goes by the timer's `misfire`, `misfireGraceMs` and "
+            "`catchupWindowMs`.",
+            "After an edit of `jitterMs`, a moment that is overdue by more than a day, or by 50 such edits, may "
+            "be left out.",
+            "Records are kept for `WANGTIMER_RETENTION_DAYS`.",
+        ),
+        (
+            "kill everything 5 min",
+            "flush store",
+            "delete a tenth of due",
+            "roll store back 5 s",
+            "kill broker 10 s",
+            "every fail point of migrate",
+            "every fail point of purging",
+        ),
+    ),
+    Section(
+        "One outcome",
+        "its record says why not",
+        (
+            "A success may still come of an attempt that was taken for dead: it then counts, if the firing has no"
+            " outcome yet.",
+            "A replay gives a failed or skipped firing further attempts, and another outcome.",
+            "While SQL and Redis are both away, outcomes wait in the callback process. If it dies too, their "
+            "calls are made again.",
+            "A firing that three to five executors died on, the last of them while it ran alone, has failed. It "
+            "may have been called each time ([why](decisions/0010-suspects-are-tried-in-groups.md)).",
+            "A timer that nobody can judge has its firings recorded as failed ten minutes after their moment.",
+        ),
+        (
+            "freeze MariaDB 10 min, 20 MB for outcomes",
+            "cut executor off MariaDB 15 s",
+            "every fail point of writing parked outcomes",
+            "every fail point of trying apart",
+        ),
+    ),
+    Section(
+        "No undue second call",
+        "When a second call can happen",
+        (
+            "An attempt that failed is tried again. One that was not answered in time may have been acted on.",
+            "An operator's replay calls again.",
+            "A process that made a call died, froze or was cut off beyond its lease (6 s) before that was "
+            "recorded.",
+            "Redis lost or rolled back the claim, or an outcome that waited there for SQL. Or SQL lost the "
+            "outcome.",
+            "Processes of an older version run beside new ones ([which "
+            "calls](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
+        ),
+        (
+            "every message twice",
+            "two of everything",
+            "kill one beat of two",
+            "kill executor",
+            "freeze executor 30 s",
+            "cut executor off Redis 15 s",
+            "store clock put ahead 20 s",
+        ),
+    ),
+    Section(
+        "Nothing is early",
+        "Nothing fires early, by the clock of the Redis node that holds the agenda.",
+        (
+            "If that clock is put back, or a node whose clock is behind takes over, what was claimed before goes "
+            "by the clock before, for 1.25 s ([why](decisions/0014-a-clock-that-is-put.md)).",
+            "A process that was frozen or cut off meanwhile learns of it when it is back. Until then it sends "
+            "what it holds, for as long as its lease lasts.",
+        ),
+        (
+            "a clock an hour ahead",
+            "a clock an hour behind",
+            "store clock put back 10 s",
+        ),
+    ),
+    Section(
+        "A change counts",
+        "counts for every moment later than `countsWithinMs` after its answer",
+        (
+            "A moment that an enable or edit made less than 1.5 s (`lead_ms` and `turn_ms`) ahead goes out.",
+            "Where Redis could not be told, and SQL goes away too within some 7 s after the change, it may count "
+            "only when SQL is back. What was called `cancelled` may be called then "
+            "([why](decisions/0015-executors-believe-redis-for-seconds.md)).",
+            "A single firing that is cancelled while SQL or Redis is slow may be sent all the same. Its record "
+            "says what became of it.",
+            "An older version's processes believe Redis for longer.",
+            "A calendar uploaded anew counts within seconds, not within `countsWithinMs` "
+            "([why](decisions/0018-timers-follow-a-calendar-later.md)).",
+        ),
+        ("every fail point of web",),
+    ),
+    Section(
+        "A death costs seconds",
+        "A process that dies delays what it held by a lease",
+        (
+            "Another process of its role must run, or it must be started again. While there is no beat, for one, "
+            "new minutes wait.",
+            "What several executors die on waits for as many leases, and is then tried in groups: some 47 s late "
+            "at most where that was measured.",
+            "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
+            "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
+            "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",
+            "The figures are those of the shipped settings. Longer leases cost more.",
+        ),
+        (
+            "kill executor",
+            "kill trigger",
+            "kill store 3 s",
+            "kill beat 30 s",
+            "freeze store 10 s",
+            "freeze trigger 30 s",
+            "kill broker 10 s",
+            "freeze MariaDB 20 s",
+            "rolling restart",
+        ),
+    ),
+    Section(
+        "Bad neighbours",
+        "a target that hangs, hold up no other app",
+        (
+            "Other targets of the same app may wait with one that hangs, once it fills the app's share of a "
+            "process' connections ([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
+            "After a target has recovered, its new firings are on time only when its backlog is gone.",
+            "On a machine without CPU to spare all are late together.",
+        ),
+        ("a fifth of the targets misbehave",),
+    ),
+    Section(
+        "Calls",
+        "",
+        (
+            "A moved target is found within `WANGTIMER_CALLBACK_CONNECTION_AGE_S` (60 s) and what its name may "
+            "still be kept (30 s at most).",
+            "Whether a certificate was revoked is not looked up. Its dates are judged by the clock of the node that "
+            "calls.",
+        ),
+    ),
+    Section(
+        "Schedules",
+        "",
+        ("Moments after 2199 are not found.",),
+    ),
+    Section(
+        "The API",
+        "",
+        (
+            "A second of CPU is meant on a machine such as the one it was measured on; `WANGTIMER_HTTP_CPU_MS` "
+            "bounds the work.",
+            "With `WANGTIMER_HTTP_HOSTS=*` a web page can reach it.",
+        ),
+    ),
+    Section(
+        "Costs",
+        "The cost of idling does not grow with the number of timers",
+        (
+            "A timer with moments within two hours is planned again each hour, a dense one after some 750 "
+            "moments.",
+            "MySQL ends only statements that read; MariaDB all.",
+            "The window takes what comes due within `WANGTIMER_WINDOW_S`, however much memory that is.",
+        ),
+    ),
+)
+
+
+def section_of(promise: Promise) -> Section:
+    """Return the section that a promise names; raises `BadHeader`."""
+    name, colon, _ = promise.words.partition(": ")
+    found = next((one for one in SECTIONS if colon and one.name == name), None)
+    if found is None:
+        known = ", ".join(one.name for one in SECTIONS)
+        raise BadHeader(
+            f"{promise.patch.name}: its Promise begins with none of {known}, and a colon; sections.py has them"
+        )
+    return found

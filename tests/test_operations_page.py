@@ -1,0 +1,45 @@
+"""docs/operations.md names figures, events, settings and commands that there are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli_page import command_of
+from wangtimer.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "operations.md").read_text()
+CODES = re.findall(r"`([^`\n]+)`", PAGE)
+SOURCES = "".join(path.read_text() for path in (ROOT / "wangtimer").rglob("*.py"))
+FIGURES = {name for name in CODES if name.startswith("wangtimer_")}
+SETTINGS = {name for name in CODES if name.startswith("WANGTIMER_")}
+EVENTS = {name for name in CODES if re.fullmatch(r"[a-z]+(_[a-z]+)+", name)} - FIGURES
+COMMANDS = [name for name in CODES if re.match(r"wangtimer \w", name)]
+
+
+def test_it_names_every_figure_and_no_other() -> None:
+    source = (ROOT / "wangtimer" / "api" / "metrics.py").read_text()
+    assert {name.removesuffix("_total") for name in FIGURES} == set(re.findall(r'"(wangtimer_\w+)"', source))
+
+
+def test_every_event_it_names_is_logged() -> None:
+    assert len(EVENTS) > 5
+    assert [event for event in sorted(EVENTS) if f'"{event}"' not in SOURCES] == []
+
+
+def test_every_setting_it_names_is_one() -> None:
+    assert SETTINGS
+    assert {name.removeprefix("WANGTIMER_").lower() for name in SETTINGS} <= set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("example", COMMANDS)
+def test_every_command_can_be_typed(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANGTIMER_APP", "shop")
+    _, command, arguments = command_of(example.replace("...", "UTC"))
+    assert command.make_context(command.name, arguments).command is command
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_the_readme_leads_to_it(page: str) -> None:
+    assert "(docs/operations.md)" in (ROOT / page).read_text()
