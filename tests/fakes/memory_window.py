@@ -4,7 +4,15 @@ from itertools import count
 
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS, NARROW_MS, Found, Next, WindowRule
+from wangtimer.store.redis.window import (
+    AHEAD_MS,
+    FEEDER_LEASE_MS,
+    NARROW_MS,
+    Found,
+    Next,
+    WindowRule,
+    fed_until_of,
+)
 
 _tokens = count(1)
 
@@ -26,8 +34,12 @@ class MemoryWindow:
     def announced(self) -> int | None:
         return self._server.call(lambda: self._marks.get("announced"))
 
-    def fed(self) -> int | None:
-        return self._server.call(lambda: self._marks.get("fed"))
+    def fed_until(self) -> int | None:
+        def work() -> int | None:
+            marks = self._marks
+            return fed_until_of(marks["fed"], marks.get("part", 0)) if "fed" in marks else None
+
+        return self._server.call(work)
 
     def next(self, now: int, from_present: bool) -> Next:
         def work() -> Next:

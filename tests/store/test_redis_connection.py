@@ -425,6 +425,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.window.next(0, from_present=False)
         hot.window.keep(0)
         hot.window.done(0, 1)
+        hot.window.narrow(0)
         hot.definitions.put([definition(1), definition(2)])
         hot.outbox.park([outcome_of(member.member)])
         hot.outbox.forget(hot.outbox.page(1))
@@ -450,9 +451,18 @@ def test_the_slices_of_a_minute_are_spread_over_the_cluster() -> None:
 
 def test_deployments_with_different_prefixes_share_no_key() -> None:
     def names(keys: Keys) -> set[str]:
-        marks = {keys.fed, keys.announced, keys.feeding, keys.feeder, keys.compared, keys.load}
+        marks = {
+            keys.fed,
+            keys.announced,
+            keys.feeding,
+            keys.feeder,
+            keys.compared,
+            keys.load,
+            keys.part,
+            keys.narrow,
+        }
         plain = {keys.agenda, keys.closing, keys.outbox, *marks}
         return plain | {keys.definition(1), *keys.of_slice(HERE, "due", "lock")}
 
     assert names(Keys("a")).isdisjoint(names(Keys("b")))
-    assert len(names(Keys("a"))) == 12
+    assert len(names(Keys("a"))) == 14

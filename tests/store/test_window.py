@@ -20,6 +20,11 @@ def look(hot: HotWorld, window: Window | None = None, from_present: bool = False
     return (window or hot.window).next(now(hot), from_present)
 
 
+def fed(hot: HotWorld) -> int:
+    """Return the last minute that is fed whole."""
+    return (hot.window.fed_until() or 0) // MINUTE_MS - 1
+
+
 def feed(hot: HotWorld, firings: int) -> int:
     """Feed until the window is full, each minute with so many firings; return the last minute."""
     last = -1
@@ -30,17 +35,17 @@ def feed(hot: HotWorld, firings: int) -> int:
 
 
 def test_a_redis_that_knows_nothing_is_fed_from_the_present_minute_on(hot: HotWorld) -> None:
-    assert (hot.window.announced(), hot.window.fed()) == (None, None)
+    assert (hot.window.announced(), hot.window.fed_until()) == (None, None)
     coming, minute = look(hot), present(hot)
     whole = minute * MINUTE_MS, (minute + 1) * MINUTE_MS
     assert coming == Next(Found.FEED, minute, minute + MOST, True, *whole)
-    assert (hot.window.announced(), hot.window.fed()) == (present(hot), present(hot) - 1)
+    assert (hot.window.announced(), fed(hot)) == (present(hot), present(hot) - 1)
 
 
 def test_a_minute_counts_as_fed_once_it_is_called_so(hot: HotWorld) -> None:
     assert look(hot).minute == look(hot).minute == present(hot)
     assert hot.window.done(present(hot), 7)
-    assert hot.window.fed() == present(hot)
+    assert fed(hot) == present(hot)
     assert look(hot).minute == present(hot) + 1
     assert hot.window.announced() == present(hot) + 1
     assert not look(hot).was_lost
@@ -69,7 +74,7 @@ def test_of_the_last_minute_that_is_always_held_a_part_is_fed_where_it_does_not_
     assert (coming.since_ms, coming.until_ms) == (first, part(hot))
     hot.window.done(coming.minute, 10_000, coming.until_ms)
     assert look(hot).found is Found.FULL
-    assert (hot.window.fed(), hot.window.announced()) == (coming.minute - 1, coming.minute)
+    assert (hot.window.fed_until(), hot.window.announced()) == (coming.until_ms, coming.minute)
     hot.window.give_way()
     hot.clock.sleep(2)
     more = look(hot, hot.window_elsewhere)
@@ -79,7 +84,7 @@ def test_of_the_last_minute_that_is_always_held_a_part_is_fed_where_it_does_not_
     last = look(hot, hot.window_elsewhere)
     assert (last.since_ms, last.until_ms) == (more.until_ms, first + MINUTE_MS)
     hot.window_elsewhere.done(last.minute, 0, last.until_ms)
-    assert hot.window.fed() == coming.minute
+    assert fed(hot) == coming.minute
     hot.clock.sleep(2)
     assert look(hot, hot.window_elsewhere).since_ms == first + MINUTE_MS
 
@@ -108,7 +113,7 @@ def test_who_was_overtaken_calls_no_part_fed(hot: HotWorld) -> None:
 def test_while_many_are_planned_only_what_is_always_held_is_to_be_added(hot: HotWorld) -> None:
     feed(hot, 1)
     hot.window.narrow(now(hot))
-    assert hot.window.announced() == hot.window.fed() == present(hot) + LEAST
+    assert hot.window.announced() == fed(hot) == present(hot) + LEAST
     assert look(hot).found is Found.FULL
     hot.let_narrow_run_out()
     assert look(hot).minute == present(hot) + LEAST + 1
@@ -127,7 +132,7 @@ def test_a_minute_that_is_fed_while_many_are_planned_does_not_count_where_it_lie
 
 def test_what_is_not_announced_yet_stays_so_while_many_are_planned(hot: HotWorld) -> None:
     hot.window.narrow(now(hot))
-    assert (hot.window.announced(), hot.window.fed()) == (None, None)
+    assert (hot.window.announced(), hot.window.fed_until()) == (None, None)
     assert look(hot).was_lost
 
 
@@ -135,7 +140,7 @@ def test_as_many_minutes_are_fed_as_fit_and_the_one_that_did_not_fit_is_no_longe
     hot: HotWorld,
 ) -> None:
     assert feed(hot, 100) == present(hot) + 10
-    assert hot.window.announced() == hot.window.fed() == present(hot) + 9
+    assert hot.window.announced() == fed(hot) == present(hot) + 9
     assert look(hot).found is Found.FULL
 
 
@@ -143,7 +148,7 @@ def test_where_more_is_planned_than_fits_adders_are_told_to_add_less(hot: HotWor
     feed(hot, 1)
     hot.load.reserve({present(hot) + 20: 2_000})
     assert look(hot).found is Found.FULL
-    assert (hot.window.announced(), hot.window.fed()) == (present(hot) + 19, present(hot) + 19)
+    assert (hot.window.announced(), fed(hot)) == (present(hot) + 19, present(hot) + 19)
 
 
 def test_what_was_told_to_be_added_less_is_fed_once_its_time_has_come(hot: HotWorld) -> None:
@@ -216,7 +221,7 @@ def test_who_was_overtaken_neither_keeps_a_minute_nor_calls_it_fed(hot: HotWorld
     assert not hot.window.keep(minute)
     assert look(hot, hot.window_elsewhere).minute == minute
     assert not hot.window.done(minute, 1)
-    assert hot.window.fed() == minute - 1
+    assert fed(hot) == minute - 1
 
 
 def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> None:
@@ -224,7 +229,7 @@ def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> N
     hot.lose_all()
     assert not hot.window.keep(minute)
     assert not hot.window.done(minute, 1)
-    assert hot.window.fed() is None
+    assert fed(hot) is None
 
 
 def test_which_minute_was_compared_is_remembered(hot: HotWorld) -> None:

@@ -8,7 +8,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from wangtimer.core.slicing import MINUTE_MS
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.wiring import Wiring
 
@@ -51,8 +50,8 @@ def exposition(wiring: Wiring) -> bytes:
         "What they take of WANGTIMER_OUTBOX_MB: from 0.5 on arming slows down, at 1 nothing is armed",
         wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
     )
-    fed = wiring.window.fed()
-    held_s = 0.0 if fed is None else max(0.0, ((fed + 1) * MINUTE_MS - now) / 1_000)
+    fed_until = wiring.window.fed_until()
+    held_s = 0.0 if fed_until is None else max(0.0, (fed_until - now) / 1_000)
     _gauge(
         registry,
         "wangtimer_window_seconds",

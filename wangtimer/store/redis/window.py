@@ -79,10 +79,10 @@ class Window:
         mark = self._connection.command(lambda client: client.get(self._keys.announced))
         return None if mark is None else int(mark)
 
-    def fed(self) -> int | None:
-        """Return the last minute of which Redis holds all that SQL holds; None where Redis has lost the mark."""
-        mark = self._connection.command(lambda client: client.get(self._keys.fed))
-        return None if mark is None else int(mark)
+    def fed_until(self) -> int | None:
+        """Return the moment, ms UTC, before which Redis holds all that SQL holds; None where it has lost the mark."""
+        fed, part = self._connection.command(lambda client: client.mget([self._keys.fed, self._keys.part]))
+        return None if fed is None else fed_until_of(int(fed), int(part or 0))
 
     def next(self, now: int, from_present: bool) -> Next:
         """Become the one feeder, if there is none, and announce the next minute; `now` in ms UTC.
@@ -134,3 +134,9 @@ class Window:
     def note_compared(self, minute: int) -> None:
         """Note that SQL and Redis were compared for this minute."""
         self._connection.command(lambda client: client.set(self._keys.compared, minute))
+
+
+def fed_until_of(fed: int, part: int) -> int:
+    """Return the moment, ms UTC, up to which a minute that is fed and the part of the one behind it reach."""
+    whole = (fed + 1) * MINUTE_MS
+    return part if whole < part < whole + MINUTE_MS else whole
