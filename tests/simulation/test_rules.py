@@ -130,7 +130,7 @@ CASES = (
     Case(11, "own check of the lease before the send", "SENT-TWICE", (172, 204)),
     Case(11, "the keeper asks Redis", "SENT-TWICE", (172, 204, 376)),
     Case(11, "owner fence", "SENT-TWICE", (172, 184, 204)),
-    Case(12, "no lease is taken back right after a reconnect", "WORSE", (6, 66)),
+    Case(12, "no lease is taken back right after a reconnect", "WORSE", (140, 222)),
     Case(12, "a renewal soon gives up", "SENT-TWICE", (38, 60, 80)),
     Case(13, "all is verified after a reconnect", "SENT-TWICE-AFTER-ITS-RECORD", (442,)),
     Case(13, "a repair waits a running lease", "WORSE", (26, 74)),

@@ -229,7 +229,7 @@ def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> N
     hot.lose_all()
     assert not hot.window.keep(minute)
     assert not hot.window.done(minute, 1)
-    assert fed(hot) is None
+    assert hot.window.fed_until() is None
 
 
 def test_which_minute_was_compared_is_remembered(hot: HotWorld) -> None:
