@@ -96,7 +96,7 @@ def test_only_an_apps_own_living_timer_is_fired(sql: SqlWorld) -> None:
 
 
 def test_a_timer_fired_without_end_is_refused(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.store.sql.demands.NEAR_MS", 2)
+    monkeypatch.setattr("wangtimer.store.sql.demands.TRIED_MS", 2)
     timer = made(sql)
     for _ in range(2):
         sql.demands.fire_now("shop", timer.id, NOW, 0)

@@ -24,7 +24,7 @@ class Origin(NamedTuple):
     `host`           a name or an address, ASCII, in lower case; an IPv6 address without brackets
     `is_address`     whether it needs no look-up
     `key`            scheme, host and port: what a connection leads to
-    `place`          host and port; the URL itself where they cannot be read
+    `host_port`      host and port; the URL itself where they cannot be read
     `authorization`  the value of the header that the user and password stand for; "" without any
     `fault`          why nothing can be sent there; "" if something can
     """
@@ -34,7 +34,7 @@ class Origin(NamedTuple):
     port: int
     is_tls: bool
     key: str
-    place: str
+    host_port: str
     host_header: str
     authorization: str
     fault: str

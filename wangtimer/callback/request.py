@@ -67,7 +67,7 @@ class Request:
         self._stamps = stamps
         self.origin, path = read_url(url)
         self.route: Route = (app, self.origin.key)
-        self.host = self.origin.place
+        self.host = self.origin.host_port
         self.fault = self.origin.fault
         written = _written(headers, self.origin.host_header, self.origin.authorization)
         end = b"" if method == "GET" and not body else b"Content-Length: %d\r\n" % len(body)

@@ -18,7 +18,7 @@ from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.timers import change, locked_timer
 
 # A firing asked for now is at the first free one of so many milliseconds.
-NEAR_MS = 1_000
+TRIED_MS = 1_000
 # Firings one transaction replays at most; SQLite takes no statement of more than a thousand conditions.
 REPLAYS_A_TRANSACTION = 500
 
@@ -49,7 +49,7 @@ class DemandStore:
     def fire_now(self, app: str, timer_id: int, now: int, bucket: int) -> tuple[Timer, Firing]:
         """Insert a firing at the timer's first free millisecond from `now` (ms UTC) on.
 
-        Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `NEAR_MS` firings
+        Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `TRIED_MS` firings
         of one second.
         """
         made: Firing | None = None
@@ -57,7 +57,7 @@ class DemandStore:
         def work(sql: Connection) -> tuple[Timer, Firing]:
             nonlocal made
             timer = locked_timer(sql, app, timer_id)
-            taken = _moments_held(sql, timer_id, range(now, now + NEAR_MS))
+            taken = _moments_held(sql, timer_id, range(now, now + TRIED_MS))
             if made is None or made.fire_at not in taken:
                 at = free_moment(timer, taken, now)
                 asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at, asked_at=now)
@@ -149,10 +149,10 @@ class DemandStore:
 def free_moment(timer: Timer, taken: set[int], now: int) -> int:
     """Return the first ms from `now` on that is neither taken nor one that the schedule will want."""
     schedule = timer.definition.schedule
-    for moment in range(now, now + NEAR_MS):
+    for moment in range(now, now + TRIED_MS):
         if moment not in taken and not schedule.matches(moment):
             return moment
-    raise Conflict("id", f"this timer was fired {NEAR_MS} times within a second", "try again in a second")
+    raise Conflict("id", f"this timer was fired {TRIED_MS} times within a second", "try again in a second")
 
 
 def _moments_held(sql: Connection, timer_id: int, within: range) -> set[int]:
