@@ -55,6 +55,7 @@ chaos: .venv/.installed-dev ## kill, freeze and cut off real processes under loa
 		$(if $(ROW),-k "$(subst $() ,-,$(ROW))")
 
 # A run that breaks a promise is named by its seed: make simulate SEED=17 prints its steps.
+# Every other run is a plain one; single firings, steps of Redis' clock, lanes and many migrators take turns between.
 simulate: .venv/.installed-dev ## run the real stages on a fake clock under faults (SEEDS=10000 FIRST=0, or SEED=17 step by step)
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000) --first $(or $(FIRST),0))
 

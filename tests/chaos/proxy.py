@@ -40,6 +40,8 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._open = asyncio.Event()
         self._delay_s = 0.0
+        # How many bytes of answers still pass before the cut; None: all.
+        self._answers_left: int | None = None
 
     def __enter__(self) -> "Proxy":
         self._thread.start()
@@ -55,6 +57,10 @@ class Proxy:
         """Reset every connection and refuse new ones."""
         self._run(self._cut())
 
+    def cut_within_answers(self, passing: int) -> None:
+        """Let so many bytes more of what the dependency answers pass, then cut: the last answer arrives half."""
+        self._answers_left = passing
+
     def black_hole(self) -> None:
         """Let nothing through, in either direction; connections stay open, new ones are taken."""
         self._loop.call_soon_threadsafe(self._open.clear)
@@ -66,6 +72,7 @@ class Proxy:
     def restore(self) -> None:
         """Let everything through again."""
         self._delay_s = 0.0
+        self._answers_left = None
         self._run(self._restore())
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -96,22 +103,39 @@ class Proxy:
         rewriter = self._rewriter() if self._rewriter else None
         try:
             await asyncio.gather(
-                self._pump(reader, upstream, rewriter), self._pump(upstream_reader, writer, None)
+                self._pump(reader, upstream, rewriter),
+                self._pump(upstream_reader, writer, None, is_answer=True),
             )
         finally:
             self._writers -= {writer, upstream}
 
     async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rewriter: Rewriter | None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        rewriter: Rewriter | None,
+        is_answer: bool = False,
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(CHUNK):
                 await self._open.wait()
                 if self._delay_s:
                     await asyncio.sleep(self._delay_s)
+                if is_answer and self._answers_left is not None:
+                    await self._pass_on_until_the_cut(data, writer)
+                    continue
                 writer.write(rewriter.feed(data) if rewriter else data)
                 await writer.drain()
         writer.close()
+
+    async def _pass_on_until_the_cut(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        assert self._answers_left is not None
+        passing = data[: self._answers_left]
+        self._answers_left -= len(passing)
+        writer.write(passing)
+        await writer.drain()
+        if len(passing) < len(data) or not self._answers_left:
+            await self._cut()
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

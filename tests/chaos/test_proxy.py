@@ -54,3 +54,21 @@ def test_a_cut_resets_connections_and_refuses_new_ones(upstream: socket.socket) 
         with _connect(proxy) as client, upstream.accept()[0] as server:
             client.sendall(b"back")
             assert server.recv(9) == b"back"
+
+
+def test_a_cut_within_answers_lets_their_first_bytes_through(upstream: socket.socket) -> None:
+    with Proxy(upstream.getsockname()[1]) as proxy:
+        with _connect(proxy) as client, upstream.accept()[0] as server:
+            proxy.cut_within_answers(3)
+            client.sendall(b"question")
+            assert server.recv(9) == b"question"
+            server.sendall(b"answer")
+            assert client.recv(9) == b"ans"
+            with pytest.raises(ConnectionResetError):
+                client.recv(9)
+        with pytest.raises(ConnectionRefusedError):
+            _connect(proxy)
+        proxy.restore()
+        with _connect(proxy) as client, upstream.accept()[0] as server:
+            server.sendall(b"whole again")
+            assert client.recv(99) == b"whole again"

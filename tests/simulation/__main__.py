@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.simulation.run import Run, run_seed
+from tests.simulation.run import Run, kind_of, run_kind
 
 SHOWN = 10
 SEEDS_A_PAGE = 20
@@ -26,7 +26,7 @@ def main() -> int:
 
 
 def _show(seed: int) -> int:
-    run = run_seed(seed, is_traced=True)
+    run = run_kind(seed, is_traced=True)
     print("\n".join(run.trace))
     for what, detail in run.violations:
         print(f"{what}: {detail}")
@@ -41,7 +41,7 @@ def _campaign(seeds: range, jobs: int) -> int:
     worst: list[tuple[float, int, str]] = []
     kinds: Counter[str] = Counter()
     with multiprocessing.Pool(jobs) as pool:
-        for run in pool.imap_unordered(run_seed, seeds, SEEDS_A_PAGE):
+        for run in pool.imap_unordered(run_kind, seeds, SEEDS_A_PAGE):
             steps, sends, struck = steps + run.steps, sends + run.sends, struck + bool(run.struck)
             kinds.update(fault.kind.value for fault in run.struck)
             worst = sorted([*worst, (run.late_ms, run.seed, _faults(run))], reverse=True)[:3]
@@ -66,7 +66,7 @@ def _campaign(seeds: range, jobs: int) -> int:
 
 def _line(run: Run) -> str:
     verdict = "; ".join(f"{what} {detail}" for what, detail in run.violations[:3]) or "no promise broken"
-    return f"seed {run.seed} ({_faults(run)}): {verdict}"
+    return f"seed {run.seed}, {kind_of(run.seed)} ({_faults(run)}): {verdict}"
 
 
 def _faults(run: Run) -> str:

@@ -31,12 +31,16 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A timer's status from a moment on (`by_redis` by Redis' clock), and the version that brought it."""
+    """A timer's status from a moment on (`by_redis` by Redis' clock), and the version that brought it.
+
+    `disabled_at` is what its row says, ms UTC: what was asked for before it is stopped.
+    """
 
     moment: float
     by_redis: float
     status: TimerStatus
     version: int
+    disabled_at: int
 
 
 class Evidence:
@@ -200,7 +204,10 @@ class Evidence:
         changes = self.history.setdefault(timer.id, [])
         version = timer.definition.version
         if not changes or changes[-1].version < version:
-            changes.append(Change(self.sim.now_ms, self.redis_ms, timer.definition.status, version))
+            definition = timer.definition
+            changes.append(
+                Change(self.sim.now_ms, self.redis_ms, definition.status, version, definition.disabled_at)
+            )
 
     def _see_definitions(self, process: Process, arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
         answer = call()

@@ -83,7 +83,7 @@ TYPICAL = {
     "firings.pending_between": 30,
     "firings.settle": 6,
     "firings.tallies": 3,
-    "load.reserve": 4,
+    "load.reserve": 1,
     "outbox.holds": 2,
     "outbox.page": 50,
     "send.chunk": 6,
@@ -101,7 +101,7 @@ TYPICAL = {
     "slices.unlock": 5,
     "target.send": 6,
     "timers.changed_behind": 50,
-    "timers.commit_plans": 4,
+    "timers.commit_plans": 1,
     "timers.create": 1,
     "timers.delete": 1,
     "timers.disable": 1,
@@ -110,7 +110,7 @@ TYPICAL = {
     "timers.unplanned": 25,
     "window.announced": 4,
     "window.done": 4,
-    "window.keep": 3,
+    "window.keep": 1,
     "window.next": 40,
     "window.note_compared": 3,
 }
@@ -127,6 +127,21 @@ IN_LANES = {
     "slices.release": 18,
     "slices.renew": 12,
     "target.send": 6,
+}
+# Steps of feeding, where Redis has lost what it held: who feeds, what it reads, what it adds.
+IN_FEEDING = {
+    "agenda.add": 8,
+    "definitions.put": 10,
+    "firings.pending_between": 30,
+    "firings.tallies": 6,
+    "slices.add": 8,
+    "slices.needs_of_same": 4,
+    "timers.definitions": 4,
+    "window.announced": 8,
+    "window.done": 6,
+    "window.give_way": 6,
+    "window.keep": 6,
+    "window.next": 80,
 }
 # Steps of repairs: they come only once something else went wrong.
 RARE = {
@@ -172,6 +187,20 @@ def draw_clock_steps(random: Random) -> list[Fault]:
         kind, label, nth=random.randint(1, TYPICAL[label]), lasts_ms=random.choice(DURATIONS_MS[kind])
     )
     return [step, *(_draw(random, TYPICAL, is_first=True) for _ in range(random.choice((0, 1, 1))))]
+
+
+def draw_losses(random: Random) -> list[Fault]:
+    """Return the faults of a run in which Redis loses data, and something goes wrong with whoever feeds it again."""
+    kind = random.choice((Kind.REDIS_LOSS, Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK))
+    loss = Fault(
+        kind,
+        "agenda.needs_until",
+        nth=random.randint(1, TYPICAL["agenda.needs_until"]),
+        lasts_ms=random.choice(DURATIONS_MS[kind]),
+        depth_ms=random.choice(ROLLBACK_DEPTHS_MS) if kind is Kind.REDIS_ROLLBACK else 0,
+        shard=random.choice((0, 1, None)),
+    )
+    return [loss, *(_draw(random, IN_FEEDING, is_first=True) for _ in range(random.choice((1, 2, 3))))]
 
 
 def _draw(random: Random, often: Mapping[str, int], is_first: bool) -> Fault:

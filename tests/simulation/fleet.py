@@ -22,6 +22,7 @@ from tests.fakes import (
 from tests.fakes.hand_clock import START_MS
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
+from tests.simulation.feeders import Feeders, WatchedWindow
 from tests.simulation.scenario import PlannedTimer, Scenario, Wish
 from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
@@ -94,17 +95,19 @@ class Stores:
         self.demands: Any = SteppedStore(process, "demands", MemoryDemands(sql), "sql")
         self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
         rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        self.window: Any = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
+        window = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
+        self.window: Any = WatchedWindow(window, process, fleet.feeders)
         self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, self.lanes, ALWAYS_HELD_MS)
 
 
 class Fleet:
-    """Two beats with schedulers, two migrators, two triggers, two executors, an API, and its users."""
+    """Two beats with schedulers, two migrators or more, two triggers, two executors, an API, and its users."""
 
     def __init__(self, sim: Simulation, scenario: Scenario) -> None:
         self.sim = sim
         self.scenario = scenario
         self.evidence = Evidence(sim)
+        self.feeders = Feeders(sim)
         self.retry = RetryPolicy(scenario.most_attempts, scenario.base_pause_ms)
         self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
         self.timer_ids: dict[int, int] = {}
@@ -121,6 +124,8 @@ class Fleet:
             sim.start(f"migrator{number}", self._boot_migrator)
             sim.start(f"trigger{number}", self._boot_trigger)
             sim.start(f"executor{number}", self._boot_executor)
+        for number in range(2, scenario.migrators):
+            sim.start(f"migrator{number}", self._boot_migrator)
         self.api = sim.start("api", self._boot_api)
         for number in range(len(scenario.timers)):
             wishes = [wish for wish in scenario.wishes if wish.timer == number]
@@ -255,6 +260,7 @@ class Fleet:
                 Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
                 s.plan_page_timers,
                 s.near_s * 1_000,
+                self.scenario.plan_threads,
             ),
             self.buckets,
         )

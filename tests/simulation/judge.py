@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tests.fakes.hand_clock import START_MS
-from tests.simulation.evidence import Evidence, Sent, pending
+from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
 from tests.simulation.scenario import ACTIVE_MS
-from wangtimer.core.firing import FiringKind, FiringStatus, Member
+from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.schedule import Once
 from wangtimer.core.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
@@ -45,7 +45,7 @@ AWAY_LATE_MS = 60_000
 def judge(fleet: Fleet) -> list[Violation]:
     """Return every promise that was broken."""
     evidence, sim = fleet.evidence, fleet.sim
-    found = [*sim.failures, *evidence.violations]
+    found = [*sim.failures, *evidence.violations, *fleet.feeders.violations]
     found += _lost(fleet)
     found += _early(evidence)
     found += _second_sends(evidence)
@@ -220,7 +220,10 @@ def _cut_short(first: Sent, until: float) -> str:
 
 
 def _unwanted(evidence: Evidence) -> Iterator[Violation]:
-    """Being switched off counts for whoever claims after Redis was told, unless Redis forgot it."""
+    """Being switched off counts for whoever claims after Redis was told, unless Redis forgot it.
+
+    What somebody asked for after a timer was disabled is fired all the same.
+    """
     forgotten_at = [moment for moment, kind in evidence.sim.world_events if kind in FORGETTING]
     longest_ms = sum(REPAIR_MS + fault.lasts_ms for fault in evidence.sim.struck)
     for sent in evidence.sends:
@@ -233,8 +236,7 @@ def _unwanted(evidence: Evidence) -> Iterator[Violation]:
         ]
         if not changes or changes[-1].status is TimerStatus.ENABLED:
             continue
-        is_manual = evidence.rows[_key(sent.member)].firing.kind is FiringKind.MANUAL
-        if is_manual and changes[-1].status is TimerStatus.DISABLED:
+        if _was_asked_for_since(evidence.rows[_key(sent.member)].firing, changes[-1]):
             continue
         if sent.claimed_at - changes[-1].moment > TOLD_MS + longest_ms:
             yield (
@@ -248,6 +250,13 @@ def _unwanted(evidence: Evidence) -> Iterator[Violation]:
                 "UNWANTED",
                 f"{sent.member} sent {_s(sent.moment)}, {changes[-1].status} told {_s(min(told))}",
             )
+
+
+def _was_asked_for_since(firing: Firing, change: Change) -> bool:
+    """Tell whether somebody asked for a firing when its timer had been disabled."""
+    if firing.kind is not FiringKind.MANUAL or change.status is not TimerStatus.DISABLED:
+        return False
+    return firing.asked_at is None or firing.asked_at >= change.disabled_at
 
 
 def _cancelled(evidence: Evidence) -> Iterator[Violation]:

@@ -24,7 +24,9 @@ from tests.simulation.fault import DURATIONS_MS, RARE, ROLLBACK_DEPTHS_MS, TYPIC
 from tests.simulation.scenario import (
     Scenario,
     draw_crowded_minute,
+    draw_demands,
     draw_failing_targets,
+    draw_many_migrators,
     draw_scenario,
     draw_slow_targets,
     draw_slow_targets_each_second,
@@ -34,6 +36,7 @@ from tests.simulation.scenario import (
 from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
 from wangtimer.core.firing import FiringStatus
+from wangtimer.core.timer import Definition
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
@@ -526,6 +529,11 @@ _PLANNING = (
         together_with=(UNFENCED,),
     ),
     Rule(
+        "disabling stops what was asked for before",
+        attribute(Definition, "has_stopped", lambda self, asked_at: False),
+        draw=draw_demands,
+    ),
+    Rule(
         "only newer definitions are written",
         attribute(MemoryDefinitions, "put", in_repairs.definitions_overwrite),
         _strikes([Kind.LATE], "definitions.put"),
@@ -585,6 +593,13 @@ _REPAIRS = (
         attribute(feeder.Feeder, "feed", lambda self: 0),
         _strikes(LOSSES, "slices.turn"),
         together_with=NO_SWEEP,
+    ),
+    Rule(
+        "one feeds at a time",
+        attribute(MemoryWindow, "next", in_stores.next_though_another_feeds),
+        _strikes(LOSSES, "agenda.needs_until", "slices.turn"),
+        then=(_strikes(FREEZES, "window.keep", "firings.tallies", "slices.needs_of_same"),),
+        draw=draw_many_migrators,
     ),
     Rule(
         "a minute is fed once all of it is added",

@@ -10,10 +10,17 @@ from typing import Any
 import structlog
 
 from tests.fakes.hand_clock import START_MS
-from tests.simulation.fault import IN_LANES, Fault, draw_faults
+from tests.simulation.fault import IN_LANES, Fault, draw_clock_steps, draw_faults, draw_losses
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
-from tests.simulation.scenario import ACTIVE_MS, Scenario, draw_scenario
+from tests.simulation.scenario import (
+    ACTIVE_MS,
+    Scenario,
+    draw_crowded_targets,
+    draw_demands,
+    draw_many_migrators,
+    draw_scenario,
+)
 from tests.simulation.simulated_threads import simulated_threads
 from tests.simulation.simulator import Simulation
 
@@ -24,11 +31,31 @@ PATIENCE_MS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of runs: what is asked of the service, and what strikes meanwhile; None: what fits that."""
+
+    draw: Callable[[Random], Scenario] = draw_scenario
+    faults: Callable[[Random], Sequence[Fault]] | None = None
+
+
+KINDS = {
+    "plain": Kind(),
+    "demands": Kind(draw_demands),
+    "clock": Kind(faults=draw_clock_steps),
+    "lanes": Kind(draw_crowded_targets),
+    "migrators": Kind(draw_many_migrators, draw_losses),
+}
+# In a campaign, every other run is a plain one.
+TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "plain", "migrators")
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What a seed led to.
 
     `struck` are the faults that found their step, `late_ms` the latest first send of an attempt, `all_late_ms` all
-    of them together. `wall_clocks_off` are the processes on nodes whose wall clock is an hour off.
+    of them together. `wall_clocks_off` are the processes on nodes whose wall clock is an hour off. `took_over`
+    is how often one fed that took over from another, which had not given way.
     """
 
     seed: int
@@ -42,6 +69,7 @@ class Run:
     all_late_ms: float
     ended_at_s: float
     wall_clocks_off: int
+    took_over: int
     labels: dict[str, int]
     trace: list[str]
 
@@ -81,9 +109,22 @@ def run_seed(
         sum(late.values()),
         (sim.now_ms - START_MS) / 1_000,
         sum(process.wall_clock_off_ms != 0 for process in sim.processes),
+        fleet.feeders.taken_over,
         dict(sim.counts),
         sim.trace or [],
     )
+
+
+def run_kind(seed: int, is_traced: bool = False) -> Run:
+    """Run one seed of a campaign; its kind is its turn's."""
+    kind = KINDS[kind_of(seed)]
+    faults = kind.faults(Random(seed)) if kind.faults else None
+    return run_seed(seed, is_traced, faults, draw=kind.draw)
+
+
+def kind_of(seed: int) -> str:
+    """Return which kind of run a seed of a campaign is."""
+    return TURNS[seed % len(TURNS)]
 
 
 def _end_when_quiet(fleet: Fleet) -> None:

@@ -48,7 +48,7 @@ class Scenario:
 
     `credit`, `firings_per_bucket` and `chunk_size` stand for the settings; `never_told` is the share of calls whose
     engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
-    process has no room.
+    process has no room. Of the `migrators` each plans in so many threads.
     """
 
     timers: list[PlannedTimer] = field(default_factory=list)
@@ -61,6 +61,8 @@ class Scenario:
     never_told: float = 0.0
     is_slow: bool = False
     sends_away: float = 0.0
+    migrators: int = 2
+    plan_threads: int = 1
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -125,6 +127,14 @@ def draw_crowded_targets(random: Random) -> Scenario:
     scenario = replace(draw_scenario(random), sends_away=random.choice((0.3, 0.6, 0.8)), is_slow=False)
     timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
     return replace(scenario, timers=timers)
+
+
+def draw_many_migrators(random: Random) -> Scenario:
+    """Return a run of four timers and more, planned and fed by four migrators of two threads."""
+    scenario = replace(draw_scenario(random), migrators=4, plan_threads=2)
+    for number in range(len(scenario.timers), random.choice((4, 6))):
+        _add_timer(scenario, number, random)
+    return scenario
 
 
 def draw_slow_targets(random: Random) -> Scenario:

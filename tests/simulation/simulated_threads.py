@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
@@ -27,6 +27,7 @@ STAND_INS = (
     ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
     ("wangtimer.scheduler.uuid4", "token"),
+    ("wangtimer.migrator.ThreadPoolExecutor", "pool"),
 )
 LONG_S = 3_600.0
 
@@ -113,12 +114,62 @@ class SimulatedThread:
         self._sim.spawn(self._sim.here, self._target)
 
 
+class SimulatedFuture:
+    """`concurrent.futures.Future`, for whoever waits in the process that works."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._value: Any = None
+        self._error: Exception | None = None
+        self._is_done = SimulatedEvent()
+
+    def run(self) -> None:
+        """Work, and keep what comes of it."""
+        try:
+            self._value = self._work()
+        except Exception as error:
+            self._error = error
+        self._is_done.set()
+
+    def result(self) -> Any:
+        """Return what the work returned, once it is done; raises what it raised."""
+        while not self._is_done.is_set():
+            self._is_done.wait(LONG_S)
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+class SimulatedPool:
+    """`ThreadPoolExecutor`, for `with`: never asked for more than it has threads."""
+
+    def __init__(self, _threads: int, _name: str) -> None:
+        self._sim = Simulation.current
+        self._futures: list[SimulatedFuture] = []
+
+    def __enter__(self) -> "SimulatedPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._futures:
+            with suppress(Exception):
+                future.result()
+
+    def submit(self, work: Callable[[], Any]) -> SimulatedFuture:
+        """Begin to work, as a task of the process."""
+        future = SimulatedFuture(work)
+        self._futures.append(future)
+        self._sim.spawn(self._sim.here, future.run)
+        return future
+
+
 @contextmanager
 def simulated_threads() -> Iterator[None]:
     """Let the executor's pieces wait, lock and start threads in the simulation; `time.time` is the node's."""
     kinds = {
         "event": SimulatedEvent,
         "lock": SimulatedLock,
+        "pool": SimulatedPool,
         "queue": SimulatedQueue,
         "thread": SimulatedThread,
         "token": SimulatedToken,

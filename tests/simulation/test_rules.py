@@ -43,7 +43,7 @@ FLAWS = {
 # Flaws, or halves of them, that no run here can show.
 NOT_HERE = {
     2: "timers cannot be edited yet: of their changes there are only enable, disable and delete",
-    3: "there is no 'fire now' yet; that a moment off the schedule is sent is tests/stages/test_wanted.py",
+    3: "that a moment off the schedule is sent where somebody asked for it: tests/stages/test_wanted.py",
     21: "a run ends within minutes, keys a day after: tests/store/test_slices.py, on Redis and on the fake",
 }
 
@@ -95,6 +95,7 @@ CASES = (
     Case(2, "a plan goes on from where planning stands", "MADE-UP-FOR", (10, 26)),
     Case(2, "a plan is of an enabled timer", "MADE-UP-FOR", (288,)),
     Case(3, "skipped on SQL's word alone", "SKIPPED-WRONGLY", (0,)),
+    Case(3, "disabling stops what was asked for before", "UNWANTED", (76, 134)),
     Case(3, "only newer definitions are written", "UNWANTED", (6, 8)),
     Case(3, "the sweep tells Redis of changes", "UNWANTED", (414, 706)),
     Case(4, "an attempt is a member of its own", "LATE", (7, 65, 94)),
@@ -134,6 +135,7 @@ CASES = (
     Case(12, "a renewal soon gives up", "SENT-TWICE", (38, 60, 80)),
     Case(13, "all is verified after a reconnect", "SENT-TWICE-AFTER-ITS-RECORD", (442,)),
     Case(13, "a repair waits a running lease", "WORSE", (26, 74)),
+    Case(14, "one feeds at a time", "TWO-FEEDERS", (0, 2)),
     Case(14, "a minute is fed once all of it is added", "LOST", (60, 68)),
     Case(14, "a minute whose Redis was lost is fed again", "LOST", (126, 176)),
     Case(14, "adders look at the mark after their commit", "LOST", (0, 16)),

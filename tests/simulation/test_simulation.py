@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from tests.simulation.fault import draw_clock_steps
+from tests.simulation.fault import draw_clock_steps, draw_losses
 from tests.simulation.run import run_seed
-from tests.simulation.scenario import draw_crowded_targets, draw_demands
+from tests.simulation.scenario import draw_crowded_targets, draw_demands, draw_many_migrators
 
-SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS = 300, 150, 150, 150
+SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS, MIGRATOR_SEEDS = 300, 150, 150, 150, 150
 A_TEST = 25
 
 
@@ -38,6 +38,18 @@ def test_the_same_holds_where_calls_find_no_room_and_wait_in_lanes(first: int) -
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_crowded_targets)
         assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, MIGRATOR_SEEDS, A_TEST))
+def test_of_four_migrators_one_feeds_whoever_dies_or_freezes(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, faults=draw_losses(Random(seed)), draw=draw_many_migrators)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+def test_feeders_really_are_cut_off_before_they_give_way() -> None:
+    runs = [run_seed(seed, faults=draw_losses(Random(seed)), draw=draw_many_migrators) for seed in range(40)]
+    assert any(run.took_over for run in runs)
 
 
 def test_faults_really_strike() -> None:

@@ -205,6 +205,11 @@ def fed_first(self: Any, now: int, from_present: bool) -> Any:
 _next_minute = MemoryWindow.next
 
 
+def next_though_another_feeds(self: Any, now: int, from_present: bool) -> Any:
+    self._marks.pop("feeder", None)
+    return _next_minute(self, now, from_present)
+
+
 def next_as_the_marks_say(self: Any, now: int, from_present: bool) -> Any:
     return _next_minute(self, now, from_present=False)
 

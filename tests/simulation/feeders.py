@@ -1,0 +1,95 @@
+"""Who feeds Redis, as each process believes it: two at once are one too many."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.simulation.fault import Kind
+from tests.simulation.simulator import Process, Simulation
+from wangtimer.store.redis.window import FEEDER_LEASE_MS, Found, Next
+
+# After these Redis does not know any more who feeds, or thinks that much time has passed.
+FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK, Kind.REDIS_CLOCK_AHEAD)
+
+
+@dataclass(slots=True)
+class Feeding:
+    """A process heard at `told_at` that it is to feed; it asked for that, or to go on, at `asked_at` the last time."""
+
+    process: str
+    told_at: float
+    asked_at: float
+
+
+class Feeders:
+    """`taken_over` is how often one took over from another that had not given way."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._feeding: Feeding | None = None
+        self.violations: list[tuple[str, str]] = []
+        self.taken_over = 0
+
+    def told(self, process: str, asked_at: float, found: Found) -> None:
+        """Note what a process was told that asked for a minute to feed.
+
+        What was asked before another took over may be heard after that: then it is no matter.
+        """
+        other = self._feeding
+        if found is Found.OTHER:
+            return
+        if other is not None and other.process != process:
+            if asked_at <= other.told_at:
+                return
+            self.taken_over += 1
+            if self._sim.now_ms < other.asked_at + FEEDER_LEASE_MS and not self._is_forgotten(other.asked_at):
+                self.violations.append(("TWO-FEEDERS", f"{process} while {other.process} feeds"))
+        self._feeding = Feeding(process, self._sim.now_ms, asked_at)
+
+    def kept(self, process: str, asked_at: float) -> None:
+        """Note that a process was told to go on."""
+        feeding = self._feeding
+        if feeding is None or feeding.process == process:
+            self._feeding = Feeding(process, feeding.told_at if feeding else asked_at, asked_at)
+        elif asked_at > feeding.told_at and not self._is_forgotten(feeding.told_at):
+            self.violations.append(("TWO-FEEDERS", f"{process} goes on though {feeding.process} feeds"))
+
+    def gives_way(self, process: str) -> None:
+        """Note that a process begins to give way."""
+        if self._feeding is not None and self._feeding.process == process:
+            self._feeding = None
+
+    def _is_forgotten(self, since: float) -> bool:
+        return any(at >= since and kind in FORGETTING for at, kind in self._sim.world_events)
+
+
+class WatchedWindow:
+    """The window as one process uses it; what it is told is noted when it hears it."""
+
+    def __init__(self, window: Any, process: Process, feeders: Feeders) -> None:
+        self._window = window
+        self._process = process
+        self._name = f"{process.name}, start {process.incarnation}"
+        self._feeders = feeders
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._window, attribute)
+
+    def next(self, now: int, from_present: bool) -> Next:
+        """Ask for the next minute to feed."""
+        asked_at = self._process.sim.now_ms
+        coming: Next = self._window.next(now, from_present=from_present)
+        self._feeders.told(self._name, asked_at, coming.found)
+        return coming
+
+    def keep(self, minute: int) -> bool:
+        """Ask whether to go on."""
+        asked_at = self._process.sim.now_ms
+        is_kept: bool = self._window.keep(minute)
+        if is_kept:
+            self._feeders.kept(self._name, asked_at)
+        return is_kept
+
+    def give_way(self) -> None:
+        """Let another feed."""
+        self._feeders.gives_way(self._name)
+        self._window.give_way()
