@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,8 +124,8 @@ class Stand:
                 raise TimeoutError(f"the migrator left timers unplanned for {PLANNED_WITHIN_S:.0f} s")
             self.tend_for(LOOK_S)
 
-    def fire(self, shots: Sequence[Shot]) -> Fired:
-        """Make the timers, let them fire, and wait for every arrival and outcome row.
+    def fire(self, shots: Sequence[Shot], meanwhile: Callable[[], None] = lambda: None) -> Fired:
+        """Make the timers, let them fire, with what is done to the deployment meanwhile; wait for arrivals and rows.
 
         Raises `MadeTooLate` where that took longer than there was time.
         """
@@ -137,6 +137,7 @@ class Stand:
             raise MadeTooLate(f"making {len(shots)} timers took longer than there was time")
         self._let_migrator_end((start - EARLIEST_LOOK_MS) / 1_000)
         cpu, commands, began_at = self.read_cpu(), self._commands(), time.monotonic()
+        meanwhile()
         self.tend_for(end / 1_000 - time.time())
         self._await_arrivals(len(shots))
         outcomes_at = self._await_outcomes(start, end)

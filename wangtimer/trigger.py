@@ -36,9 +36,6 @@ SHORTEST_PAUSE_S = 0.02
 # full second. The golden ratio puts any number of buckets well apart.
 SHARE_WITHOUT_PLACES = 0.4
 GOLDEN_RATIO = 0.618034
-# What is due at one moment, where all of it is armed at once, goes out in so many chunks, those of the minute's other
-# slices with them, so that several callback processes send it; but not in smaller ones than this.
-PARTS, LEAST_PART = 4, 250
 # While a backlog drains.
 BACKLOG_PAUSE_S = 0.1
 # Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, it no
@@ -185,13 +182,8 @@ class Trigger:
             alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
             if alike and is_late:
                 watch.backlog_armed_at = watch.armed_at
-            parts = 1 if is_late else self._parts(watch)
-            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size, parts):
+            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
                 self.send_chunk(chunk)
-
-    def _parts(self, watch: Watch) -> int:
-        """Return into how many chunks one moment's firings are cut; a burst's, with more to come, stay full."""
-        return 1 if watch.share.waiting else ceil(PARTS / self.credits.slices(watch.slice.minute))
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
         if turn.armed or turn.now_armed:
@@ -245,20 +237,17 @@ class Trigger:
             log.info("slice_left_open", error=str(error))
 
 
-def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int, parts: int = 1) -> list[Chunk]:
+def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
     """Cut armed members into chunks of at most `size`, each in due order.
 
-    A moment that fills a chunk by itself, or two of `parts`, a crowd's, has its own, behind the others: executors have
-    room for few when they have none for many. Its parts are alike, and none is under `LEAST_PART`.
+    A moment that fills a chunk by itself, a crowd's, has its own, behind the others: executors have room for few when
+    they have none for many.
     """
     numbers = Counter(due.due_at for due in members)
-    least = min(size, 2 * LEAST_PART) if parts > 1 else size
-    crowds = {moment: number for moment, number in numbers.items() if number >= least}
+    crowds = {moment for moment, number in numbers.items() if number >= size}
     chunks = _cut(slice_, [due for due in members if due.due_at not in crowds], size)
-    for moment, number in crowds.items():
-        crowd = [due for due in members if due.due_at == moment]
-        most_parts = max(1, min(parts, number // LEAST_PART))
-        chunks += _cut(slice_, crowd, min(size, ceil(number / most_parts)))
+    for moment in crowds:
+        chunks += _cut(slice_, [due for due in members if due.due_at == moment], size)
     return chunks
 
 

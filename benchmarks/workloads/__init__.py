@@ -10,6 +10,7 @@ from benchmarks.workloads.growth import GROWTH
 from benchmarks.workloads.hung import HUNG
 from benchmarks.workloads.idle import IDLE
 from benchmarks.workloads.mixed import MIXED
+from benchmarks.workloads.outage import OUTAGE
 from benchmarks.workloads.peers import PEERS_BESIDE
 from benchmarks.workloads.plan import PLAN
 from benchmarks.workloads.scale import SCALE
@@ -24,6 +25,7 @@ _ALL: tuple[Workload, ...] = (
     BURST,
     MIXED,
     SLOW_TARGETS,
+    OUTAGE,
     *HUNG,
     PLAN,
     DENSE,

@@ -4,19 +4,23 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 
 from sqlalchemy import text
 
-from benchmarks.hung_targets import HungTargets
+from benchmarks.hung_targets import HungCall, HungTargets
 from benchmarks.lateness import Punctuality
 from benchmarks.load import Shot, dues_at, insert_rows, insert_shots, spread, timer_row
 from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement
 
 HOG_TIMERS, OTHERS_A_SECOND = 500, 50
-# Of the recovery: from when on at least half of what the targets can take is sent, and how long until nothing waits.
-FIRST_SECONDS, DRAINED_WITHIN_S, LOOK_S = 10, 120, 2.0
+# Of the recovery: from when on at least half of what the targets can take is sent, how long until nothing waits, and
+# from then on until new firings are on time.
+FIRST_SECONDS, DRAINED_WITHIN_S, ON_TIME_WITHIN_S, LOOK_S = 10, 120, 30, 2.0
 ON_TIME_MS = 1_000
+# As the deployment's own, which is the default: who was late for longer had no place, or timed out.
+TIMEOUT_MS = 10_000
 # Timers of every second are planned two steps ahead, all of it before the run begins.
 STEP_S, MAKING_S = 120, 40
 # The last moments' calls, and what the target's log keeps back.
@@ -54,9 +58,13 @@ class Hung:
             Figure("other_uncalled", "firings", at_most=0, is_strict=True),
             Figure("waiting_in_lanes", "firings"),
             Figure("callback_rss_mb", "MB"),
-            Figure("share_after_10_s", "of the best rate", at_least=0.5),
+            Figure("half_rate_after_s", "s", at_most=FIRST_SECONDS),
+            Figure("first_seconds_calls_per_s", "/s", more_is_better=True),
+            Figure("best_calls_per_s", "/s", more_is_better=True),
             Figure("drained_s", "s"),
-            Figure("on_time_after_s", "s"),
+            Figure("on_time_after_drain_s", "s", at_most=ON_TIME_WITHIN_S),
+            Figure("late_for_no_reason_told", "firings", at_most=0, is_strict=True),
+            Figure("time_outs_not_recorded", "calls", at_most=0, is_strict=True),
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
@@ -71,7 +79,7 @@ class Hung:
 
     def _run(self, stand: Stand, hung: HungTargets, seconds: int) -> Measurement:
         stand.target.forget()
-        others = seconds + DRAINED_WITHIN_S
+        others = seconds + DRAINED_WITHIN_S + ON_TIME_WITHIN_S
         start = stand.start_for(HOG_TIMERS + others * OTHERS_A_SECOND) + MAKING_S * 1_000
         _insert_hog(stand, hung.urls, start)
         dues = dues_at(spread(start, others, OTHERS_A_SECOND))
@@ -82,21 +90,14 @@ class Hung:
         back_at = time.time()
         hung.let_answer()
         drained_s = _drained(stand, back_at)
-        stand.tend_for(LINGER_S)
+        stand.tend_for(ON_TIME_WITHIN_S + LINGER_S)
         now_ms = time.time() * 1_000
         due = [one for one in dues if one.at_ms < now_ms - LINGER_S * 1_000]
         arrivals = stand.target.arrivals()
         late = Punctuality.of([one.id for one in due], arrivals)
         before = Punctuality.of([one.id for one in due if one.at_ms < back_at * 1_000], arrivals)
-        calls = [one for one in hung.calls() if one.arrived_ms >= back_at * 1_000]
-        rates = Counter(int(one.arrived_ms / 1_000 - back_at) for one in calls)
-        # A full second may have few: the best of two that follow each other.
-        after = max(rates[FIRST_SECONDS], rates[FIRST_SECONDS + 1])
-        new_late = [
-            one
-            for one in calls
-            if one.fire_at >= back_at * 1_000 and one.arrived_ms - one.fire_at > ON_TIME_MS
-        ]
+        calls = hung.calls()
+        sent_in_vain = sum(one.arrived_ms < back_at * 1_000 for one in calls)
         return {
             "other_p50_ms": late.p50_ms,
             "other_p99_ms": late.p99_ms,
@@ -105,10 +106,35 @@ class Hung:
             "other_uncalled": len({one.id for one in due} - {one.id for one in arrivals}),
             "waiting_in_lanes": waiting,
             "callback_rss_mb": rss,
-            "share_after_10_s": after / max(rates.values(), default=1),
             "drained_s": drained_s,
-            "on_time_after_s": max((one.fire_at / 1_000 - back_at for one in new_late), default=0.0),
-        }
+            "late_for_no_reason_told": _late_for_no_reason_told(stand, start, int(back_at * 1_000)),
+            "time_outs_not_recorded": max(0, sent_in_vain - _recorded_failures(stand, start)),
+        } | recovery(calls, back_at, drained_s)
+
+
+def recovery(calls: Sequence[HungCall], back_at: float, drained_s: float) -> Measurement:
+    """Return how fast the targets, back at a moment (s UTC), were called again, and until when new firings were late.
+
+    What they can take is the most that any second of the recovery sent them: while all wait for a place, nothing else
+    bounds it.
+    """
+    came = [one for one in calls if one.arrived_ms >= back_at * 1_000]
+    rates = Counter(int(one.arrived_ms / 1_000 - back_at) for one in came)
+    best = max(rates.values(), default=0)
+    late_until = max(
+        (
+            one.fire_at / 1_000 - back_at
+            for one in came
+            if one.fire_at >= back_at * 1_000 and one.arrived_ms - one.fire_at > ON_TIME_MS
+        ),
+        default=0.0,
+    )
+    return {
+        "best_calls_per_s": best,
+        "first_seconds_calls_per_s": sum(rates[second] for second in range(FIRST_SECONDS)) / FIRST_SECONDS,
+        "half_rate_after_s": min((second for second, rate in rates.items() if rate * 2 >= best), default=nan),
+        "on_time_after_drain_s": max(0.0, late_until - drained_s) if not isnan(drained_s) else nan,
+    }
 
 
 def _insert_hog(stand: Stand, urls: Sequence[str], start: int) -> None:
@@ -124,6 +150,29 @@ def _waiting(stand: Stand) -> int:
     query = text("SELECT COUNT(*) FROM firing WHERE status = 'pending' AND lane <> '' AND due_at < :now")
     with stand.engine.connect() as sql:
         return int(sql.execute(query, {"now": int(time.time() * 1_000)}).scalar_one())
+
+
+def _late_for_no_reason_told(stand: Stand, start: int, end: int) -> int:
+    """Return how many were late by more than a time-out, at their first attempt, and name no lane they waited in."""
+    query = text(
+        "SELECT COUNT(*) FROM firing JOIN timer ON timer.id = firing.timer_id WHERE app = 'hog' "
+        "AND fire_at BETWEEN :start AND :end AND firing.status <> 'pending' AND attempt = 1 AND lane = '' "
+        "AND lateness_ms > :timeout_ms"
+    )
+    with stand.engine.connect() as sql:
+        return int(sql.execute(query, {"start": start, "end": end, "timeout_ms": TIMEOUT_MS}).scalar_one())
+
+
+def _recorded_failures(stand: Stand, start: int) -> int:
+    """Return how many attempts are recorded as failed with an error, be they followed by another one or the last."""
+    followed = "SELECT COUNT(*) FROM attempt JOIN timer ON timer.id = attempt.timer_id"
+    last = "SELECT COUNT(*) FROM firing JOIN timer ON timer.id = firing.timer_id"
+    failed = " WHERE app = 'hog' AND fire_at >= :start AND error <> '' AND {}.status = 'failed'"
+    with stand.engine.connect() as sql:
+        return sum(
+            int(sql.execute(text(query + failed.format(table)), {"start": start}).scalar_one())
+            for query, table in ((followed, "attempt"), (last, "firing"))
+        )
 
 
 def _drained(stand: Stand, back_at: float) -> float:

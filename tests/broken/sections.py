@@ -70,8 +70,8 @@ SECTIONS = (
             "A replay gives a failed or skipped firing further attempts, and another outcome.",
             "While SQL and Redis are both away, outcomes wait in the callback process. If it dies too, their "
             "calls are made again.",
-            "A firing that three to five executors died on, the last of them while it ran alone, has failed. It "
-            "may have been called each time ([why](decisions/0010-suspects-are-tried-in-groups.md)).",
+            "A firing that three executors died on, the last of them while it ran alone, has failed. It may have been "
+            "called each time ([why](decisions/0024-suspects-are-tried-alone.md)).",
             "A timer that nobody can judge has its firings recorded as failed ten minutes after their moment.",
         ),
         (
@@ -141,8 +141,8 @@ SECTIONS = (
         (
             "Another process of its role must run, or it must be started again. While there is no beat, for one, "
             "new minutes wait.",
-            "What several executors die on waits for as many leases, and is then tried in groups: some 47 s late "
-            "at most where that was measured.",
+            "What two executors die on waits for as many leases, and is then tried alone: behind others of which that is "
+            "so, each of which may take its time-out.",
             "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
             "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
             "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",

@@ -152,7 +152,7 @@ REACHED = (
         nth=1,
         each_s=45,
         # One, so that it meets again what it died on; targets that hang keep that running until it dies.
-        # Groups are tried one after another, each for up to twice its time-out: what waits its turn is that much later.
+        # They are tried one after another, each until its time-out: what waits its turn is that much later.
         most_late_s=90,
         copies=TWO_OF_ALL | {"callback": 1},
         badly_met=6,

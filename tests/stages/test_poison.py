@@ -2,12 +2,12 @@
 
 from tests.stages.world import World
 from wangtimer.core.firing import FiringStatus
-from wangtimer.executor.quarantine import LAST_DEATH
+from wangtimer.executor.quarantine import DIED_ALONE
 
 
 def test_what_killed_its_executor_alone_too_has_failed_and_is_sent_no_more(world: World) -> None:
     poison, neighbour = world.once_in(20), world.once_in(20)
-    died_on(world, poison.id, times=LAST_DEATH)
+    died_on(world, poison.id, times=DIED_ALONE)
     world.run_for(30)
     record = world.record(poison)
     assert (record.firing.status, record.error) == (

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from random import Random
 
 import pytest
 
@@ -8,16 +7,7 @@ from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, PlainCall, Reply, Request
 from wangtimer.core.firing import Member
 from wangtimer.executor.claim import Held
-from wangtimer.executor.quarantine import (
-    APART_AFTER,
-    FEW,
-    GATHER_S,
-    LAST_DEATH,
-    Quarantine,
-    Suspect,
-    deaths_then,
-    groups_of,
-)
+from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.sender import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
@@ -33,31 +23,30 @@ class Ward:
     def __init__(self, world: World, number: int = 1) -> None:
         self.world = world
         self.safe = number
-        self.sent: list[list[Call]] = []
-        self.replied: list[Call] = []
+        self.sent: list[Member] = []
+        self.replied: list[Member] = []
         self.slow: list[Member] = []
         self.slow_until = 0.0
         keeping = Keeping(world, is_started=False)
         self.claim = keeping.claim(number=number)
         self.members = self.claim.open_members()
-        self.sets.deaths.update(dict.fromkeys(self.members, APART_AFTER))
+        self.sets.deaths.update(dict.fromkeys(self.members, ALONE_AFTER))
         self.quarantine = Quarantine(world.api.slices, self, self, self.is_safe, LONGEST_S)  # type: ignore[arg-type]
         self.quarantine._is_started = True
+        self.quarantine.take([Quarantined(Held(self.claim, one), self.call(one)) for one in self.members])
 
     @property
     def sets(self):  # type: ignore[no-untyped-def]
         return self.world.redis.table("slices")[self.claim.stands_in]
 
-    @property
-    def died(self) -> list[int]:
-        """By how many executors each member would have been died on, should this one die now."""
-        return [self.sets.apart.get(one, self.sets.deaths[one]) for one in self.members]
+    def died(self, member: Member) -> int:
+        """By how many executors it would have been died on, should this one die now."""
+        return int(self.sets.apart.get(member, self.sets.deaths[member]))
 
     def is_safe(self, held: Held) -> bool:
         return held.member in self.members[: self.safe]
 
     def submit(self, calls: list[Call]) -> None:
-        self.sent.append(calls)
         for call in calls:
             call.on_reply(call, REPLY)
 
@@ -73,17 +62,16 @@ class Ward:
         if self.world.time.monotonic() > self.slow_until:
             self.claim.let_go(self.slow)
 
-    def try_them(self) -> None:
-        self.quarantine.take(
-            [Suspect(Held(self.claim, one), self.call(one), APART_AFTER) for one in self.members]
-        )
-        self.quarantine.try_all()
+    def try_so_many(self, number: int) -> None:
+        for _ in range(number):
+            self.quarantine.try_next()
 
     def call(self, member: Member) -> Call:
         """Return a call whose outcome is recorded with its answer, unless it is a slow one's."""
 
-        def on_reply(call: Call, _reply: Reply) -> None:
-            self.replied.append(call)
+        def on_reply(_call: Call, _reply: Reply) -> None:
+            self.sent.append(member)
+            self.replied.append(member)
             if member not in self.slow:
                 self.claim.let_go([member])
 
@@ -102,16 +90,16 @@ def ward(make_ward: Callable[[int], Ward]) -> Ward:
 
 
 def test_one_that_is_surely_held_is_noted_as_tried_alone_and_sent(ward: Ward) -> None:
-    ward.try_them()
-    assert len(ward.sent) == len(ward.replied) == 1
-    assert ward.died == [LAST_DEATH]
+    ward.try_so_many(1)
+    assert ward.sent == ward.members
+    assert ward.died(ward.members[0]) == DIED_ALONE
 
 
 def test_one_whose_lease_may_be_over_when_its_turn_comes_is_given_back_and_not_blamed(ward: Ward) -> None:
     ward.safe = 0
-    ward.try_them()
+    ward.try_so_many(1)
     assert ward.sent == []
-    assert ward.died == [APART_AFTER]
+    assert ward.died(ward.members[0]) == ALONE_AFTER
     assert ward.members[0] in ward.sets.due
     assert ward.members[0] in ward.sets.suspect
     assert not ward.claim.holds(ward.members[0])
@@ -119,95 +107,69 @@ def test_one_whose_lease_may_be_over_when_its_turn_comes_is_given_back_and_not_b
 
 def test_one_that_is_anothers_by_then_is_let_go(ward: Ward) -> None:
     ward.sets.owner[ward.members[0]] = "another"
-    ward.try_them()
+    ward.try_so_many(1)
     assert ward.sent == []
-    assert ward.died == [APART_AFTER]
+    assert ward.died(ward.members[0]) == ALONE_AFTER
     assert not ward.claim.holds(ward.members[0])
 
 
-def test_few_are_tried_one_by_one(make_ward: Callable[[int], Ward]) -> None:
-    ward = make_ward(FEW)
-    ward.try_them()
-    assert [len(calls) for calls in ward.sent] == [1] * FEW
-    assert ward.died == [LAST_DEATH] * FEW
+def test_one_that_was_let_go_while_it_waited_is_not_tried(ward: Ward) -> None:
+    ward.claim.let_go(ward.members)
+    ward.try_so_many(1)
+    assert ward.sent == []
 
 
-def test_many_are_tried_in_groups_none_of_which_is_blamed_for_good(make_ward: Callable[[int], Ward]) -> None:
-    ward = make_ward(150)
-    ward.try_them()
-    assert [len(calls) for calls in ward.sent] == [64, 64, 22]
-    assert ward.died == [APART_AFTER + 1] * 150
-    assert len(ward.replied) == 150
-
-
-def test_of_a_group_those_not_surely_held_are_given_back_and_the_others_sent(
-    make_ward: Callable[[int], Ward],
-) -> None:
-    ward = make_ward(70)
-    ward.safe = 40
-    ward.sets.owner[ward.members[0]] = "another"
-    ward.try_them()
-    assert [len(calls) for calls in ward.sent] == [39]
-    assert set(ward.sets.due) == set(ward.members[40:])
-    assert ward.claim.open_members() == []
-    assert ward.died == [APART_AFTER] + [APART_AFTER + 1] * 39 + [APART_AFTER] * 30
+def test_many_are_tried_one_after_another(make_ward: Callable[[int], Ward]) -> None:
+    ward = make_ward(100)
+    ward.try_so_many(100)
+    assert ward.sent == ward.members
 
 
 @pytest.mark.parametrize(("slow_s", "waited_s"), [(2.0, 2.0), (60.0, LONGEST_S)])
-def test_a_group_is_recorded_before_the_next_is_sent(
+def test_one_is_recorded_before_the_next_is_sent(
     make_ward: Callable[[int], Ward], slow_s: float, waited_s: float
 ) -> None:
-    """The next may kill this process, and what was answered is not to be sent again for that."""
-    ward = make_ward(10)
-    began_at = ward.world.time.monotonic()
-    ward.slow, ward.slow_until = [ward.members[3]], began_at + GATHER_S + slow_s
-    ward.try_them()
-    assert [len(calls) for calls in ward.sent] == [8, 2]
-    assert ward.world.time.monotonic() - began_at - GATHER_S == pytest.approx(waited_s, abs=0.1)
+    """The next may kill this process: only that one is to be blamed, and what was answered is not sent again."""
+    ward = make_ward(3)
+    began_at = ward.monotonic()
+    ward.slow, ward.slow_until = [ward.members[1]], began_at + slow_s
+    ward.try_so_many(2)
+    assert ward.sent == ward.members[:2]
+    assert ward.monotonic() - began_at == pytest.approx(waited_s, abs=0.1)
+    assert [ward.died(one) for one in ward.members] == [DIED_ALONE, DIED_ALONE, ALONE_AFTER]
 
 
-@pytest.mark.parametrize(
-    ("many", "killers", "most"), [(1, 1, 3), (8, 1, 3), (20, 1, 4), (500, 1, 5), (500, 3, 11), (1_000, 9, 29)]
-)
-def test_who_kills_executors_is_found_in_few_deaths_and_nobody_else_is_blamed(
-    ward: Ward, many: int, killers: int, most: int
-) -> None:
-    """Each kills its executor whenever it is sent."""
-    deaths = dict.fromkeys((Member(number, 0, 1) for number in range(many)), APART_AFTER)
-    guilty = set(Random(many).sample(list(deaths), killers))
-    died, failed = APART_AFTER, set[Member]()
-    while deaths:
-        suspects = [Suspect(Held(ward.claim, one), ward.call(one), its) for one, its in deaths.items()]
-        for group in groups_of(suspects):
-            members = {one.held.member for one in group}
-            if members & guilty:
-                died += 1
-                deaths |= dict.fromkeys(members, deaths_then(group))
-                break
-            for one in members:
-                del deaths[one]
-        last = {one for one, its in deaths.items() if its >= LAST_DEATH}
-        failed |= last
-        deaths = {one: its for one, its in deaths.items() if one not in last}
-    assert failed == guilty
-    assert died <= most
+def test_who_waits_in_line_does_not_wait_for_the_next_write_of_all(world: World) -> None:
+    node = world.executor_nodes[0]
+    sender = node.executor._sender
+    ready = ready_ones(world, 2)
+    attempts = [attempt for one in ready if (attempt := sender._attempt(one)) is not None]
+    sender._quarantine._tried = attempts[1].held
+    sender.take(attempts[0], REPLY)
+    assert not node.settler._many.is_set()
+    sender.take(attempts[1], REPLY)
+    assert node.settler._many.is_set()
 
 
-def test_where_the_engine_has_stopped_nothing_is_tried_apart_either(
+def ready_ones(world: World, number: int) -> list[Ready]:
+    """Return so many that are held, ready to be sent."""
+    claim = Keeping(world, is_started=False).claim(number=number)
+    timer = world.once_in(60)
+    return [
+        Ready(Held(claim, member), member.fire_at, timer.definition, 0) for member in claim.open_members()
+    ]
+
+
+def test_where_the_engine_has_stopped_nothing_is_tried_alone_either(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is put back with the rest of its chunk: sent here too, it would go out twice."""
     node = world.executor_nodes[0]
-    keeping = Keeping(world, is_started=False)
-    claim = keeping.claim(number=2)
-    timer = world.once_in(60)
-    ready = [
-        Ready(Held(claim, member), member.fire_at, timer.definition, 0) for member in claim.open_members()
-    ]
+    ready = ready_ones(world, 2)
     node.engine.stop(0)
     sender = node.executor._sender
-    set_apart: list[Suspect] = []
-    monkeypatch.setattr(sender._quarantine, "take", lambda suspects: set_apart.extend(suspects))
+    set_apart: list[Quarantined] = []
+    monkeypatch.setattr(sender._quarantine, "take", lambda quarantined: set_apart.extend(quarantined))
     with pytest.raises(EngineStopped):
-        sender.send(ready, {ready[0].held.member: APART_AFTER})
+        sender.send(ready, {ready[0].held.member: ALONE_AFTER})
     assert set_apart == []

@@ -116,43 +116,6 @@ def test_a_crowd_has_chunks_of_its_own_behind_the_others() -> None:
     assert moments == [[60_000] * 3 + [60_200], [60_200], [60_100] * 4, [60_100] * 4, [60_100] * 2]
 
 
-def test_what_is_due_together_is_cut_for_several_executors_but_not_small() -> None:
-    def sizes(number: int, parts: int) -> list[int]:
-        members = many_due_at(60_000, number)
-        return [len(chunk.members) for chunk in chunks_of(Slice(1, 0), members, 1_000, parts)]
-
-    assert sizes(5_000, 4) == [1_000] * 5
-    assert sizes(1_000, 4) == [250] * 4
-    assert sizes(502, 4) == [251, 251]
-    assert sizes(499, 4) == [499]
-    assert sizes(1_000, 1) == [1_000]
-
-
-def test_a_full_second_is_sent_by_several_executors_and_a_burst_in_full_chunks(
-    make_world: Callable[..., World],
-) -> None:
-    world = make_world(executors=0, arm_credit=2_000)
-    world.run_for(15)
-    second = planned(world, *[0.5] * 1_000)
-    finish_at_once(world)
-    watch(world, second[0].slice, credit=2_000)
-    assert [len(chunk.members) for chunk in world.chunks] == [250] * 4
-    world.chunks.clear()
-    burst = planned(world, *[0.5] * 4_000)
-    watch(world, burst[0].slice, credit=2_000)
-    assert [len(chunk.members) for chunk in world.chunks][:3] == [1_000, 750, 1_000]
-
-
-def test_a_full_second_of_many_slices_is_not_cut_further(lone: World) -> None:
-    """Each sends a chunk of its own already."""
-    finish_at_once(lone)
-    for bucket in range(4):
-        slice_ = planned(lone, *[3.5] * 800, bucket=bucket)[0].slice
-        lone.time.spawn(lone.trigger_nodes[0].process, lambda slice_=slice_: watch(lone, slice_))
-    lone.run_for(4)
-    assert [len(chunk.members) for chunk in lone.chunks] == [800] * 4
-
-
 def test_a_trigger_whose_slice_is_another_s_ends_at_once_and_arms_nothing(lone: World) -> None:
     rows = planned(lone, 0.5)
     lone.slices.lock({rows[0].slice: "another"})

@@ -56,10 +56,6 @@ class Credits:
                 if all(one.has_ended for one in self._minutes[slice_.minute]):
                     del self._minutes[slice_.minute]
 
-    def slices(self, minute: int) -> int:
-        """Return how many slices of the minute are watched here now."""
-        return sum(not one.has_ended for one in self._minutes.get(minute, ()))
-
     def of(self, share: Share) -> int:
         """Return how many of the share's slice may stand armed now.
 

@@ -19,7 +19,7 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
 from wangtimer.executor.prepare import request_of
 from wangtimer.executor.puller import Puller
-from wangtimer.executor.quarantine import APART_AFTER, LAST_DEATH, Quarantine, Suspect
+from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
 
@@ -34,7 +34,7 @@ class Ready(NamedTuple):
 
 
 class Sender:
-    """Sends what is surely still held; what two executors died on goes apart from the others."""
+    """Sends what is surely still held; what two executors died on goes alone."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Sender:
 
         Raises `EngineStopped`: then nothing is under way.
         """
-        calls, suspects = [], []
+        calls, quarantined = [], []
         unsent: dict[Member, str] = {}
         for one in ready:
             died = deaths.get(one.held.member, 0)
-            if died >= LAST_DEATH:
+            if died >= DIED_ALONE:
                 self.fail(
                     one.held,
                     one.due_at,
@@ -83,14 +83,14 @@ class Sender:
                 continue
             if attempt is None:
                 continue
-            if died >= APART_AFTER:
-                suspects.append(Suspect(one.held, attempt, died))
+            if died >= ALONE_AFTER:
+                quarantined.append(Quarantined(one.held, attempt))
             elif (lane := self._lane_behind(attempt)) is not None:
                 self.move(attempt, lane)
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
-        self._quarantine.take(suspects)
+        self._quarantine.take(quarantined)
         return unsent
 
     def may_send(self, held: Held) -> bool:
@@ -109,6 +109,8 @@ class Sender:
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Have the outcome recorded, and see who waits for the room that it had."""
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
+        if self._quarantine.is_trying(attempt.held):
+            self._settler.hurry()
         self._puller.note_ended(attempt.request.host, attempt.request.app)
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:

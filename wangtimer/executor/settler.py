@@ -69,6 +69,10 @@ class Settler:
         if len(self._finished) >= BATCH:
             self._many.set()
 
+    def hurry(self) -> None:
+        """Settle what has finished at once: somebody waits for it; quick, from any thread."""
+        self._many.set()
+
     def settle_all(self) -> bool:
         """Settle what has finished by now; False when neither SQL nor the outbox takes it.
 
