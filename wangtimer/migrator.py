@@ -17,6 +17,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 
@@ -181,7 +182,9 @@ class Migrator:
         try:
             near = self.hot.near(pending)
             due = {firing.timer_id for firing in near}
-            self.definitions.put([a_plan.timer.definition for a_plan in held if a_plan.timer.id in due])
+            tell(
+                self.timers, self.definitions, [a_plan.timer.id for a_plan in held if a_plan.timer.id in due]
+            )
             self.hot.add_all(near)
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
