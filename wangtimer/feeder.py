@@ -13,6 +13,7 @@ from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.window import Found, Next, Window
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 
@@ -194,7 +195,7 @@ class Feeder:
         news = {one for one in timer_ids if self._told.get(one, float("-inf")) < fresh_since}
         if not news:
             return
-        self.definitions.put(self.timers.definitions(news).values())
+        tell(self.timers, self.definitions, news)
         if len(self._told) + len(news) > MOST_TOLD:
             self._told.clear()
         self._told |= dict.fromkeys(news, now)

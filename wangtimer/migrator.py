@@ -21,6 +21,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 
@@ -200,7 +201,9 @@ class Migrator:
                 self.hot.expect_many()
             in_window = self.hot.in_window(pending)
             due = {firing.timer_id for firing in in_window}
-            self.definitions.put([a_plan.timer.definition for a_plan in held if a_plan.timer.id in due])
+            tell(
+                self.timers, self.definitions, [a_plan.timer.id for a_plan in held if a_plan.timer.id in due]
+            )
             self.hot.add_all(in_window)
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))

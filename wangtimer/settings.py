@@ -223,7 +223,13 @@ class Settings(BaseSettings):
         ge=1_000,
         description="late firings one callback process holds at most, and as many again on time; the next "
         "chunk waits until some are settled. More would wait for a connection past their "
-        "time-out, and cost 1.2 KB each",
+        "time-out, and cost 1.1 KB each beside their requests",
+    )
+    callback_most_mb: int = Field(
+        default=64,
+        ge=8,
+        description="MB of requests (URL, headers, body) that one callback process holds at most, half of it for late "
+        "ones; what finds no room stays, or goes back, where it stood. A larger request goes alone",
     )
     callback_timeout_ms: int = Field(
         default=10_000,

@@ -28,6 +28,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -355,6 +356,7 @@ class Wiring:
         """Fires chunks; starts its engine, keeper and settler."""
         s = self.settings
         claims = Claims(f"{gethostname()}:{os.getpid()}", s.callback_most_held)
+        room = Room(s.callback_most_mb * 1_000_000)
         keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
         engine = DeliveryEngine(self.clock, self._limits())
         settler = Settler(
@@ -371,7 +373,7 @@ class Wiring:
         puller = Puller(
             self.lanes,
             claims,
-            engine.room_in,
+            lambda lane: engine.room_in(lane) if room.has_any(is_late=True) else 0,
             self.clock,
             s.callback_timeout_ms,
             lambda: self.redis.reconnects.seconds_since,
@@ -390,6 +392,7 @@ class Wiring:
             self.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(),
+            room,
             one_at_a_time=Turnstile().one,
         )
         _favour_punctuality()

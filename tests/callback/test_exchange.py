@@ -23,7 +23,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         lambda *_: None,
         lambda _, error, now: ended.append((error, now)),
     )
-    exchange.begin(Outcomes().call("http://target/"), b"POST ...", Flow("target:80", 1), 0.0, 10.0, 0)
+    exchange.begin(Outcomes().call("http://target/"), Flow("target:80", 1), 0.0, 10.0, 0)
     target.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
     exchange.on_ready(select.EPOLLIN)
     assert ended == []

@@ -1,12 +1,13 @@
 """Definitions in memory: the newer version wins, each write lets it live on."""
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.bad_timers import Readable
-from wangtimer.core.timer import Definition
-from wangtimer.store.redis.definitions import Told
+from wangtimer.core.timer import UNREAD, Definition
+from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
 
 
 class MemoryDefinitions:
@@ -21,6 +22,8 @@ class MemoryDefinitions:
         def work() -> None:
             expires_at = self._clock.monotonic() + self._seconds_to_live
             for one in definitions:
+                if one.notify is UNREAD:
+                    continue
                 held = self._living(one.timer_id)
                 newest = one if held is None or one.version > held.version else held
                 self._server.table("definitions")[one.timer_id] = newest, expires_at
@@ -28,10 +31,13 @@ class MemoryDefinitions:
         self._server.call(work)
 
     def get(self, timer_ids: Sequence[int]) -> Told:
+        return self._server.call(lambda: self._told(timer_ids))
+
+    def get_first(self, timer_ids: Sequence[int]) -> Told:
         def work() -> Told:
-            found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
-            definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
-            return Told(Readable(definitions), self._server.table("told").get("until"))
+            total = accumulate(self._size(timer_id, 0) for timer_id in timer_ids)
+            number = sum(1 for size in total if size <= READ_BYTES)
+            return self._told(timer_ids[: max(1, number)])
 
         return self._server.call(work)
 
@@ -58,6 +64,16 @@ class MemoryDefinitions:
     @property
     def seconds_since_reconnect(self) -> float:
         return self._server.seconds_since_reconnect
+
+    def _told(self, timer_ids: Sequence[int]) -> Told:
+        found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
+        definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
+        sizes = {timer_id: self._size(timer_id, UNKNOWN_BYTES) for timer_id in timer_ids}
+        return Told(Readable(definitions), self._server.table("told").get("until"), sizes)
+
+    def _size(self, timer_id: int, unknown: int) -> int:
+        one = self._living(timer_id)
+        return unknown if one is None else len(one.notify.url) + len(one.notify.body or "")
 
     def _living(self, timer_id: int) -> Definition | None:
         held, expires_at = self._server.table("definitions").get(timer_id, (None, 0.0))

@@ -9,7 +9,7 @@ from wangtimer.core.bad_timers import Readable
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan
-from wangtimer.core.timer import Definition, Timer, TimerStatus
+from wangtimer.core.timer import UNREAD, Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import (
     ChangedTimer,
@@ -145,7 +145,7 @@ class MemoryTimers:
                 if timer.definition.is_enabled and timer.next_fire_at is not None and timer.id not in without
             ]
             page = [timer for plan_by, _, timer in sorted(due)[:limit] if plan_by <= before]
-            return self._read({timer.id: timer for timer in page})
+            return self._read({timer.id: _without_call(timer) for timer in page})
 
         return self._server.call(work)
 
@@ -161,7 +161,7 @@ class MemoryTimers:
                 and timer.id not in without
             ]
             page = [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
-            return self._read({timer.id: timer for timer in page})
+            return self._read({timer.id: _without_call(timer) for timer in page})
 
         return self._server.call(work)
 
@@ -273,6 +273,10 @@ def _changed(timer: Timer, now: int, status: TimerStatus) -> Timer:
 
 def _moved(timer: Timer, marks: Plan) -> Timer:
     return replace(timer, planned_until=marks.planned_until, next_fire_at=marks.next_fire_at)
+
+
+def _without_call(timer: Timer) -> Timer:
+    return replace(timer, definition=timer.definition._replace(notify=UNREAD))
 
 
 def _is_as_read(timer: Timer | None, read: Timer) -> bool:

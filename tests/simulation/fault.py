@@ -78,7 +78,7 @@ TYPICAL = {
     "agenda.begin_closing": 5,
     "agenda.finish_closing": 5,
     "agenda.needs_until": 250,
-    "definitions.get": 6,
+    "definitions.get_first": 6,
     "definitions.put": 10,
     "firings.pending_between": 30,
     "firings.settle": 6,

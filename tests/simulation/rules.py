@@ -157,7 +157,7 @@ FREEZES = (Kind.FREEZE_BEFORE, Kind.FREEZE_AFTER)
 FROZEN_SENDERS = (
     (Kind.FREEZE_AFTER, "target.send"),
     (Kind.FREEZE_BEFORE, "firings.settle"),
-    (Kind.FREEZE_AFTER, "definitions.get"),
+    (Kind.FREEZE_AFTER, "definitions.get_first"),
     (Kind.FREEZE_AFTER, "slices.claim"),
 )
 # So that runs in which one process notices a step seconds before another are not one in thousands.

@@ -134,7 +134,7 @@ def test_a_claim_whose_answer_is_lost_is_asked_for_again_and_had(world: World) -
     assert [arrival.late_ms for arrival in world.target.of(timer.id)] == [0]
 
 
-@pytest.mark.parametrize("step", ["before definitions.get", "after slices.claim"])
+@pytest.mark.parametrize("step", ["before definitions.get_first", "after slices.claim"])
 def test_a_chunk_that_fails_in_an_unforeseen_way_is_given_back_with_its_room(world: World, step: str) -> None:
     timer = world.once_in(20)
     failures = iter([KeyError("unforeseen")])

@@ -250,7 +250,7 @@ def test_xtimer_fault_eleven_redis_commands_and_four_sql_statements_a_firing(wor
                 "slices.release",
                 "slices.renew",
                 "agenda.add",
-                "definitions.get",
+                "definitions.get_first",
             ),
             *("firings.settle", "firings.rows", "timers.definitions", "outbox.holds"),
         ):

@@ -40,6 +40,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -210,6 +211,7 @@ class ExecutorNode(Node):
             world.time,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(name),
+            world.room,
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
@@ -282,9 +284,11 @@ class World:
         triggers: int = 2,
         executors: int = 2,
         places: tuple[int, int] = UNLIMITED_PLACES,
+        room: Room | None = None,
         **settings: object,
     ) -> None:
         self.places = places
+        self.room = room
         self.settings = Settings.model_construct(**settings)
         self.time = Timeline()
         self.redis = MemoryServer("Redis", self.time)

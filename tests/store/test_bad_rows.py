@@ -107,7 +107,9 @@ def test_one_row_that_cannot_be_read_is_noted_and_the_others_are_read(
 ) -> None:
     ids = enabled(store, 3)
     spoil(database, ids[1], how)
-    assert set(store.to_plan(NOW + 3_600_000, 9)) == {ids[0], ids[2]}
+    # Planning does not read the call.
+    planned = ids if how == "notify" else [ids[0], ids[2]]
+    assert list(store.to_plan(NOW + 3_600_000, 9)) == planned
     found = store.definitions(set(ids))
     assert (set(found), set(found.bad)) == ({ids[0], ids[2]}, {ids[1]})
     assert [timer.id for timer in store.page(APP, 0, 9)] == [ids[0], ids[2]]

@@ -5,8 +5,10 @@ import pytest
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedule import Schedule
-from wangtimer.core.timer import Notify, TimerStatus
-from wangtimer.store.redis.definitions import Told
+from wangtimer.core.timer import UNREAD, Notify, TimerStatus
+from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES
+
+LONG = Notify("http://a", body="x" * 60_000)
 
 
 @pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED, RESPREAD])
@@ -84,9 +86,35 @@ def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
 
 
 def test_with_definitions_comes_up_to_when_redis_was_told(hot: HotWorld) -> None:
-    assert hot.definitions.get([1]) == Told({}, None)
+    assert hot.definitions.get([1])[:2] == ({}, None)
     hot.definitions.put([definition()])
     hot.definitions.note_told(1_800_000_000_000)
-    assert hot.definitions.get([1]) == Told({1: definition()}, 1_800_000_000_000)
-    assert hot.definitions.get([]) == Told({}, 1_800_000_000_000)
+    assert hot.definitions.get([1])[:2] == ({1: definition()}, 1_800_000_000_000)
+    assert hot.definitions.get([])[:2] == ({}, 1_800_000_000_000)
     assert hot.definitions_elsewhere.told_until() == 1_800_000_000_000
+
+
+def test_of_long_definitions_as_many_are_read_together_as_the_bound_allows(hot: HotWorld) -> None:
+    hot.definitions.put(definition(timer_id)._replace(notify=LONG) for timer_id in range(1, 41))
+    told = hot.definitions.get_first(range(1, 41))
+    assert 10 <= len(told.sizes) == len(told.definitions) <= READ_BYTES // len(LONG.body)
+    assert list(told.sizes) == list(range(1, len(told.sizes) + 1))
+    assert min(told.sizes.values()) >= len(LONG.body)
+    assert len(hot.definitions.get(range(1, 41)).definitions) == 40
+
+
+def test_a_definition_longer_than_the_bound_is_read_alone(hot: HotWorld) -> None:
+    longest = Notify("http://a", body="x" * (READ_BYTES + 1))
+    hot.definitions.put(definition(timer_id)._replace(notify=longest) for timer_id in (1, 2))
+    told = hot.definitions.get_first([1, 2])
+    assert list(told.definitions) == list(told.sizes) == [1]
+
+
+def test_a_timer_that_redis_does_not_know_is_allowed_for(hot: HotWorld) -> None:
+    hot.definitions.put([definition(2)])
+    assert hot.definitions.get_first([1, 2]).sizes[1] == UNKNOWN_BYTES
+
+
+def test_a_definition_that_was_read_without_its_call_is_not_written(hot: HotWorld) -> None:
+    hot.definitions.put([definition()._replace(notify=UNREAD), definition(2)])
+    assert hot.definitions.get([1, 2]).definitions == {2: definition(2)}

@@ -15,7 +15,7 @@ from wangtimer.core.firing import Firing
 from wangtimer.core.planning import Plan, firings_of, plan
 from wangtimer.core.schedule import Once, Schedule
 from wangtimer.core.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.timer import Notify, Timer, TimerStatus
+from wangtimer.core.timer import UNREAD, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision, TimerStore
 
@@ -239,8 +239,8 @@ def test_deleting_raises_the_version_and_keeps_the_definition(timers: TimerStore
 
 
 def test_only_enabled_timers_that_come_due_are_to_plan_nearest_first(timers: TimerStore) -> None:
-    hourly = enabled(timers, "a", Cron("0 * * * *", "UTC"))
-    minutely = enabled(timers, "b")
+    hourly = _without_call(enabled(timers, "a", Cron("0 * * * *", "UTC")))
+    minutely = _without_call(enabled(timers, "b"))
     enabled(timers, "c", Once(NOW - 1))
     timers.create(new("d"), NOW)
     timers.delete("shop", enabled(timers, "e").id, NOW)
@@ -253,6 +253,10 @@ def test_only_enabled_timers_that_come_due_are_to_plan_nearest_first(timers: Tim
     assert (
         list(timers.to_plan(hourly.next_fire_at, 1).values()) == sorted([minutely, hourly], key=_by_next)[:1]
     )
+
+
+def _without_call(timer: Timer) -> Timer:
+    return replace(timer, definition=timer.definition._replace(notify=UNREAD))
 
 
 def _by_next(timer: Timer) -> tuple[int, int]:

@@ -22,6 +22,8 @@ _READ_BYTES = 65_536
 _SHORTEST_AGE = 0.75
 # One TLS record: OpenSSL would write several, and could not tell of an error that some were written.
 _MOST_TLS_BYTES = 16_384
+# Of a head and the body's beginning, to write them at once: more would be a second copy of a large body.
+_JOINED_BYTES = _MOST_TLS_BYTES
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 
@@ -74,7 +76,7 @@ class Exchange:
         self._watch = watch
         self._on_over = on_over
         self._answer = AnswerReader(limits.excerpt_bytes, limits.answer_bytes)
-        self._unsent = memoryview(b"")
+        self._unsent: list[memoryview] = []
         self._is_cut_short = False
         self._may_be_out_of_step = False
         self.fd = connection.fileno()
@@ -84,9 +86,7 @@ class Exchange:
         self.call: Call | None = None
         self.flow: Flow
 
-    def begin(
-        self, call: Call, wire: bytes, flow: Flow, started_at: float, deadline_at: float, connect_ms: int
-    ) -> None:
+    def begin(self, call: Call, flow: Flow, started_at: float, deadline_at: float, connect_ms: int) -> None:
         """Write the request; OSError where the connection is dead and took nothing of it."""
         self._answer.begin()
         self._first_byte_at: float | None = None
@@ -95,14 +95,17 @@ class Exchange:
         self.deadline_at = deadline_at
         self.flow = flow
         self._may_be_out_of_step = call.request.ends_connection
+        head, body = call.request.head, call.request.body
+        joined = max(0, _JOINED_BYTES - len(head))
+        begin = head + body[:joined]
         self.sent_at_ms = self._clock.now_ms()
         try:
-            written = self._connection.send(wire[: self._most_at_once])
+            written = self._connection.send(begin[: self._most_at_once])
         except _NOT_NOW:
             written = 0
         self.call = call
-        if written < len(wire):
-            self._begin_to_write_on(memoryview(wire)[written:])
+        if written < len(head) + len(body):
+            self._begin_to_write_on([memoryview(begin)[written:], memoryview(body)[joined:]])
 
     @property
     def can_go_on(self) -> bool:
@@ -142,21 +145,23 @@ class Exchange:
         self._connection.close()
         self._answer.release()
 
-    def _begin_to_write_on(self, unsent: memoryview) -> None:
+    def _begin_to_write_on(self, unsent: list[memoryview]) -> None:
         try:
             self._watch(self.fd, READABLE | WRITABLE)
         except OSError:  # no error of `begin`: a part is with the target, and nothing may be sent again
             self._is_cut_short = True
         else:
-            self._unsent = unsent
+            self._unsent = [piece for piece in unsent if piece]
 
     def _write_on(self) -> None:
+        piece = self._unsent[0]
         try:
-            self._unsent = self._unsent[self._connection.send(self._unsent[: self._most_at_once]) :]
+            piece = piece[self._connection.send(piece[: self._most_at_once]) :]
+            self._unsent[:1] = [piece] if piece else []
         except _NOT_NOW:
             return
         except OSError:  # what the target answers to the part it took may still be there to read
-            self._unsent = memoryview(b"")
+            self._unsent = []
             self._is_cut_short = True
         if not self._unsent:
             self._watch(self.fd, READABLE)

@@ -126,7 +126,7 @@ class Exchanges:
                 self._on_end(call, flow, None, True)
             return True
         try:
-            exchange.begin(call, call.request.wire, flow, started_at, deadline_at, connect_ms)
+            exchange.begin(call, flow, started_at, deadline_at, connect_ms)
         except OSError:
             self._drop(exchange)
             return False

@@ -35,7 +35,8 @@ class Request:
     `route` says which connections it may go over: those of the app to the URL's scheme, host and port.
     `host` names the host and port the URL leads to; the URL up to its path where they cannot be read.
     `ends_connection`: the target may take the body for another request, so nothing may follow on its connection.
-    `wire` is all of it as it goes over the connection; `fault` says why it cannot be sent, "" if it can.
+    `head` and `body` are what goes over the connection, one behind the other: apart, so that requests may share a body.
+    `fault` says why it cannot be sent, "" if it can.
     """
 
     __slots__ = (
@@ -45,12 +46,12 @@ class Request:
         "body",
         "ends_connection",
         "fault",
+        "head",
         "host",
         "method",
         "origin",
         "route",
         "url",
-        "wire",
     )
 
     def __init__(
@@ -72,7 +73,12 @@ class Request:
         written = _written(headers, self.origin.host_header, self.origin.authorization)
         end = b"" if method == "GET" and not body else b"Content-Length: %d\r\n" % len(body)
         line = f"{method} {path} HTTP/1.1\r\n".encode(errors="replace")
-        self.wire = b"%b%b%b%b\r\n%b" % (line, written, stamps, end, body)
+        self.head = b"%b%b%b%b\r\n" % (line, written, stamps, end)
+
+    @property
+    def wire(self) -> bytes:
+        """All of it as it goes over the connection."""
+        return self.head + self.body
 
     @property
     def headers(self) -> Headers:

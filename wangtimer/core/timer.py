@@ -26,6 +26,10 @@ class Notify(NamedTuple):
     body: str = ""
 
 
+# In place of the call of a timer that was read to be planned: nothing is done with it.
+UNREAD = Notify("")
+
+
 class Definition(NamedTuple):
     """What firing needs to know of a timer. A tuple, as its call is: every firing of a one-shot reads them from text.
 

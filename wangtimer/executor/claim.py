@@ -1,6 +1,6 @@
 """What this process holds: claims on chunks, and how long their leases surely last."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
@@ -8,6 +8,7 @@ from uuid import uuid4
 from wangtimer.core.backlog import CROWD_SHARE
 from wangtimer.core.firing import Member
 from wangtimer.core.slicing import SliceOrLane
+from wangtimer.executor.room import Room
 
 # No send with less of the lease left than this, by this process's own stop-watch.
 SAFETY_S = 1.0
@@ -36,9 +37,10 @@ class Claim:
         self.renewed_at = renewed_at
         self.until = until
         self.is_done = Event()
-        self._open = set(members)
+        self._open = dict.fromkeys(members, 0)  # the bytes that its request takes
         self._lock = Lock()
         self._on_let_go = on_let_go
+        self._room: Room | None = None
 
     def holds(self, member: Member) -> bool:
         """Whether the member is still this claim's, as far as this process knows."""
@@ -53,12 +55,22 @@ class Claim:
         with self._lock:
             return list(self._open)
 
+    def fill(self, room: Room, sizes: Mapping[Member, int]) -> None:
+        """Have these members' requests take so many bytes of room until they are let go of."""
+        with self._lock:
+            self._room = room
+            held = {member: size for member, size in sizes.items() if member in self._open}
+            self._open |= held
+            room.hold(sum(held.values()))
+
     def let_go(self, members: Iterable[Member]) -> None:
         """Hold these no longer."""
         with self._lock:
             before = len(self._open)
-            self._open.difference_update(members)
+            freed = sum(self._open.pop(member, 0) for member in members)
             left = len(self._open)
+        if self._room is not None:
+            self._room.give(freed)
         self._on_let_go(before - left)
         if not left:
             self.is_done.set()

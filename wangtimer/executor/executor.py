@@ -20,12 +20,14 @@ from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.definitions import READ_BYTES, Told
 from wangtimer.store.redis.slices import SliceStore, Taken
 
 log = structlog.get_logger()
@@ -62,6 +64,7 @@ class Executor:
         clock: Clock,
         rule: FireRule,
         random: Random,
+        room: Room | None = None,
         one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._slices = slices
@@ -73,6 +76,7 @@ class Executor:
         self._puller = puller
         self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random)
         self._claims = claims
+        self._room = room or Room()
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
@@ -96,23 +100,50 @@ class Executor:
     def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
-        ready = self.fire_claimed(claim, chunk, taken) if taken else None
-        return None if ready is None else (claim, self._patience_s(ready))
+        last = self.fire_claimed(claim, chunk, taken) if taken else None
+        return None if last is None else (claim, self._patience_s(last))
 
-    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> list[Ready] | None:
-        """Have what was claimed, or pulled from a lane, sent; return that, None where all of it was given back."""
+    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> int | None:
+        """Have what was claimed, or pulled from a lane, sent; return its last moment, None where all was given back.
+
+        It goes part by part, as there is room for the requests. What finds none goes back to where it stood, at its own
+        moment: no attempt is used, and whoever has room takes it.
+        """
+        dues = {due.member: due for due in chunk.members}
+        rest, last = taken, 0
         try:
-            ready = self._judge(claim, chunk, taken)
-            with self._one_at_a_time(len(chunk.members)):
-                unsent = self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
-            self._leave_unjudged(claim, chunk, unsent)
+            while rest:
+                if not self._room.take(self._lateness(chunk)):
+                    log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
+                    self._quietly_put_back(claim, [dues[one.member] for one in rest])
+                    break
+                try:
+                    sent = self._fire_part(claim, chunk, [dues[one.member] for one in rest], rest)
+                finally:
+                    self._room.give_part()
+                last = max(last, *(dues[one.member].due_at for one in rest[:sent]))
+                rest = rest[sent:]
         except EngineStopped:
             self._give_back(claim, 0)
             return None
         except Exception:
             self._give_back(claim, AGAIN_MS)
             raise
-        return ready
+        return last
+
+    def _fire_part(
+        self, claim: Claim, chunk: Chunk, mine: Sequence[DueMember], taken: Sequence[Taken]
+    ) -> int:
+        """Have as many of these sent, from the first on, as make a part; return how many."""
+        with self._one_at_a_time(len(mine)):
+            told = self._wanted.read(due.member.timer_id for due in mine)
+        number, sizes = part_of(mine, told)
+        claim.fill(self._room, sizes)
+        ready = self._judge(claim, chunk, mine[:number], taken[:number], told)
+        with self._one_at_a_time(number):
+            unsent = self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
+        self._leave_unjudged(claim, chunk, unsent)
+        return number
 
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
@@ -129,12 +160,10 @@ class Executor:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         claim_id = self._claims.new_id()
         taken: list[Taken] = []
-        last = max(due.due_at for due in chunk.members)
-
-        def is_late() -> bool:
-            return is_backlog(last, self._clock.now_ms())
-
-        if not self._claims.take_room(len(chunk.members), is_late, ROOM_PATIENCE_S):
+        is_late = self._lateness(chunk)
+        if not self._room.wait(is_late) or not self._claims.take_room(
+            len(chunk.members), is_late, ROOM_PATIENCE_S
+        ):
             return Claim(chunk.slice, claim_id, (), 0.0, 0.0), []
         try:
             with self._one_at_a_time(len(chunk.members)):
@@ -146,6 +175,11 @@ class Executor:
         if taken:
             self._claims.add(claim)
         return claim, taken
+
+    def _lateness(self, chunk: Chunk) -> Callable[[], bool]:
+        """Return what tells whether a chunk is late by now."""
+        last = max(due.due_at for due in chunk.members)
+        return lambda: is_backlog(last, self._clock.now_ms())
 
     def _claim_as(self, claim_id: str, chunk: Chunk) -> tuple[float, list[Taken]]:
         """Return what was taken, and when it was first asked for by the stop-watch: the lease may run since then."""
@@ -165,14 +199,12 @@ class Executor:
 
     # 5 verify, 6 still wanted
 
-    def _judge(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> list[Ready]:
+    def _judge(
+        self, claim: Claim, chunk: Chunk, mine: Sequence[DueMember], taken: Sequence[Taken], told: Told
+    ) -> list[Ready]:
         """Return what is to be sent; the rest is skipped, put back or let go."""
-        dues = {due.member: due for due in chunk.members}
-        mine = [dues[one.member] for one in taken]
-        with self._one_at_a_time(len(chunk.members)):
-            told = self._wanted.read(due.member.timer_id for due in mine)
         definitions = self._wanted.current(told)
-        with self._one_at_a_time(len(chunk.members)):
+        with self._one_at_a_time(len(mine)):
             unwanted, asked = self._questionable(mine, definitions, taken)
         verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
@@ -180,7 +212,7 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         self._skip(claim, refused, verdicts)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
-        with self._one_at_a_time(len(chunk.members)):
+        with self._one_at_a_time(len(mine)):
             return [
                 Ready(
                     Held(claim, due.member),
@@ -197,7 +229,7 @@ class Executor:
             ]
 
     def _questionable(
-        self, mine: list[DueMember], definitions: dict[int, Definition], taken: Sequence[Taken]
+        self, mine: Sequence[DueMember], definitions: dict[int, Definition], taken: Sequence[Taken]
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
@@ -293,7 +325,7 @@ class Executor:
         waiting = [DueMember(member, max(member.fire_at, again_at)) for member in claim.open_members()]
         self._quietly_put_back(claim, waiting)
 
-    def _quietly_put_back(self, claim: Claim, members: list[DueMember]) -> None:
+    def _quietly_put_back(self, claim: Claim, members: Sequence[DueMember]) -> None:
         if not members:
             return
         try:
@@ -303,9 +335,24 @@ class Executor:
         finally:
             claim.let_go(due.member for due in members)
 
-    def _patience_s(self, ready: list[Ready]) -> float:
-        last = max((one.due_at for one in ready), default=0)
+    def _patience_s(self, last: int) -> float:
         return max(0.0, (last - self._clock.now_ms()) / 1_000) + PATIENCE_S
+
+
+def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, int]]:
+    """Return how many of these, from the first on, are one part, and how many bytes each one's request takes.
+
+    A part has one firing at least, and no more than were read and fit. One body that several send counts for each.
+    """
+    sizes: dict[Member, int] = {}
+    total = 0
+    for due in dues:
+        size = told.sizes.get(due.member.timer_id)
+        if sizes and (size is None or total + size > READ_BYTES):
+            break
+        sizes[due.member] = size or 0
+        total += sizes[due.member]
+    return len(sizes), sizes
 
 
 def _may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:

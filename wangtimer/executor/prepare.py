@@ -10,6 +10,9 @@ from wangtimer.callback.reserved import is_ours
 from wangtimer.core.firing import Member
 from wangtimer.core.timer import Notify
 
+# Characters of a body that is one of many to be remembered.
+SMALL = 1_024
+
 
 def request_of(notify: Notify, app: str, member: Member) -> Request:
     """Return the complete request of one attempt.
@@ -20,13 +23,14 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     timer_id, fire_at, attempt = member
     url, method, headers, body = notify
     headers, name_a_type = _sent(headers)
+    content, content_type = _written(body)
     if body and not name_a_type:
-        headers = (*headers, ("Content-Type", _content_type(body)))
+        headers = (*headers, ("Content-Type", content_type))
     return Request(
         url,
         method,
         (*headers, ("X-WangTimer-App", app)),
-        body.encode(),
+        content,
         b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
         % (member.firing_id.encode(), timer_id, fire_at, attempt),
         app,
@@ -43,11 +47,19 @@ def _sent(headers: Headers) -> tuple[Headers, bool]:
     return kept, any(name.lower() == "content-type" for name, _ in kept)
 
 
-@lru_cache(maxsize=1_024)
-def _content_type(body: str) -> str:
-    """A body without a content type gets the one it looks like."""
+def _written(body: str) -> tuple[bytes, str]:
+    """Return a body's bytes, and the content type it looks like; firings of one timer share them, made soon after."""
+    return (_written_small if len(body) <= SMALL else _written_large)(body)
+
+
+def _as_written(body: str) -> tuple[bytes, str]:
     try:
         orjson.loads(body)
     except orjson.JSONDecodeError:
-        return "text/plain; charset=utf-8"
-    return "application/json"
+        return body.encode(), "text/plain; charset=utf-8"
+    return body.encode(), "application/json"
+
+
+# Some 5 MB at most, each.
+_written_small = lru_cache(maxsize=1_024)(_as_written)
+_written_large = lru_cache(maxsize=16)(_as_written)

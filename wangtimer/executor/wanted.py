@@ -10,7 +10,7 @@ from wangtimer.core.timer import Definition, TimerStatus
 from wangtimer.core.told import is_believed
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.verifier import Send, Verdict, Verifier
-from wangtimer.store.redis.definitions import DefinitionStore, Told
+from wangtimer.store.redis.definitions import UNKNOWN_BYTES, DefinitionStore, Told
 from wangtimer.store.sql.timers import TimerStore
 
 
@@ -24,11 +24,15 @@ class Wanted:
     asker: Asker
 
     def read(self, timer_ids: Iterable[int]) -> Told:
-        """Return what Redis holds of these timers, and up to when it was told of changes; nothing where it is away."""
+        """Return what Redis holds of these timers, and up to when it was told of changes; nothing where it is away.
+
+        Where their texts are long, of the first of them only: those that have a size.
+        """
+        asked = list(dict.fromkeys(timer_ids))
         try:
-            return self.definitions.get(sorted(set(timer_ids)))
+            return self.definitions.get_first(asked)
         except StoreAway:
-            return Told({}, None)
+            return Told({}, None, dict.fromkeys(asked, UNKNOWN_BYTES))
 
     def current(self, told: Told) -> dict[int, Definition]:
         """Return of what was read just now what is to be believed.

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.telling import tell
 
 # A change is dated before its transaction, and committed this much later at most.
 OVERLAP_MS = 60_000
@@ -53,12 +54,8 @@ class Refresher:
 
     def _tell(self, versions: dict[int, int]) -> None:
         news = {one for one, version in versions.items() if self._told.get(one) != version}
-        if news:
-            found = self.timers.definitions(news)
-            self.definitions.put(found.values())
-            # What cannot be read here may have been disabled: rather no definition than one of before the change.
-            if found.bad:
-                self.definitions.forget(found.bad)
+        # What cannot be read here may have been disabled: rather no definition than one of before the change.
+        self.definitions.forget(tell(self.timers, self.definitions, news))
         if len(self._told) > PAGE * PAGES_A_CALL:
             self._told.clear()
         self._told |= versions

@@ -11,22 +11,29 @@ from wangtimer.core.cron import Cron
 from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
-from wangtimer.core.timer import Definition, Notify, TimerStatus
+from wangtimer.core.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.remembered import Remembered
 
-# Timers of one process, about 1.5 KB each.
-REMEMBERED = 20_000
+# Texts read in one go take so many bytes together.
+READ_BYTES = 1_000_000
+# Of a definition Redis does not have, this much is allowed for: hardly any text is longer.
+UNKNOWN_BYTES = 65_536
 _STATUSES = {status.value: status for status in TimerStatus}
 
 
 class Told(NamedTuple):
-    """Definitions as Redis has them, and up to when it was told of every change, ms UTC; None: it does not know."""
+    """Definitions as Redis has them, and up to when it was told of every change, ms UTC; None: it does not know.
+
+    `sizes` are the bytes of their texts, of all timers that were read; those asked for behind them were not.
+    """
 
     definitions: dict[int, Definition]
     until: int | None
+    sizes: dict[int, int] = {}  # noqa: RUF012 - never written to
 
 
 class DefinitionStore:
@@ -43,7 +50,7 @@ class DefinitionStore:
         self._keys = keys
         self._seconds_to_live = seconds_to_live
         self._bad_timers = bad_timers
-        self._memory: dict[int, tuple[str, Definition]] = {}
+        self._remembered = Remembered()
 
     def put(self, definitions: Iterable[Definition]) -> None:
         """Write definitions where they are newer than what is there, and let all live on.
@@ -76,19 +83,33 @@ class DefinitionStore:
 
         An unknown one is absent, and so is one that is not readable.
         """
+        told, number = self._read(timer_ids)
+        while number < len(timer_ids):
+            more, read = self._read(timer_ids[number:])
+            told = Told(told.definitions | more.definitions, told.until, told.sizes | more.sizes)
+            number += read
+        return told
+
+    def get_first(self, timer_ids: Sequence[int]) -> Told:
+        """Return the same of as many of these timers, from the first on, as `READ_BYTES` allow; of one at least."""
+        return self._read(timer_ids)[0]
+
+    def _read(self, timer_ids: Sequence[int]) -> tuple[Told, int]:
         keys = [self._keys.told, *(self._keys.definition(timer_id) for timer_id in timer_ids)]
-        told, *texts = self._connection.command(lambda client: client.mget(keys))
+        told, *texts = self._connection.run_for_bytes("define_read", keys, [READ_BYTES])
         found: Readable[int, Definition] = Readable()
-        for timer_id, text in zip(timer_ids, texts, strict=True):
+        sizes: dict[int, int] = {}
+        for timer_id, text in zip(timer_ids, texts, strict=False):
+            sizes[timer_id] = UNKNOWN_BYTES if text is None else len(text)
             if text is None:
                 continue
             try:
-                found[timer_id] = self._recall(timer_id, str(text))
+                found[timer_id] = self._recall(timer_id, text)
             except Exception as error:
                 found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
         if found.bad:
             self._bad_timers.note(found.bad)
-        return Told(found, None if told is None else int(told))
+        return Told(found, None if told is None else int(told), sizes), len(texts)
 
     def told_until(self) -> int | None:
         """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""
@@ -109,21 +130,20 @@ class DefinitionStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def _recall(self, timer_id: int, text: str) -> Definition:
-        held = self._memory.get(timer_id)
-        if held is not None and held[0] == text:
-            return held[1]
+    def _recall(self, timer_id: int, text: bytes) -> Definition:
+        remembered = self._remembered.recall(timer_id, text)
+        if remembered is not None:
+            return remembered
         definition = _from_text(timer_id, text)
-        if isinstance(definition.schedule, Once):
-            return definition  # it will hardly be asked for again
-        if len(self._memory) >= REMEMBERED:
-            self._memory.clear()
-        self._memory[timer_id] = (text, definition)
+        if not isinstance(definition.schedule, Once):  # it will hardly be asked for again
+            self._remembered.keep(timer_id, text, definition)
         return definition
 
 
 def _to_text(one: Definition) -> str:
-    """`version JSON`: the script that writes it compares the version."""
+    """`version JSON`: the script that writes it compares the version. ValueError for one read without its call."""
+    if one.notify is UNREAD:
+        raise ValueError("its call was not read")
     schedule = one.schedule
     rule = rule_of(schedule)
     fields = {
@@ -140,8 +160,8 @@ def _to_text(one: Definition) -> str:
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
-def _from_text(timer_id: int, text: str) -> Definition:
-    version, _, json = text.partition(" ")
+def _from_text(timer_id: int, text: bytes) -> Definition:
+    version, _, json = text.partition(b" ")
     fields: dict[str, Any] = orjson.loads(json)
     url, method, headers, body = fields["notify"]
     policy, grace_ms, window_ms = fields["misfire"]

@@ -12,7 +12,7 @@ from wangtimer.core.errors import Unreadable
 from wangtimer.core.every import Every
 from wangtimer.core.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.schedule import Once, Schedule, rule_of
-from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timer import UNREAD, Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
 
@@ -101,14 +101,14 @@ def _notify(text: str) -> Notify:
 
 
 def definition_of(row: Any) -> Definition:
-    """Return what firing needs to know of a row's timer."""
+    """Return what firing needs to know of a row's timer; its call is `UNREAD` where the row has none."""
     return Definition(
         timer_id=row["id"],
         app=row["app"],
         version=row["version"],
         status=TimerStatus(row["status"]),
         schedule=_schedule(row),
-        notify=_notify(row["notify"]),
+        notify=_notify(row["notify"]) if "notify" in row else UNREAD,
         edited_at=row["edited_at"],
         misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
         disabled_at=row["disabled_at"],

@@ -48,6 +48,9 @@ PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
 # The indexes that have enabled timers in the order of a mark.
 _ALONG = {"plan_by": "timer_plan_by", "next_fire_at": "timer_to_plan"}
 
+# What planning asks of a timer: not its call, which may be large.
+_TO_PLAN = [column for column in timers.c if column is not timers.c.notify]
+
 # Ids tried for one timer.
 MOST_CLASHES = 5
 
@@ -273,7 +276,8 @@ class TimerStore:
     def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
         """Return enabled timers that are to be planned by a moment up to `before`, those planned least far first.
 
-        Those `without` are left out before `limit` counts, so that none of them takes the place of another.
+        Their calls, which may be large, are not read. Those `without` are left out before `limit` counts, so that none
+        of them takes the place of another.
         """
         return self._enabled(timers.c.plan_by, timers.c.plan_by <= before, limit, without)
 
@@ -297,7 +301,7 @@ class TimerStore:
                 "without", sorted(without), expanding=True, literal_execute=True
             )
             wanted = and_(wanted, timers.c.id.not_in(others))
-        query = by_index(select(timers).where(wanted), _ALONG[str(mark.key)], timers)
+        query = by_index(select(*_TO_PLAN).where(wanted), _ALONG[str(mark.key)], timers)
         return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
 
     def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:

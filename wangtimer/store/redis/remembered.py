@@ -1,0 +1,48 @@
+"""This process's memory of definitions in use: it saves reading their texts again."""
+
+from sys import getsizeof
+from threading import Lock
+
+from wangtimer.core.timer import Definition
+
+# 20,000 definitions without a body take about this.
+MOST_BYTES = 30_000_000
+# What one takes beside its text and its body.
+OWN_BYTES = 1_200
+
+
+class Remembered:
+    """Definitions by timer, each with the text it was read from; emptied where they would take too many bytes."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._by_timer: dict[int, tuple[bytes, Definition]] = {}
+        self._held = 0
+        self._lock = Lock()
+
+    @property
+    def held(self) -> int:
+        """How many bytes it takes, as they are counted."""
+        return self._held
+
+    def recall(self, timer_id: int, text: bytes) -> Definition | None:
+        """Return what was read from this very text; None where that is not remembered."""
+        known = self._by_timer.get(timer_id)
+        return known[1] if known is not None and known[0] == text else None
+
+    def keep(self, timer_id: int, text: bytes, definition: Definition) -> None:
+        """Remember what was read from a text, in place of what was read from an older one."""
+        with self._lock:
+            older = self._by_timer.pop(timer_id, None)
+            if older is not None:
+                self._held -= _cost(*older)
+            cost = _cost(text, definition)
+            if self._held + cost > self._most_bytes:
+                self._by_timer.clear()
+                self._held = 0
+            self._by_timer[timer_id] = text, definition
+            self._held += cost
+
+
+def _cost(text: bytes, definition: Definition) -> int:
+    return OWN_BYTES + len(text) + getsizeof(definition.notify.body)

@@ -1,0 +1,20 @@
+"""Definitions from SQL to Redis, few at a time: each may have a large body."""
+
+from collections.abc import Iterable
+
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.sql.timers import TimerStore
+
+# With bodies of 64 KB a page takes some 30 MB on its way.
+PAGE = 100
+
+
+def tell(timers: TimerStore, definitions: DefinitionStore, timer_ids: Iterable[int]) -> set[int]:
+    """Write the definitions of these timers to Redis, page by page; return which cannot be read. Raises `StoreAway`."""
+    ids = sorted(timer_ids)
+    bad: set[int] = set()
+    for start in range(0, len(ids), PAGE):
+        found = timers.definitions(set(ids[start : start + PAGE]))
+        definitions.put(found.values())
+        bad |= found.bad.keys()
+    return bad
