@@ -3,7 +3,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
-from wangtimer.core.backlog import CROWD, CROWD_SHARE, LATE_MS
+from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.slicing import SharedLane
 
 NOW_MS = 1_000_000.0
@@ -47,28 +47,6 @@ def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_f
     flows.open_wide(flows._flows["app", "a:80"])
     paths = [flows.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
-
-
-@pytest.mark.parametrize("backlog", [0, CROWD])
-def test_what_comes_due_after_a_crowd_has_a_place_now_and_then(backlog: int) -> None:
-    flows = Flows(places_per_host=9_999, places_total=9_999)
-    calls = Outcomes()
-    for number in range(backlog):
-        flows.join(Waiting(calls.call("http://a/late", NOW_MS - LATE_MS - 1), number))
-    for number in range(CROWD + CROWD_SHARE):
-        flows.join(Waiting(calls.call("http://a/crowd", NOW_MS - 100), number))
-    flows.join(Waiting(calls.call("http://a/after", NOW_MS), CROWD))
-    flows.open_wide(flows._flows["app", "a:80"])
-    paths = [flows.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(CROWD_SHARE)]
-    assert "after" in paths
-
-
-def test_where_there_is_no_crowd_calls_go_in_order() -> None:
-    flows = Flows(places_per_host=9_999, places_total=9_999)
-    joined(flows, *["a"] * (CROWD - 1))
-    flows.open_wide(flows._flows["app", "a:80"])
-    since = [flows.take(NOW_MS)[1].since for _ in range(CROWD - 1)]
-    assert since == sorted(since)
 
 
 def test_a_late_call_that_waited_too_long_is_sent_away_too() -> None:

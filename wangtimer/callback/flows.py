@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, share_of
-from wangtimer.core.backlog import BACKLOG_SHARE, CROWD, CROWD_SHARE, is_backlog
+from wangtimer.core.backlog import BACKLOG_SHARE, is_backlog
 from wangtimer.core.slicing import SharedLane
 
 # So many calls of a host, or of an app that has its share, may always wait in the process.
@@ -63,17 +63,12 @@ class Flow:
         return (self.queue or self.backlog).pop()
 
     def take_first(self, now_ms: float) -> Waiting:
-        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then.
-
-        Behind a crowd it is the last of the others now and then, so that what comes due after it is not held up.
-        """
+        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then."""
         self._taken += 1
         while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
             self.backlog.append(self.queue.popleft())
         if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
             return self.backlog.popleft()
-        if len(self.queue) >= CROWD and self._taken % CROWD_SHARE == 1:  # a turn that is not the backlog's
-            return self.queue.pop()
         return self.queue.popleft()
 
 

@@ -6,10 +6,8 @@
 LATE_MS = 250
 # A queue serves its backlog once in so many times even where on-time work never ends, so that nothing waits for ever.
 BACKLOG_SHARE = 4
-# Where more comes due together than may stand armed, or be sent at once, one in so many places is for what comes later.
+# Where more comes due together than may stand armed, or be held at once, one in so many places is for what comes later.
 CROWD_SHARE = 8
-# Calls to one host that wait for a place and are a crowd: a tenth of a second.
-CROWD = 500
 
 
 def is_backlog(due_at: float, now: float) -> bool:
