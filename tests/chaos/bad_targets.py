@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 import sys
 import time
@@ -16,9 +18,11 @@ from wangtimer.stack.ports import HOST, free_port
 WAYS = ("hang", "drip", "reset", "500", "429", "301")
 # Between two bytes of a dripping answer, so that no time-out between bytes ever ends it.
 DRIP_S = 0.5
+# What those that hang are told to do.
+ANSWER, HANG = signal.SIGUSR1, signal.SIGUSR2
 _EMPTY_ANSWERS = {
     way: f"HTTP/1.1 {way} No\r\nLocation: http://{HOST}:9/\r\nContent-Length: 0\r\n\r\n".encode()
-    for way in ("500", "429", "301")
+    for way in ("200", "500", "429", "301")
 }
 _HEADERS = (b"x-wangtimer-timer", b"x-wangtimer-fire-at", b"x-wangtimer-attempt")
 
@@ -49,6 +53,15 @@ class BadTargets:
             timer_id, fire_at, attempt, arrived_ms = line.split()
             yield ArrivedCall(int(timer_id), int(fire_at), int(attempt), float(arrived_ms))
 
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """Let those that hang answer each new request with success meanwhile."""
+        os.kill(self._process.pid, ANSWER)
+        try:
+            yield
+        finally:
+            os.kill(self._process.pid, HANG)
+
     def _answers(self) -> bool:
         with contextlib.suppress(OSError), socket.create_connection((HOST, self._ports[WAYS[-1]]), 1):
             return True
@@ -61,6 +74,13 @@ class BadServer:
     def __init__(self, way: str, log: TextIO) -> None:
         self._way = way
         self._log = log
+        self._is_answering = False
+
+    def be_told(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Answer, and hang again, by signals; only if it hangs."""
+        if self._way == "hang":
+            loop.add_signal_handler(ANSWER, setattr, self, "_is_answering", True)
+            loop.add_signal_handler(HANG, setattr, self, "_is_answering", False)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Note each request of a connection, and treat it badly."""
@@ -76,7 +96,9 @@ class BadServer:
         writer.transport.abort()
 
     async def _mistreat(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._way == "hang":
+        if self._way == "hang" and self._is_answering:
+            writer.write(_EMPTY_ANSWERS["200"])
+        elif self._way == "hang":
             await reader.read()
         elif self._way == "drip":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
@@ -101,9 +123,9 @@ async def main(log_path: str, *words: str) -> None:
         servers = []
         for word in words:
             way, port = word.split("=")
-            servers.append(
-                await asyncio.start_server(BadServer(way, log).serve, HOST, int(port), backlog=1024)
-            )
+            server = BadServer(way, log)
+            server.be_told(asyncio.get_running_loop())
+            servers.append(await asyncio.start_server(server.serve, HOST, int(port), backlog=1024))
         await asyncio.gather(*(server.serve_forever() for server in servers))
 
 

@@ -140,6 +140,16 @@ def time_to_recover(trial: Trial) -> Iterator[Collection[Member]]:
 
 
 @contextmanager
+def hung_targets_answer(trial: Trial) -> Iterator[Collection[Member]]:
+    """Let targets answer that hung, so that their lane empties; then they hang again, and it fills."""
+    assert trial.bad_targets is not None, "the row says that some targets misbehave"
+    trial.tend_until(lambda: trial.store.hlen("wt:lanes") > 0, REACHED_WITHIN_S, "firings wait in a lane")
+    with trial.bad_targets.answering():
+        yield ()
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
 def purge_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
     """Send the task that beat sends once a minute."""
     _send_task(trial, "wangtimer.purge")

@@ -8,6 +8,8 @@ from tests.chaos.fail_point_faults import Place, Preparation, Provocation
 from tests.chaos.load import Shape
 from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
 
+# Firings a second to targets that misbehave: a sixth of them hang, and use up the places of their host in seconds.
+FILLING_LANES = 60
 # Of all but the API: two cannot listen at one address.
 TWO_OF_ALL = dict.fromkeys(("beat", "scheduler", "migrate", "trigger", "callback"), 2)
 
@@ -26,7 +28,8 @@ class Reached:
     prepare: Preparation = faults.nothing_first
     nth: int = 2
     each_s: float = 12
-    most_late_s: float = 18
+    most_late_s: float | None = 18
+    others_p99_ms: float | None = None
     copies: Mapping[str, int] = field(default_factory=lambda: TWO_OF_ALL)
     badly_met: int = 0
     timeout_ms: int = 5_000
@@ -135,12 +138,28 @@ REACHED = (
     ),
     Reached(
         "waiting in lanes",
-        {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD, Step.LANE_PULL, Step.LANE_FORGET)},
+        {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD)},
         faults.time_to_recover,
         nth=1,
         each_s=30,
-        # Enough that hang for their places to be used up.
-        badly_met=200,
+        badly_met=FILLING_LANES,
+        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
+        most_late_s=None,
+        others_p99_ms=12_000,
+        timeout_ms=3_000,
+    ),
+    # One, so that what its lanes are emptied by is the armed one.
+    Reached(
+        "leaving lanes",
+        {"callback": (Step.LANE_PULL, Step.LANE_FORGET)},
+        faults.hung_targets_answer,
+        nth=1,
+        each_s=30,
+        copies=TWO_OF_ALL | {"callback": 1},
+        badly_met=FILLING_LANES,
+        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
+        most_late_s=None,
+        others_p99_ms=12_000,
         timeout_ms=3_000,
     ),
     Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),

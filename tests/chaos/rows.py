@@ -172,6 +172,7 @@ ROWS = (
             fail_at_each(one.places(), one.provoke, one.prepare),
             one.each_s * len(one.places()) + 20,
             one.most_late_s,
+            one.others_p99_ms,
             may_repeat=True,
             copies=one.copies,
             rate=_STEPWISE_RATE,

@@ -139,7 +139,7 @@ def conclude(
 
     def verdict() -> Verdict:
         repeatable = strike.may_repeat if row.may_repeat else ()
-        return judge(promised, trial.calls(), window, repeatable, touched, strike.maybe)
+        return judge(promised, trial.calls(), window, repeatable, touched, strike.maybe | waiting)
 
     deadline = time.monotonic() + PATIENCE_S
     while verdict().lost and time.monotonic() < deadline:
