@@ -80,7 +80,9 @@ class Dense:
         end = max(start, int(time.time()) * 1_000) + seconds * 1_000
         watched.until(lambda: time.time() * 1_000 >= end, seconds + 1)
         used = cpu.until(stand.read_cpu())
-        mended: dict[str, float] = self._flush(stand, watched) if self.flushes else {}
+        mended: dict[str, float] = (
+            self._flush(stand, watched, timers // self.period_s) if self.flushes else {}
+        )
         counted_to = int(time.time()) * 1_000 if self.flushes else end
         stand.tend_for(LINGER_S + 5)
         arrivals = stand.target.arrivals()
@@ -113,13 +115,16 @@ class Dense:
             )
             insert_crons(stand.engine, cron, timers // self.period_s, stand.target.url, moment)
 
-    def _flush(self, stand: Stand, watched: "Watched") -> dict[str, float]:
-        """Flush the store; return after how long it held the next 60 s again, the whole window, and all was planned."""
+    def _flush(self, stand: Stand, watched: "Watched", rate: int) -> dict[str, float]:
+        """Flush the store; return after how long it held the next 60 s again, the whole window, and all was planned.
+
+        What is due is added in its order: the 60 s are there once the last of them has all its `rate` firings.
+        """
         url = stand.deployment.store.url()
         with stand.engine.connect() as sql:
             pending = sql.execute(text("SELECT COUNT(*) FROM firing WHERE status = 'pending'")).scalar_one()
         with closing(redis.Redis.from_url(url, decode_responses=True)) as client:
-            window_end = int(client.get("wt:{agenda}:fed") or 0)
+            window_end = _fed(client)
             flushed_at = time.time() * 1_000
             client.flushdb()
             if self.timers_more:
@@ -127,7 +132,7 @@ class Dense:
                 self._insert(stand, self.timers_more, int(flushed_at) // 60_000 * 60_000 + 20 * 60_000)
             marks = watched.first_seen(
                 {
-                    "minute_back_s": lambda: _fed(client) >= (flushed_at + 60_000) // MINUTE_MS,
+                    "minute_back_s": lambda: _due_in_second(client, flushed_at + 59_000) >= rate,
                     "window_back_s": lambda: _fed(client) >= window_end,
                 }
                 | ({"planned_meanwhile_s": lambda: not stand.is_left_to_plan()} if self.timers_more else {}),
@@ -171,6 +176,13 @@ class Watched:
 def _used_mb(url: str) -> float:
     with closing(redis.Redis.from_url(url)) as client:
         return float(client.info("memory")["used_memory"]) / 1e6
+
+
+def _due_in_second(client: "redis.Redis", moment: float) -> int:
+    """Return how many firings Redis holds of the second of this moment, ms UTC."""
+    first = int(moment) // 1_000 * 1_000
+    slices = client.scan_iter(f"wt:{{{first // MINUTE_MS}:*}}:due", count=10_000)
+    return sum(client.zcount(str(name), first, first + 999) for name in slices)
 
 
 def _fed(client: "redis.Redis") -> int:
