@@ -156,7 +156,8 @@ class Settings(BaseSettings):
     window_memory_mb: int = Field(
         default=200,
         ge=1,
-        description="MB of firings that Redis holds beyond window_s, up to two steps ahead; 150 bytes each",
+        description="MB of firings that Redis holds in all, 150 bytes each, up to two steps ahead. What is due within "
+        "window_s is held even where it takes more",
     )
 
     outbox_mb: int = Field(

@@ -353,7 +353,7 @@ class Wiring:
 
     @once
     def executor(self) -> Executor:
-        """Fires chunks; starts its engine, keeper and settler."""
+        """Fires chunks; starts its engine, keeper, settler, mover and puller."""
         s = self.settings
         claims = Claims(f"{gethostname()}:{os.getpid()}", s.callback_most_held)
         room = Room(s.callback_most_mb * 1_000_000)

@@ -438,6 +438,8 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")
     names = {script(file.name.removesuffix(".lua")).sha: file.name for file in lua.iterdir()}
+    # It reads definitions of many slots: what would be in Redis Cluster's way.
+    names.pop(script("define_read").sha)
     assert {names[sha] for sha, _ in connection.seen} == set(names.values())
     for sha, keys in connection.seen:
         assert len({key_slot(key.encode()) for key in keys}) == 1, (names[sha], keys)

@@ -4,7 +4,7 @@ import re
 
 import httptools
 
-# As much as libcurl takes.
+# Far more than any service sends, and little enough for a thousand calls at once.
 _MOST_HEAD_BYTES = 307_200
 # What one answer may cost, in steps of half a µs to 1 µs: each thing the parser tells of is one, each read
 # (with its wake-up) as many as it takes. An answer of 64 KiB in chunks of one byte would be 11,000 steps.

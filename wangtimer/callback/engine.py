@@ -58,7 +58,8 @@ class DeliveryEngine:
     """Sends calls at their moments over connections that are kept and shared, and tells what became of them.
 
     Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
-    rest. A slow host holds up its own calls only. Nothing is sent early, and nothing twice.
+    rest. A slow host holds up its own calls; once it fills its app's share of the connections, that app's
+    other calls too, and no other app's. Nothing is sent early, and nothing twice.
     Start it in the process that uses it, after a fork. Names are looked up as this machine says, or by asking
     `name_servers` ("127.0.0.1:53").
     """
@@ -165,7 +166,7 @@ class DeliveryEngine:
             self._lookups.prepare(request.origin.host, request.app)
 
     def _ripen(self) -> None:
-        """Let the calls whose moment has come join the flows of their hosts."""
+        """Let the calls whose moment has come join their flows."""
         to_come = self._to_come
         if not to_come:
             return

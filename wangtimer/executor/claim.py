@@ -12,7 +12,7 @@ from wangtimer.executor.room import Room
 
 # No send with less of the lease left than this, by this process's own stop-watch.
 SAFETY_S = 1.0
-# At most so small a part of what a process may hold are few.
+# A chunk of at most a fiftieth of what a process may hold is of few.
 FEW_SHARE = 50
 
 

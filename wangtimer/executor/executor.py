@@ -154,8 +154,6 @@ class Executor:
         for claim in self._claims.current():
             self._give_back(claim, 0)
 
-    # 4 claim
-
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
         claim_id = self._claims.new_id()
@@ -196,8 +194,6 @@ class Executor:
         last = max(due.due_at for due in chunk.members)
         ahead_ms = max(0.0, last - self._clock.now_ms())
         return (ahead_ms + self._timeout_ms) / 1_000 + MARGIN_S
-
-    # 5 verify, 6 still wanted
 
     def _judge(
         self, claim: Claim, chunk: Chunk, mine: Sequence[DueMember], taken: Sequence[Taken], told: Told

@@ -22,7 +22,7 @@ LANES_A_LOOK = 1_000
 # After a call of a lane ended; more of them end within it.
 GATHER_S = 0.005
 MOST_A_PULL = 1_000
-# A lane this far behind has what is claimed for it, before its moment; one less far only what finds no room.
+# Where a lane is so far behind, firings go to it when they are claimed; else only those without room do.
 BEHIND_MS = 1_000
 # After Redis was away its living claims renew first, before anything is taken back.
 GRACE_S = 3.0

@@ -16,7 +16,8 @@ from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
 
-# Executors that died with a firing (or lost its lease otherwise) before it is tried alone.
+# Executors that died with a firing (or lost its lease otherwise) before it is tried alone. The scripts that take leases
+# back (turn.lua, lane_pull.lua) count up to this.
 ALONE_AFTER = 2
 # What Redis notes of one that an executor died on while it ran alone: it has failed. The version before this one noted
 # 3 and 4 of what it had tried in groups: such are tried alone.

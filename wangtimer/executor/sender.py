@@ -60,7 +60,9 @@ class Sender:
         self._random = random
 
     def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> dict[Member, str]:
-        """Submit what is ready; what died alone too has failed. Return of what no request could be made, and why not.
+        """Submit what is ready. What its executor died on while it ran alone is recorded as failed.
+
+        Returns the members of which no request could be made, and why.
 
         Raises `EngineStopped`: then nothing is under way.
         """

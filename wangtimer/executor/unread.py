@@ -28,7 +28,7 @@ class Fail:
 
 @dataclass(slots=True)
 class Unread:
-    """Puts back with pauses as long as the firing is late: of 600 s it is looked at nine times, by any node."""
+    """Puts back with pauses as long as the firing is late: it is looked at some twelve times in 600 s, by any node."""
 
     bad_timers: BadTimers = field(default_factory=BadTimers)
     _met_at: dict[int, float] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Every key of the store: named here and nowhere else.
 
-The keys of one slice share one hash tag, and those of the agenda share another, so that Redis Cluster can hold
-them: a script touches one slice, or the agenda, never both.
+The keys of one slice share one hash tag, and those of the agenda share another: a script that moves firings touches
+one slice, or the agenda, never both. Only reading definitions takes keys of all of them at once, which Redis Cluster
+would refuse.
 """
 
 from wangtimer.core.slicing import SliceOrLane

@@ -20,7 +20,7 @@ BYTES_A_FIRING = 150
 
 @dataclass(frozen=True, slots=True)
 class WindowRule:
-    """Redis holds what comes due within `least_ms`, and beyond that as much as `budget_bytes` hold, up to `most_ms`."""
+    """Redis holds as much as fits `budget_bytes`, up to `most_ms` ahead; what is due within `least_ms` in any case."""
 
     least_ms: int
     most_ms: int

@@ -28,7 +28,7 @@ if ARGV[6] ~= '' then
     if apart then
       redis.call('HSET', deaths, member, apart)
       redis.call('HDEL', deaths, member .. ':apart')
-    elseif tonumber(died or 0) < 2 then
+    elseif tonumber(died or 0) < 2 then -- the quarantine's ALONE_AFTER
       redis.call('HINCRBY', deaths, member, 1)
     end
   end
