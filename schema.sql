@@ -124,8 +124,8 @@ CREATE TABLE firing (
     -- where the attempt waits for room, or waited: 'host:...' or 'app:...'
     lane VARCHAR(300) NOT NULL DEFAULT '',
     PRIMARY KEY (fire_at, timer_id),
-    -- overdue work, and one slice's pending rows
-    INDEX firing_due (status, due_at),
+    -- overdue work, and one slice's pending rows; read in their order, those in lanes passed over within it
+    INDEX firing_due (status, due_at, fire_at, timer_id, lane),
     -- one timer's history
     INDEX firing_of_timer (timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from wangtimer.core.slicing import SharedLane
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 # Rows one INSERT makes.
@@ -12,6 +13,7 @@ DAY_MS = 86_400_000
 
 # The present of these tables; a firing each 100 ms or so, settled before it, pending behind.
 NOW = 1_800_000_000_000
+LANE = SharedLane.of_host("a.example:80")
 # An app with as many timers as that, and one whose timers are a hundredth of all; the others have ten each.
 SMALL_APP, LARGE_APP = "small", "large"
 SMALL_APP_TIMERS = 20
@@ -63,6 +65,8 @@ class BigTables:
         # A twentieth is finished; those that are kept for a week are to go.
         until = f"CASE WHEN n % 20 = 3 THEN {NOW - 8 * DAY_MS} + n ELSE {NOW} END"
         at = f"{self.settled_since} + n * 100"
+        # A tenth waits in a lane, most of it for long.
+        waits = "n % 10 = 4"
         timer = (
             "INSERT INTO timer (id, app, name, tombstone, status, cron, timezone, calendar, notify, misfire,"
             " misfire_grace_ms, catchup_window_ms, version, edited_at, planned_until, next_fire_at, plan_by,"
@@ -76,11 +80,12 @@ class BigTables:
             f" FROM {numbers}"
         )
         firing = (
-            "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt, first_sent_at, lateness_ms)"
+            "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt, first_sent_at, lateness_ms,"
+            " lane)"
             f" SELECT {at}, 1 + n % {self.rows // 100}, n % 16, 'scheduled',"
-            f" CASE WHEN {at} > {NOW} OR n % 1000 = 0 THEN 'pending' WHEN n % 200 = 1 THEN 'failed'"
+            f" CASE WHEN {at} > {NOW} OR n % 1000 = 0 OR {waits} THEN 'pending' WHEN n % 200 = 1 THEN 'failed'"
             " ELSE 'succeeded' END,"
-            f" {at}, 1, {at} + 3, 3 FROM {numbers}"
+            f" {at}, 1, {at} + 3, 3, CASE WHEN {waits} THEN '{LANE.key}' ELSE '' END FROM {numbers}"
         )
         attempt = (
             "INSERT INTO attempt (fire_at, timer_id, attempt, status)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.fakes import HandClock
-from tests.plans.big_tables import DAY_MS, LARGE_APP, NOW, SMALL_APP, BigTables
+from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.calendars import Calendar
@@ -14,7 +14,7 @@ from wangtimer.core.cancelling import without
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.planning import plan
-from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.slicing import MINUTE_MS, Slice
 from wangtimer.core.timer import Timer
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
@@ -199,7 +199,7 @@ class Stores:
     def _of_firings(self) -> list[Case]:
         firings, settled = self.firings, self.tables.settled_since
         waiting, scattered = self.waiting(), self.waiting(500, 3)
-        last, lane = waiting[500], SharedLane.of_host("a.example:80")
+        last = waiting[500]
         return [
             Case("FiringStore.rows", lambda: firings.rows(row.member for row in waiting)),
             Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
@@ -213,14 +213,22 @@ class Stores:
             ),
             Case(
                 "FiringStore.pending_between: in lanes",
-                lambda: firings.pending_between(NOW, NOW + 60_000, 1_000, in_lanes=True),
+                lambda: firings.pending_between(0, NOW, 1_000, in_lanes=True),
+            ),
+            Case(
+                "FiringStore.pending_between: in lanes, next page",
+                lambda: firings.pending_between(0, NOW + HOUR_MS, 1_000, last, in_lanes=True),
+            ),
+            Case(
+                "FiringStore.pending_between: past those in lanes",
+                lambda: firings.pending_between(0, NOW, 1_000, in_lanes=False),
             ),
             Case(
                 "FiringStore.pending_between: in none",
                 lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last, in_lanes=False),
             ),
-            Case("FiringStore.note_lane", lambda: firings.note_lane(lane, [row.member for row in scattered])),
-            Case("FiringStore.note_lane: one", lambda: firings.note_lane(lane, [waiting[0].member])),
+            Case("FiringStore.note_lane", lambda: firings.note_lane(LANE, [row.member for row in scattered])),
+            Case("FiringStore.note_lane: one", lambda: firings.note_lane(LANE, [waiting[0].member])),
             Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
             Case("FiringStore.records", lambda: firings.records(5, 50)),
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),

@@ -9,7 +9,7 @@ from tests.store.members import row_at
 from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld
 from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.store.sql import firing_filter
 from wangtimer.store.sql.firing_filter import FiringFilter
 
@@ -17,6 +17,7 @@ AT, ROWS, LIMIT, TIMER = 1_800_000_000_000, 3_000, 50, 7
 # Of the statement itself: tables opened, indexes looked at for a plan, temporary tables.
 BESIDES = 60
 
+LANE = SharedLane.of_host("a.example:80")
 AT_ONE_MOMENT = [row_at(AT, timer_id) for timer_id in range(1, ROWS + 1)]
 AT_MANY = [row_at(AT + number, TIMER) for number in range(ROWS)]
 
@@ -26,12 +27,12 @@ def maria(mariadb_world: SqlWorld) -> SqlWorld:
     return mariadb_world
 
 
-def rows_read(maria: SqlWorld, work: Callable[[], object]) -> int:
-    """Return how many rows and index entries the server looked at."""
+def rows_read(maria: SqlWorld, work: Callable[[], object], or_name: str = "Handler_icp_attempts") -> int:
+    """Return how many rows and index entries the server looked at; without `or_name`, rows alone."""
 
     def so_far() -> int:
         status = text(
-            "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%' OR Variable_name = 'Handler_icp_attempts'"
+            f"SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%' OR Variable_name = '{or_name}'"
         )
         found = maria.firings._database.read(lambda sql: sql.execute(status).all())
         return sum(int(value) for _, value in found)
@@ -49,6 +50,34 @@ def test_pending_firings(maria: SqlWorld, rows: list[Firing]) -> None:
     before = rows[-LIMIT - 1]
     assert maria.firings.pending_between(0, AT * 2, LIMIT, before) == rows[-LIMIT:]
     assert rows_read(maria, lambda: maria.firings.pending_between(0, AT * 2, LIMIT, before)) < LIMIT + BESIDES
+
+
+@pytest.mark.parametrize("in_lanes", [False, True], ids=["past those in lanes", "past those in none"])
+def test_overdue_firings_past_many_others(maria: SqlWorld, in_lanes: bool) -> None:
+    """The others are passed over within the index, where an entry costs a twelfth of a row looked up."""
+    few, many = AT_ONE_MOMENT[-LIMIT:], AT_ONE_MOMENT[:-LIMIT]
+    maria.insert(AT_ONE_MOMENT)
+    maria.firings.note_lane(LANE, [row.member for row in (few if in_lanes else many)])
+
+    def read() -> None:
+        found = maria.firings.pending_between(0, AT, LIMIT + 1, in_lanes=in_lanes)
+        assert [row.timer_id for row in found] == [row.timer_id for row in few]
+
+    read()
+    assert rows_read(maria, read, or_name="") < LIMIT + BESIDES
+
+
+def test_a_next_page_of_those_in_lanes(maria: SqlWorld) -> None:
+    """It begins at its key, within the index too."""
+    maria.insert(AT_ONE_MOMENT)
+    maria.firings.note_lane(LANE, [row.member for row in AT_ONE_MOMENT])
+    before = AT_ONE_MOMENT[-LIMIT - 1]
+
+    def read() -> None:
+        assert len(maria.firings.pending_between(0, AT, LIMIT, before, in_lanes=True)) == LIMIT
+
+    read()
+    assert rows_read(maria, read) < LIMIT + LIMIT + BESIDES
 
 
 def test_a_slice_s_firings(maria: SqlWorld) -> None:

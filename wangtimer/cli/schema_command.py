@@ -26,8 +26,8 @@ def schema() -> None:
 def upgrade(is_applied: bool, as_json: bool) -> None:
     """Print the statements that add the tables, columns and indexes the database lacks, or run them.
 
-    Nothing is dropped or changed that is there. Begun again after a failure, it goes on. Exits with 1 where a person
-    must look: something is there, but another than expected.
+    Nothing is dropped or changed that is there, save that an index may get columns at its end. Begun again after a
+    failure, it goes on. Exits with 1 where a person must look: something is there, but another than expected.
     """
     try:
         url = read_settings().database_url

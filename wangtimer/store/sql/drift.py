@@ -1,4 +1,7 @@
-"""What a database lacks of the tables the program expects, and the statements that add it; nothing is ever dropped."""
+"""What a database lacks of the tables the program expects, and the statements that add it.
+
+Nothing is dropped, save an index to whose end columns are added.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,10 +84,28 @@ def _of_indexes(sql: Connection, inspector: Inspector, table: Table) -> Iterator
     }
     for index in _indexes_of(table):
         columns = [column.name for column in index.columns]
-        if index.name not in there:
+        columns_there = there.get(str(index.name))
+        if columns_there is None:
             yield Lack(f"index {table.name}.{index.name}", _index_text(sql, index))
-        elif there[str(index.name)] != columns:
-            yield Lack(f"index {table.name}.{index.name} over {', '.join(columns)}", None)
+        elif columns_there != columns:
+            what = f"index {table.name}.{index.name} over {', '.join(columns)}"
+            is_shorter = columns_there == columns[: len(columns_there)] and not index.unique
+            yield from _lengthened(sql, what, table, index) if is_shorter else [Lack(what, None)]
+
+
+def _lengthened(sql: Connection, what: str, table: Table, index: Index) -> Iterator[Lack]:
+    """Make an index again with the columns it lacks behind its own: whatever was read by it still is.
+
+    MariaDB and MySQL do it in one statement, at the end of which the one takes the other's place: processes that
+    name the index always find it. In SQLite it is gone for a moment, where nobody names it.
+    """
+    if sql.dialect.name == "sqlite":
+        yield Lack(what, f"DROP INDEX {index.name}")
+        yield Lack(f"index {table.name}.{index.name}", _index_text(sql, index))
+        return
+    columns = ", ".join(column.name for column in index.columns)
+    new = f"ADD INDEX {index.name} ({columns})"
+    yield Lack(what, f"ALTER TABLE {table.name} DROP INDEX {index.name}, {new}")
 
 
 def _indexes_of(table: Table) -> list[Index]:

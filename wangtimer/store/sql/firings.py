@@ -44,7 +44,7 @@ TALLIED_AT_ONCE_MS = 10_000
 log = structlog.get_logger()
 
 PENDING = FiringStatus.PENDING.value
-# The order of the index `firing_due`.
+# The order of the index `firing_due`, which has the lane behind: what is not asked for is passed over within it.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
 # What a `Firing` is made of.
 _COLUMNS = (

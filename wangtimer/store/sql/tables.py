@@ -195,8 +195,8 @@ firings = Table(
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
-    # Overdue work, and one slice's pending rows.
-    Index("firing_due", "status", "due_at"),
+    # Overdue work, and one slice's pending rows; read in their order, those in lanes passed over within it.
+    Index("firing_due", "status", "due_at", "fire_at", "timer_id", "lane"),
     **_MYSQL,
 )
 
