@@ -61,7 +61,10 @@ class ErrorCode(Enum):
     )
     BODY_TOO_LARGE = (
         41301,
-        "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB.",
+        (
+            "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB. "
+            "Also for a body in more than 100,000 chunks."
+        ),
     )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
     KEY_REUSED = 42201, "The `Idempotency-Key` was given with another body within the last 24 hours."
