@@ -32,7 +32,7 @@ class ErrorCode(Enum):
         (
             "The request takes more CPU than one may (about half a second): nothing of it is done. Send fewer timers, "
             "a shorter range, a smaller `maxFirings` or `count`, or a simpler `cron`. Also for JSON with more than 64 "
-            "fields in an object, or more than 200,000 objects, lists and numbers."
+            "fields in an object, or more than 200,000 values."
         ),
     )
     OWN_CALLBACK = (
