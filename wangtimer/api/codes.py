@@ -53,7 +53,10 @@ class ErrorCode(Enum):
     )
     WRONG_STATE = (
         40902,
-        "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past.",
+        (
+            "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past, or an "
+            "app's 101st calendar."
+        ),
     )
     VERSION_CHANGED = (
         40903,
