@@ -228,8 +228,8 @@ def test_whatever_comes_ends_in_a_status_or_an_error(data) -> None:
             assert answer.status is not None
 
 
-@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 100 Continue\r\n\r\n"])
-@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"\n\r\n"])
+@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["first", "after a 100"])
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"\n\r\n"], ids=["lf", "crlf", "mixed"])
 def test_what_begins_with_ever_more_blank_lines_is_broken_off(before: bytes, blank: bytes) -> None:
     """300 KB of them took the engine's only thread for 20 ms, and what came at their end was a success."""
     with pytest.raises(NoHttp, match="blank lines"):
