@@ -16,8 +16,10 @@ from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following,
 
 log = structlog.get_logger()
 
-# Timers one transaction changes: it holds their rows for some 0.2 s.
+# Timers one transaction changes at most: of ordinary ones, so many take some 0.2 s.
 PAGE = 500
+# One transaction looks at no further timer after this long: it holds their rows.
+LONGEST_HELD_S = 0.2
 # Uploads looked up at once.
 UPLOADS = 10
 # One run ends after this long, however much is left; the next sweep asks for another.
@@ -78,6 +80,7 @@ class CalendarFollower:
                 partial(self._following, now=now),
                 self.registrar.firings_of,
                 refused_apart,
+                partial(self._is_past, self.clock.monotonic() + LONGEST_HELD_S),
             )
             self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
             refused_apart = self._one_by_one(upload, page.apart)
@@ -93,6 +96,9 @@ class CalendarFollower:
             is_done=is_done,
         )
         return changed
+
+    def _is_past(self, moment: float) -> bool:
+        return self.clock.monotonic() >= moment
 
     def _following(self, timer: Timer, calendar: Calendar, now: int) -> Following | None:
         edited = self.registrar.replanned(timer, following(timer, calendar), now)

@@ -9,7 +9,15 @@ import structlog
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.cancelling import still_cancelled
 from wangtimer.core.clock import Clock
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer, Unplannable, WangTimerError
+from wangtimer.core.errors import (
+    Conflict,
+    InvalidInput,
+    StoreAway,
+    TooMuchWork,
+    UnknownTimer,
+    Unplannable,
+    WangTimerError,
+)
 from wangtimer.core.firing import Chunk, Firing
 from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.schedule import Bounded, Once, Schedule
@@ -207,6 +215,8 @@ class Registrar:
         """
         try:
             past = plan(timer, max(now, timer.planned_until), MOST_PAST)
+        except TooMuchWork:
+            raise
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Any
 
 from tests.api.world import URL
@@ -227,3 +228,9 @@ def single_timers() -> Iterator[tuple[str, dict[str, Any]]]:
         "cron, open seldom",
         {"cron": "59 59 23 * * *", "maxFirings": 10_000, "startAt": 0, "excludeCalendar": "shut"},
     )
+
+
+def sundays(number: int) -> list[str]:
+    """So many Sundays from November 2026 on."""
+    first = date(2026, 11, 1)
+    return [(first + timedelta(days=7 * one)).isoformat() for one in range(number)]

@@ -16,6 +16,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.schedule import Bounded, Schedule
 from wangtimer.core.timer import Notify
 from wangtimer.registrar import Registrar
+from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.store.sql.timer_rows import timer_of
 from wangtimer.store.sql.timers import NewTimer
@@ -95,6 +96,27 @@ def test_the_near_moments_of_the_new_days_are_planned_with_them(world: World) ->
     world.wiring.calendar_follower.follow_all()
     planned = world.wiring.database.read(lambda sql: sql.execute(own).all())
     assert len(planned) == world.wiring.settings.near_s // 20
+
+
+def test_a_transaction_ends_by_time_and_the_next_goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """500 timers whose next moment is dear to find held their rows, and on SQLite all there are, for 17 s."""
+    upload(world)
+    daily(world, 3)
+    upload(world, 1)
+    follow, sizes = CalendarFollowers.follow, []
+
+    def noting(*given: Any) -> Page:
+        page = follow(*given)
+        sizes.append(len(page.changed))
+        return page
+
+    monkeypatch.setattr(CalendarFollowers, "follow", noting)
+    monkeypatch.setattr(calendar_follower, "LONGEST_HELD_S", 0)
+    assert world.wiring.calendar_follower.follow_all() == 3
+    assert sizes[:3] == [1, 1, 1]
+    assert following(world)["left"] == 0
 
 
 def test_one_that_cannot_follow_is_skipped_and_reported_and_the_others_follow(

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,3 +135,46 @@ def test_a_header_that_cannot_be_read_is_quoted_nowhere(served: Served) -> None:
         assert answer.split(b" ")[1][:1] in (b"4", b"5")
         assert secret not in answer
     assert secret.decode() not in served.log.read_text()
+
+
+CHUNKED = HALF_BODY.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked")[:-1].replace(
+    b"/v1/def ", b"/v1/defs "
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "number"),
+    [(b"1\r\n \r\n", 100_100), (b"1;" + b"a" * 8_000 + b"\r\n \r\n", 2_200)],
+    ids=["chunks", "extensions"],
+)
+def test_a_body_in_too_many_pieces_is_refused_as_one_too_large(
+    served: Served, piece: bytes, number: int
+) -> None:
+    """1.5 MB in chunks of one byte took 2.6 s of CPU before any budget began."""
+    with served.half(CHUNKED) as client:
+        answer = b""
+        with suppress(OSError):  # the rest is not taken
+            client.sendall(piece * number)
+        with suppress(OSError):
+            answer = read_all(client)
+    assert answer.split(b" ")[1] == b"413"
+    assert b'"code":41301' in answer
+    assert "Traceback" not in served.log.read_text()
+
+
+def test_a_body_in_small_chunks_is_read(served: Served) -> None:
+    with served.half(CHUNKED.replace(b"/defs", b"/preview")) as client:
+        client.sendall(b"".join(b"1\r\n%c\r\n" % one for one in b'{"app":"shop","colour":1}'))
+        client.sendall(b"1\r\n \r\n" * 50_000 + b"0\r\n\r\n")
+        assert b'"field":"colour"' in client.recv(65_536)
+
+
+def test_a_body_that_nobody_reads_costs_no_more(served: Served) -> None:
+    """It is read away before the connection's next request."""
+    with served.half(CHUNKED.replace(b"/defs", b"/nothing")) as client:
+        with suppress(OSError):
+            client.sendall(b"1\r\n \r\n" * 100_100)
+        with suppress(OSError):
+            answer = read_all(client)
+    assert answer.split(b" ")[1] == b"404"
+    assert "Traceback" not in served.log.read_text()

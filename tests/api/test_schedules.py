@@ -6,6 +6,7 @@ import pytest
 
 from tests.api.world import DEF, ENABLE, World
 from wangtimer.core.moment_text import show_moment
+from wangtimer.store.sql import calendars
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 CALENDAR, CALENDARS = "/api/timer/v1/calendar", "/api/timer/v1/calendars"
@@ -161,6 +162,23 @@ def test_a_calendar_uploaded_anew_is_followed(world: World) -> None:
     after = world.get(DEF, app="shop", id=timer_id).data
     assert after["nextFireAt"] > first
     assert after["version"] == 3
+
+
+def test_an_app_has_so_many_calendars_and_those_may_be_replaced(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are listed in one answer: 300 were 15 MB."""
+    monkeypatch.setattr(calendars, "MOST_CALENDARS", 2)
+    for name in ("one", "two"):
+        assert world.put(CALENDAR, app="shop", name=name).status == 200
+    refused = world.put(CALENDAR, app="shop", name="three")
+    assert (refused.status, refused.code) == (409, 40902)
+    assert "delete one that no timer names" in refused.msg
+    assert world.get(CALENDAR, app="shop", name="three").code == 40403
+    assert world.put(CALENDAR, app="shop", name="two", weekdays=[7]).status == 200
+    assert world.put(CALENDAR, app="bank", name="three").status == 200
+    monkeypatch.setattr(calendars, "MOST_CALENDARS", 1)
+    assert len(world.get(CALENDARS, app="shop").data) == 2 + 2
 
 
 def test_a_calendar_in_use_is_not_deleted(world: World) -> None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -82,3 +83,21 @@ def test_no_raw_query_is_too_strange(small_world: World, raw: bytes) -> None:
         f"%{byte:02x}" if index % 3 else chr(byte & 0x7F or 0x41) for index, byte in enumerate(raw)
     )
     assert_envelope(small_world, "GET", RECORDS, query_string=query.replace("#", ""))
+
+
+@pytest.mark.parametrize("value", ["1e5", "1", "null", "true", '""', '"x"', "[]", "{}"])
+def test_more_values_than_any_request_has_are_refused_whatever_they_are(
+    small_world: World, value: str
+) -> None:
+    """8 MB of floats, nulls or texts were read whole: millions of values."""
+    body = '{"app":"shop","timers":[' + ",".join([value] * 200_002) + "]}"
+    answered = small_world.call("POST", DEFS, data=body.encode(), content_type="application/json")
+    assert (answered.status, answered.code) == (400, 40012)
+    assert "200000 values" in answered.msg
+
+
+def test_commas_and_brackets_within_texts_are_no_values(small_world: World) -> None:
+    notify = {"url": URL, "method": "POST", "body": '",[{' * 10_000}
+    timers = [{"name": f"t{one}", "everyMs": 60_000, "notifyHTTPParam": notify} for one in range(21)]
+    answered = small_world.post(DEFS, app="shop", timers=timers)
+    assert (answered.status, answered.json["created"]) == (200, 21)

@@ -1,9 +1,12 @@
 """Calendars of excluded days."""
 
 from datetime import date, timedelta
+from itertools import count
 
 import pytest
 from chinese_calendar import is_workday
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wangtimer.core.calendars import Calendar, built_in
 from wangtimer.core.errors import InvalidInput
@@ -42,9 +45,34 @@ def test_a_working_day_wins_over_its_weekday_and_its_date() -> None:
 
 def test_the_next_open_day_may_be_the_day_itself() -> None:
     weekends = built_in()["weekends"]
-    friday = date(2026, 11, 20)
+    friday = date(2026, 11, 20).toordinal()
     assert weekends.next_open_day(friday) == friday
-    assert weekends.next_open_day(friday + timedelta(days=1)) == friday + timedelta(days=3)
+    assert weekends.next_open_day(friday + 1) == friday + 3
+
+
+@given(
+    st.frozensets(st.integers(0, 6), max_size=6),
+    st.frozensets(st.integers(-3, 40)),
+    st.frozensets(st.integers(-3, 40), max_size=3),
+)
+def test_the_next_open_day_is_the_first_that_is_not_excluded(
+    weekdays: frozenset[int], closed: frozenset[int], working: frozenset[int]
+) -> None:
+    may_day = MAY_DAY.toordinal()
+    days, back = (frozenset(date.fromordinal(may_day + one) for one in some) for some in (closed, working))
+    calendar = Calendar("own", weekdays, days, back)
+    expected = next(one for one in count(may_day) if not calendar.excludes(date.fromordinal(one)))
+    assert calendar.next_open_day(may_day) == expected
+
+
+def test_a_calendar_that_opens_again_in_80_years_is_searched_by_no_day_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sunday = date(2026, 11, 22).toordinal()
+    sundays = frozenset(date.fromordinal(sunday + 7 * number) for number in range(4_000))
+    calendar = Calendar("shut", frozenset(range(6)), sundays)
+    monkeypatch.setattr(Calendar, "excludes", lambda *_: pytest.fail("each day is looked at"))
+    assert calendar.next_open_day(sunday) == sunday + 7 * 4_000
 
 
 def test_a_calendar_without_any_open_weekday_is_refused() -> None:

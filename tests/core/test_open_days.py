@@ -14,8 +14,10 @@ from tests.oracle.meaning import read_meaning
 from tests.oracle.wall_hours import changes_of
 from wangtimer.core.calendars import Calendar, built_in
 from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.errors import TooMuchWork
 from wangtimer.core.every import Every
 from wangtimer.core.schedule import Bounded
+from wangtimer.core.work_budget import work_budget
 from wangtimer.core.zones import read_zone
 
 SECOND_MS, HOUR_MS, DAY_MS = 1_000, 3_600_000, 86_400_000
@@ -172,3 +174,13 @@ def test_a_search_ends_with_its_window() -> None:
         FRIDAY_EVENING + 1_000,
         FRIDAY_EVENING + 2_000,
     ]
+
+
+def test_a_search_over_thousands_of_closed_days_asks_the_budget() -> None:
+    """Each day the rule names is looked at: 4,000 Sundays, all of them closed."""
+    first = date(2026, 11, 1)
+    sundays = Calendar("shut", days=frozenset(first + timedelta(days=7 * number) for number in range(4_000)))
+    schedule = Bounded(Cron.parse("0 9 * * 0"), excluded=sundays)
+    with work_budget(0), pytest.raises(TooMuchWork):
+        schedule.first_after(at("2026-10-31T00:00:00"))
+    assert schedule.first_after(at("2026-10-31T00:00:00")) == at("2103-07-01T09:00:00")

@@ -25,7 +25,7 @@ class MemoryDefinitions:
                 if one.notify is UNREAD:
                     continue
                 held = self._living(one.timer_id)
-                newest = one if held is None or one.version > held.version else held
+                newest = one if held is None or one.version >= held.version else held
                 self._server.table("definitions")[one.timer_id] = newest, expires_at
 
         self._server.call(work)

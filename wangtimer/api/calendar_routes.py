@@ -84,8 +84,9 @@ class CalendarViews:
     def put(self, body: CalendarUpload) -> CalendarAnswer:
         """Upload a calendar.
 
-        It takes the place of what the app has under this name. The timers that name it, `edited` counts them, are then
-        edited to follow it, within seconds of this answer; `following` of a later read tells how far they are.
+        It takes the place of what the app has under this name; an app has 100 at most (409).
+        The timers that name it, `edited` counts them, are then edited to follow it, within seconds of this answer;
+        `following` of a later read tells how far they are.
         """
         wiring = self.wiring()
         if body.name in built_in():
@@ -151,7 +152,7 @@ def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of calendars."""
     views = CalendarViews(wiring)
     routes = APIBlueprint("calendars", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "calendars"}])
-    routes.put("/calendar", **documented(views.put, "putCalendar"))(
+    routes.put("/calendar", **documented(views.put, "putCalendar", 409))(
         refusing_callbacks(taking_body(views.put))
     )
     routes.get("/calendar", **documented(views.get, "getCalendar", 404))(taking_query(views.get))

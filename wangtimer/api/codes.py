@@ -32,7 +32,7 @@ class ErrorCode(Enum):
         (
             "The request takes more CPU than one may (about half a second): nothing of it is done. Send fewer timers, "
             "a shorter range, a smaller `maxFirings` or `count`, or a simpler `cron`. Also for JSON with more than 64 "
-            "fields in an object, or more than 200,000 objects, lists and numbers."
+            "fields in an object, or more than 200,000 values."
         ),
     )
     OWN_CALLBACK = (
@@ -53,7 +53,10 @@ class ErrorCode(Enum):
     )
     WRONG_STATE = (
         40902,
-        "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past.",
+        (
+            "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past, or an "
+            "app's 101st calendar."
+        ),
     )
     VERSION_CHANGED = (
         40903,
@@ -61,7 +64,10 @@ class ErrorCode(Enum):
     )
     BODY_TOO_LARGE = (
         41301,
-        "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB.",
+        (
+            "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB. "
+            "Also for a body in more than 100,000 chunks."
+        ),
     )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
     KEY_REUSED = 42201, "The `Idempotency-Key` was given with another body within the last 24 hours."

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial, wraps
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import orjson
@@ -23,7 +23,8 @@ MOST_BODY_BYTES = 65_536
 MOST_DEPTH = 32
 # Of one object; no model has half as many, and no timer more headers than 50.
 MOST_FIELDS = 64
-# Objects, lists and numbers of one request; a batch of 1,000 timers with everything has some 70,000.
+# Objects, lists and numbers of one request, and commas; a batch of 1,000 timers with everything has some 70,000 and
+# 100,000.
 MOST_PARTS = 200_000
 # Of a whole number; Python reads no more.
 MOST_DIGITS = 4_300
@@ -128,6 +129,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
             raw.decode(),
             object_pairs_hook=parts.object_of,
             parse_int=parts.whole,
+            parse_float=parts.fraction,
             parse_constant=_refuse_constant,
         )
         if b"\\u" in raw:
@@ -173,7 +175,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Parts:
-    """Reads the objects and whole numbers of one body, and counts them: what is too many is read no further."""
+    """Reads the objects and numbers of one body, and counts them: what is too many is read no further."""
 
     def __init__(self) -> None:
         self._left = MOST_PARTS
@@ -198,6 +200,11 @@ class _Parts:
             raise ValueError(f"it has a number of {len(digits)} digits")
         return int(digits)
 
+    def fraction(self, digits: str) -> float:
+        """Return the number that is no whole one."""
+        self._count()
+        return float(digits)
+
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
@@ -205,10 +212,19 @@ class _Parts:
 
 
 def _refuse_many_parts(raw: bytes) -> None:
-    """Raise `Refused` for more objects and lists than a request may have, before any is made."""
-    if raw.count(b"[") + raw.count(b"{") > MOST_PARTS:
-        outside = _TEXT.sub(b"", raw)
-        if outside.count(b"[") + outside.count(b"{") > MOST_PARTS:
+    """Raise `Refused` for more objects and lists, or more commas, than a request may have, before any is made.
+
+    Commas tell of values of any kind. Those within texts do not count, and so texts are skipped; no further than to the
+    first that is too much.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MOST_PARTS and raw.count(b",") <= MOST_PARTS:
+        return
+    brackets = commas = at = 0
+    for begin, end in chain((text.span() for text in _TEXT.finditer(raw)), [(len(raw), len(raw))]):
+        brackets += raw.count(b"[", at, begin) + raw.count(b"{", at, begin)
+        commas += raw.count(b",", at, begin)
+        at = end
+        if max(brackets, commas) > MOST_PARTS:
             raise _too_many_parts()
 
 
@@ -216,7 +232,7 @@ def _too_many_parts() -> Refused:
     return Refused(
         ErrorCode.TOO_MUCH_WORK,
         "",
-        f"it has more than {MOST_PARTS} objects, lists and numbers",
+        f"it has more than {MOST_PARTS} values",
         "divide it into smaller requests",
     )
 

@@ -4,26 +4,39 @@ What a client sent is never quoted, neither in the log nor to it: a broken heade
 """
 
 import time
+from collections.abc import Iterator
 from socket import socket
 from typing import Any
 
 from gunicorn import util
+from gunicorn.http.body import ChunkedReader
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 from gunicorn.workers.gthread import TConn, ThreadWorker
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.settings import read_settings
 
 # s in which one part of an answer is to be taken.
 TAKEN_WITHIN_S = 20.0
-
-_STATUS = {
-    LimitRequestLine: (414, "URI Too Long"),
-    LimitRequestHeaders: (431, "Request Header Fields Too Large"),
-}
+# Of one body; each takes some 2 µs to find its end. The largest body has room for as many of 84 bytes.
+MOST_CHUNKS = 100_000
+# Of one body with what divides it into chunks (sizes, extensions, trailers): twice the largest, 8 MiB, and 64 KiB.
+MOST_WIRE_BYTES = 16 * 1_048_576 + 65_536
 
 
 class SlowHead(ParseException):  # type: ignore[misc]
     """The head of a request did not come whole in time."""
+
+
+class CostlyBody(ParseException, RequestEntityTooLarge):  # type: ignore[misc]
+    """A body in so many chunks, or with so much between them, that to read it would take seconds: as one too large."""
+
+
+_STATUS = {
+    LimitRequestLine: (414, "URI Too Long"),
+    LimitRequestHeaders: (431, "Request Header Fields Too Large"),
+    CostlyBody: (413, "Content Too Large"),
+}
 
 
 class PatientSocket(socket):
@@ -31,8 +44,10 @@ class PatientSocket(socket):
 
     _until = 0.0
     _reads_head = True
-    # Whether a body did not come in time: what follows on the connection is then its rest, and no request.
+    # Whether a body did not come in time, or cost too much: what follows on the connection is its rest, and no request.
     is_late = False
+    # Of the body; the first bytes of it may have come with the head.
+    _wire_bytes = 0
 
     def await_head(self, within_s: float) -> None:
         """Let the head of a request be read within so many seconds."""
@@ -41,18 +56,35 @@ class PatientSocket(socket):
     def await_body(self, within_s: float) -> None:
         """Let the body of a request be read within so many seconds."""
         self._until, self._reads_head = time.monotonic() + within_s, False
+        self._wire_bytes = 0
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        """Receive what there is; `SlowHead`, or TimeoutError for a body, once the time is over."""
+        """Receive what there is; `SlowHead`, or TimeoutError for a body, once the time is over.
+
+        `CostlyBody` for one with too much between its parts.
+        """
         # 0 would mean not to wait at all, and to say so by another error.
         self.settimeout(max(self._until - time.monotonic(), 0.001))
         try:
-            return super().recv(bufsize, flags)
+            found = super().recv(bufsize, flags)
         except TimeoutError:
             self.is_late = True
             if self._reads_head:
                 raise SlowHead from None
             raise
+        self._wire_bytes += len(found)
+        if self._wire_bytes > MOST_WIRE_BYTES and not self._reads_head:
+            self.is_late = True
+            raise CostlyBody
+        return found
+
+    def few(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the chunks of a body; `CostlyBody` once they are too many."""
+        for number, chunk in enumerate(chunks):
+            if number > MOST_CHUNKS:
+                self.is_late = True
+                raise CostlyBody
+            yield chunk
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Send all of it; TimeoutError where the client does not take it."""
@@ -82,6 +114,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     def handle_request(self, req: Any, conn: TConn) -> Any:
         """Answer a request whose head is read."""
         conn.sock.await_body(self._body_s)
+        if isinstance(req.body.reader, ChunkedReader):
+            req.body.reader.parser = conn.sock.few(req.body.reader.parser)
         stays_open = super().handle_request(req, conn)
         return stays_open and not conn.sock.is_late
 

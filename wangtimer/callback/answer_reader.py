@@ -10,8 +10,13 @@ _MOST_HEAD_BYTES = 307_200
 # (with its wake-up) as many as it takes. An answer of 64 KiB in chunks of one byte would be 11,000 steps.
 _MOST_STEPS = 1_000
 _STEPS_A_READ = 4
+# Of line breaks before a head: few are some target's slip, and each byte more would be searched for nothing.
+_MOST_BLANK_BYTES = 64
+_TOO_BLANK = re.compile(rb"[\r\n]{%d}" % (_MOST_BLANK_BYTES + 1))
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
+# A head begins where all does, or after a blank line.
+_FINAL_HEAD = re.compile(rb"(?:\A|\n\r?\n)(?=HTTP/1\.[01] [2-9]\d\d(?:\s|\Z))")
+_BLANK_LINE = re.compile(rb"\n\r?\n")
 _SAYS_WHERE_IT_ENDS = re.compile(
     rb"\n(?:content-length[ \t]*:|transfer-encoding[ \t]*:(?![ \t]*identity))", re.IGNORECASE
 )
@@ -41,6 +46,7 @@ class AnswerReader:
 
     __slots__ = (
         "_answer_bytes",
+        "_blank_bytes",
         "_body_bytes",
         "_came",
         "_excerpt_bytes",
@@ -78,6 +84,7 @@ class AnswerReader:
         self.excerpt = b""
         self.keeps_open = False
         self.is_whole = False
+        self._blank_bytes = 0
         self._body_bytes = 0
         self._read_bytes = 0
         self._steps = 0
@@ -90,6 +97,8 @@ class AnswerReader:
         if self._steps > _MOST_STEPS and not self.is_whole:
             self._settle_for_less()
             return True
+        if not self._came and not had_status and not self.is_whole:
+            data = self._without_blanks(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -104,6 +113,8 @@ class AnswerReader:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
             return True
         if not had_status:
+            if self.status is None and _TOO_BLANK.search(self._came[-_MOST_BLANK_BYTES:] + data):
+                raise _too_blank()
             self._came += data
         self._read_bytes += len(data)
         self.is_whole = self._is_enough()
@@ -153,6 +164,14 @@ class AnswerReader:
             self.is_whole = True
             self.keeps_open = self._parser.should_keep_alive()
 
+    def _without_blanks(self, data: bytes) -> bytes:
+        """Return what comes after the line breaks before a head; NoHttp where they are too many."""
+        found = data.lstrip(b"\r\n")
+        self._blank_bytes += len(data) - len(found)
+        if self._blank_bytes > _MOST_BLANK_BYTES:
+            raise _too_blank()
+        return found
+
     def _is_enough(self) -> bool:
         """Tell whether so much has been read that the rest is not waited for; NoHttp where no status was in it."""
         most_bytes = _MOST_HEAD_BYTES + (2 * self._answer_bytes if self.status is not None else 0)
@@ -182,7 +201,14 @@ class AnswerReader:
         self.is_whole = True
 
 
+def _too_blank() -> NoHttp:
+    return NoHttp(f"more than {_MOST_BLANK_BYTES} bytes of blank lines came before a head")
+
+
 def _final_head(came: bytearray) -> bytes:
     """Return the first head with a final status, without what comes before and after; b"" if there is none."""
-    heads = (head.lstrip(b"\r\n") for head in _HEAD_END.split(bytes(came)))
-    return next((head for head in heads if _STATUS_LINE.match(head)), b"")
+    begin = _FINAL_HEAD.search(came)
+    if begin is None:
+        return b""
+    end = _BLANK_LINE.search(came, begin.end())
+    return bytes(came[begin.end() : None if end is None else end.start()])

@@ -1,8 +1,9 @@
 """Calendars: named sets of days on which a timer does not fire."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from hashlib import blake2b
 
 from chinese_calendar.constants import holidays as cn_holidays
@@ -44,11 +45,14 @@ class Calendar:
             return False
         return day in self.days or day.weekday() in self.weekdays
 
-    def next_open_day(self, day: date) -> date:
-        """Return the first day from `day` on that is not excluded."""
-        while self.excludes(day):
-            day += timedelta(days=1)
-        return day
+    def next_open_day(self, day: int) -> int:
+        """Return the first day from `day` on that is not excluded; days are proleptic ordinals (1: 1 January 1)."""
+        reopens, working = _reopenings(self)
+        found = min(
+            reopens.get(first, first) for first in range(day, day + 7) if (first - 1) % 7 not in self.weekdays
+        )
+        place = bisect_left(working, day)
+        return min(found, working[place]) if place < len(working) else found
 
     @property
     def digest(self) -> str:
@@ -58,6 +62,20 @@ class Calendar:
             *([one.isoformat() for one in sorted(days)] for days in (self.days, self.working)),
         ]
         return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(
+    maxsize=64
+)  # thousands of days are sorted once; then a search costs the same however long it is closed
+def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
+    """Return for each further day without firings the next open one of its weekday, and all working days, ascending.
+
+    All as ordinals.
+    """
+    reopens: dict[int, int] = {}
+    for day in sorted((one.toordinal() for one in calendar.days - calendar.working), reverse=True):
+        reopens[day] = reopens.get(day + 7, day + 7)
+    return reopens, sorted(day.toordinal() for day in calendar.working)
 
 
 @cache

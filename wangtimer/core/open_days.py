@@ -4,6 +4,7 @@ from datetime import date
 from typing import Protocol
 
 from wangtimer.core.calendars import Calendar
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.core.zones import DAY_S, Stretch, stretches_from
 
 DAY_ZERO = date(1970, 1, 1).toordinal()
@@ -46,12 +47,13 @@ def _first_common_day(
     """Return the first day from `first` to `last` that is open and may have a moment, None without any."""
     day: int | None = first
     while day is not None and day <= last:
-        open_day = excluded.next_open_day(date.fromordinal(DAY_ZERO + day)).toordinal() - DAY_ZERO
+        open_day = excluded.next_open_day(DAY_ZERO + day) - DAY_ZERO
         if open_day > last:
             return None
         day = rule.next_day(open_day, stretch)
         if day == open_day:
             return day
+        refuse_more()
     return None
 
 

@@ -53,8 +53,9 @@ class DefinitionStore:
         self._remembered = Remembered()
 
     def put(self, definitions: Iterable[Definition]) -> None:
-        """Write definitions where they are newer than what is there, and let all live on.
+        """Write definitions where nothing newer is there, and let all live on.
 
+        Of equal versions the later one counts: the first may be of a commit that SQL has lost.
         One that cannot be written is noted and left out: whoever misses it here asks SQL.
         """
         calls: list[ScriptCall] = []

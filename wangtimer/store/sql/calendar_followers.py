@@ -1,12 +1,12 @@
 """Timers that name an uploaded calendar: which have its days as they are now, and which do not yet."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select, update
 
 from wangtimer.core.bad_timers import BadTimers, reason_of
 from wangtimer.core.calendars import Calendar
@@ -105,8 +105,11 @@ class CalendarFollowers:
         follow: Follow,
         firings_of: Callable[[list[Plan]], list[Firing]],
         refused_apart: Mapping[int, str] | None = None,
+        is_time_over: Callable[[], bool] = lambda: False,
     ) -> Page:
         """Let up to so many timers follow an upload, in one transaction; raises `StoreAway`.
+
+        No further one is looked at once `is_time_over`, which is asked after each: its row is then held no longer.
 
         A timer that something came due of unplanned is `apart`; those that then could not follow alone, and why not,
         are for the next call. An upload that another took the place of is done. Repeating it is harmless.
@@ -123,13 +126,12 @@ class CalendarFollowers:
             query = by_index(select(timers).where(_to_follow(upload)), "timer_follows", timers)
             query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit).with_for_update()
             rows = sql.execute(query).mappings().all()
-            found = read_rows(rows, timer_of)
-            page.refused |= found.bad
-            followings, same = _sorted_out(found.values(), calendar, now, follow, page)
+            in_time = _InTime(rows, is_time_over)
+            followings, same = _sorted_out(in_time, calendar, now, follow, page)
             _mark(sql, same, upload.at)
             page.changed, page.pending = _write(sql, followings, upload.at, now, firings_of)
             _refuse(sql, upload, page.refused)
-            if len(rows) < limit and not page.apart:
+            if len(rows) < limit and in_time.is_all and not page.apart:
                 page.is_done = _finish(sql, upload)
             return page
 
@@ -188,12 +190,28 @@ def _calendar(sql: Connection, upload: Upload) -> Calendar | None:
     return None if text is None else calendar_from(orjson.loads(text))
 
 
+class _InTime:
+    """Rows one by one, the first in any case; once the time is over, no further one. `is_all`: none was left."""
+
+    def __init__(self, rows: Sequence[RowMapping], is_time_over: Callable[[], bool]) -> None:
+        self._rows = rows
+        self._is_time_over = is_time_over
+        self.is_all = not rows
+
+    def __iter__(self) -> Iterator[RowMapping]:
+        for number, row in enumerate(self._rows, 1):
+            yield row
+            self.is_all = number == len(self._rows)
+            if self._is_time_over():
+                return
+
+
 def _sorted_out(
-    read: Any, calendar: Calendar, now: int, follow: Follow, page: Page
+    rows: Iterable[RowMapping], calendar: Calendar, now: int, follow: Follow, page: Page
 ) -> tuple[list[Following], list[int]]:
     """Return how timers follow the calendar, and the ids of those that have its days already."""
     followings, same = [], []
-    for timer in read:
+    for timer in _read_one_by_one(rows, page):
         try:
             following = follow(timer, calendar)
         except Exception as error:
@@ -206,6 +224,13 @@ def _sorted_out(
         else:
             followings.append(following)
     return followings, same
+
+
+def _read_one_by_one(rows: Iterable[RowMapping], page: Page) -> Iterator[Timer]:
+    for row in rows:
+        found = read_rows([row], timer_of)
+        page.refused |= found.bad
+        yield from found.values()
 
 
 def _write(

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import Connection, and_, case, delete, insert, select, update
+from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
@@ -17,6 +17,9 @@ from wangtimer.store.sql.tables import calendars, timers
 
 log = structlog.get_logger()
 
+# Of one app: they are listed in one answer, of up to 50 KB each.
+MOST_CALENDARS = 100
+
 
 class CalendarStore:
     """Each app's own calendars; timers carry the days they leave out, as they were when they were last edited."""
@@ -27,6 +30,8 @@ class CalendarStore:
     def put(self, app: str, calendar: Calendar, now: int) -> None:
         """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`.
 
+        A further one where the app has `MOST_CALENDARS` is refused; those there are stay, and may be replaced.
+
         Timers that name it follow it later: its `updated_at`, which only grows, is not what they have, and nobody has
         followed it.
         """
@@ -36,6 +41,7 @@ class CalendarStore:
 
         def work(sql: Connection) -> None:
             if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(replaced)).rowcount:
+                _refuse_one_more(sql, app)
                 sql.execute(
                     insert(calendars).values(app=app, name=calendar.name, content=content, updated_at=now)
                 )
@@ -77,6 +83,16 @@ class CalendarStore:
         wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
         query = by_index(select(timers.c.id).where(wanted), "timer_follows", timers).order_by(timers.c.id)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+
+def _refuse_one_more(sql: Connection, app: str) -> None:
+    number = sql.execute(select(func.count(calendars.c.name)).where(calendars.c.app == app)).scalar_one()
+    if number >= MOST_CALENDARS:
+        raise Conflict(
+            "calendar",
+            f"the app has {number} calendars, and may have {MOST_CALENDARS}",
+            "delete one that no timer names, or upload these days under the name of another",
+        )
 
 
 def _is(app: str, name: str) -> Any:
