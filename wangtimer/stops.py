@@ -7,12 +7,12 @@ import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing
 from wangtimer.core.stopped_moment import StoppedMoment, stopped_moment
 from wangtimer.core.timer import Timer
 from wangtimer.core.told import COUNTS_WITHIN_MS
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firings import FiringRecord
 
 log = structlog.get_logger()
 
@@ -44,11 +44,13 @@ class Stops:
         return {one.timer_id: one for one in found if one is not None}
 
     def _judged(
-        self, timer: Timer, latest: Mapping[int, Firing], now: int, is_untold: bool
+        self, timer: Timer, latest: Mapping[int, FiringRecord], now: int, is_untold: bool
     ) -> StoppedMoment | None:
         reach_ms = self.soon_ms + (COUNTS_WITHIN_MS if is_untold else 0)
+        record = latest.get(timer.id)
+        firing, was_sent = (None, False) if record is None else (record.firing, record.was_sent)
         try:
-            return stopped_moment(timer.id, timer.definition.schedule, latest.get(timer.id), now, reach_ms)
+            return stopped_moment(timer.id, timer.definition.schedule, firing, was_sent, now, reach_ms)
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             return None

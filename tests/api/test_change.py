@@ -3,7 +3,7 @@ import pytest
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
-from wangtimer.core.firing import Member
+from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.moment_text import show_moment
 from wangtimer.core.told import COUNTS_WITHIN_MS
 
@@ -213,6 +213,17 @@ def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None
     world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
     stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
     assert stopped == {"at": show_moment(at), "atMs": at, "state": "already_fired"}
+
+
+@pytest.mark.parametrize(("status", "state"), [("pending", "cancelled"), ("failed", None)])
+def test_what_was_never_sent_has_not_fired(world: World, status: str, state: str | None) -> None:
+    at = world.clock.now + 5_000
+    timer_id = world.enabled(cron=None, at=at)
+    world.clock.now = at + 3_000
+    retry_at = world.clock.now + 8_000
+    world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1), FiringStatus(status), retry_at)])
+    stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
+    assert stopped == (state and {"at": show_moment(at), "atMs": at, "state": state})
 
 
 def test_a_timer_without_any_moment_has_none_to_stop(world: World) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus
@@ -58,6 +59,28 @@ def test_what_was_called_has_fired(world: World) -> None:
     world.run_for(25)
     for verb in ("disable", "disable", "delete"):
         assert stop(world, timer, verb) == (timer.id, at, StopState.ALREADY_FIRED)
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+def test_a_retry_that_waits_is_cancelled_where_no_attempt_was_sent(world: World, verb: str) -> None:
+    world.target.answer = lambda _: Answer(None, error="connection refused", was_sent=False)
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at + 4_000)
+    tried = len(world.target.of(timer.id))
+    assert (tried, world.record(timer).first_sent_at) == (3, None)
+    assert stop(world, timer, verb) == (timer.id, at, StopState.CANCELLED)
+    world.run_for(60)
+    assert len(world.target.of(timer.id)) == tried
+    assert world.record(timer).firing.status is FiringStatus.SKIPPED
+
+
+def test_what_failed_and_was_never_sent_has_no_moment_to_stop(world: World) -> None:
+    world.target.answer = lambda _: Answer(None, error="connection refused", was_sent=False)
+    timer = world.once_in(20)
+    world.run_for(60)
+    assert world.record(timer).firing.status is FiringStatus.FAILED
+    assert stop(world, timer) is None
 
 
 def test_disabling_twice_answers_the_same(world: World) -> None:
