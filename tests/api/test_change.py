@@ -206,6 +206,12 @@ def test_switching_off_says_whether_it_came_in_time(world: World, ahead_ms: int,
     assert "stopped" not in enabled
 
 
+def test_deleting_many_that_were_never_enabled_says_nothing_of_what_is_on_its_way(world: World) -> None:
+    off, on = world.made(name="off", cron="* * * * * *"), world.enabled(name="on", cron="* * * * * *")
+    done = world.post("/api/timer/v1/bulk", app="shop", action="delete", ids=[off, on]).data
+    assert [(one["id"], one["state"]) for one in done["stopped"]] == [(on, "in_flight")]
+
+
 def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None:
     at = world.clock.now + 5_000
     timer_id = world.enabled(cron=None, at=at)

@@ -248,7 +248,8 @@ class StoppedData(Sent):
 StoppedField = Annotated[
     StoppedData | None,
     Field(
-        description="null: there is no moment to stop, the last has failed and was never sent, or it could not be told"
+        description="null: there is no moment to stop, the last has failed and was never sent, the next is near and "
+        "the timer was off already, or it could not be told"
     ),
 ]
 
