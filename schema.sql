@@ -28,7 +28,7 @@ CREATE TABLE timer (
     misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
     misfire_grace_ms BIGINT NOT NULL,
     catchup_window_ms BIGINT NOT NULL,
-    -- when it was last disabled, 0 = never: what was asked for before is stopped, what is asked for afterwards is fired
+    -- when it was last disabled or deleted, while enabled before, 0 = never: what was asked for before is stopped, what is asked for afterwards is fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 WRITTEN_IN = {".py", ".md", ".yml", ".patch", ".sh"}
 
 WRONG = {
-    "DATABASE_URL": ["nonsense", "postgresql://h/d"],
+    "DATABASE_URL": ["nonsense", "postgresql://h/d", "mysql+pymysql://u:p@h/d", "sqlite+aiosqlite:///a.db"],
     "STORE_URL": ["http://h", "valkey://h"],
     "BROKER_URL": ["nonsense"],
     "KEY_PREFIX": ["", "has space", "x" * 21],
@@ -25,6 +25,7 @@ WRONG = {
     "CALLBACK_TIMEOUT_MS": ["-1"],
     "MOST_ATTEMPTS": ["0"],
     "HTTP_WORKERS": ["many"],
+    "HTTP_BIND": ["5001", "localhost", "localhost:http", "a:70000", "::1:5000", "", "a:1,5001"],
 }
 
 
@@ -53,6 +54,31 @@ def test_settings_that_do_not_fit_each_other_are_refused(
         read_settings()
 
 
+@pytest.mark.parametrize(
+    "bind", ["0.0.0.0:5000", "[::1]:80", ":5000", "api.example:5000", "unix:/run/wt.sock", "a:1,b:2"]
+)
+def test_an_address_to_listen_on_has_a_host_and_a_port(monkeypatch: pytest.MonkeyPatch, bind: str) -> None:
+    monkeypatch.setenv("WANGTIMER_HTTP_BIND", bind)
+    assert read_settings().http_bind == bind
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb"])
+def test_the_driver_that_is_installed_may_be_named_or_left_out(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setenv("WANGTIMER_DATABASE_URL", f"{scheme}://u:p@h/d")
+    assert read_settings().database_url == f"{scheme}://u:p@h/d"
+
+
+@pytest.mark.parametrize("name", ["URLS", "APPS", "UR"])
+def test_a_variable_of_the_command_line_is_never_offered_for_a_setting(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(f"{ENV_PREFIX}{name}", "x")
+    read_settings()
+    assert unknown_variables() == [f"{ENV_PREFIX}{name}"]
+
+
 def test_the_defaults_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANGTIMER_STEP_S", "150")
     assert read_settings().horizon_ms == 300_000
@@ -68,6 +94,9 @@ def test_the_defaults_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
         ("WANG_TIMER_STEP_S", f"{ENV_PREFIX}STEP_S"),
         ("WANGTIMERSTEP_S", f"{ENV_PREFIX}STEP_S"),
         ("wangtimer_stap_s", f"{ENV_PREFIX}STEP_S"),
+        (f"{ENV_PREFIX}DB_URL", f"{ENV_PREFIX}DATABASE_URL"),
+        (f"{ENV_PREFIX}REDIS_URL", f"{ENV_PREFIX}STORE_URL"),
+        ("wangtimer_redis_url", f"{ENV_PREFIX}STORE_URL"),
     ],
 )
 def test_a_misspelt_setting_stops_the_start_and_says_which_was_meant(

@@ -26,13 +26,20 @@ FEED_EVERY_S = 2
 RECONCILE_EVERY_S = 10
 
 
+# With the one driver that is installed of each, named or not.
+_DRIVERS = ("mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb", "sqlite", "sqlite+pysqlite")
+# What people call settings of ours, for which no slip of the pen accounts.
+_OTHER_NAMES = {
+    f"{ENV_PREFIX}DB_URL": f"{ENV_PREFIX}DATABASE_URL",
+    f"{ENV_PREFIX}REDIS_URL": f"{ENV_PREFIX}STORE_URL",
+}
+
+
 def _known_database(url: str) -> str:
     try:
         parsed = make_url(url)
         # SQLAlchemy takes an @ of the password for the end of it; the rest would be a host that errors name.
-        is_read = parsed.get_backend_name() in ("mysql", "mariadb", "sqlite") and "@" not in (
-            parsed.host or ""
-        )
+        is_read = parsed.drivername in _DRIVERS and "@" not in (parsed.host or "")
     except (ArgumentError, ValueError):
         is_read = False
     if not is_read:
@@ -67,6 +74,20 @@ def _with_readable_place(url: str) -> str:
             "its host or port cannot be read: write @ : / ? # of a password as %40 %3A %2F %3F %23"
         )
     return url
+
+
+def _address(bind: str) -> str:
+    """Return where to listen: host:port, or what gunicorn takes besides; several with commas between."""
+    if not all(one.startswith(("unix:", "fd://")) or _has_port(one) for one in bind.split(",")):
+        raise ValueError("write host:port, as 127.0.0.1:5000 or [::1]:5000")
+    return bind
+
+
+def _has_port(address: str) -> bool:
+    try:
+        return urlsplit(f"//{address.strip()}").port is not None
+    except ValueError:
+        return False
 
 
 class Settings(BaseSettings):
@@ -296,7 +317,9 @@ class Settings(BaseSettings):
     )
 
     # API
-    http_bind: str = Field(default="127.0.0.1:5000", description="address the API listens on")
+    http_bind: Annotated[str, AfterValidator(_address)] = Field(
+        default="127.0.0.1:5000", description="address the API listens on"
+    )
     http_hosts: str = Field(
         default="",
         max_length=4_096,
@@ -379,7 +402,8 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
     strange = (
         name for name in variables if name.upper().startswith(_MISSPELT_PREFIX) and name.upper() not in known
     )
-    meant = {name: near_miss(name, known) for name in sorted(strange)}
+    ours = known - NOT_SETTINGS
+    meant = {name: _OTHER_NAMES.get(name.upper()) or near_miss(name, ours) for name in sorted(strange)}
     complaints = [
         f"{name} is no setting; write {near}, or take it out" for name, near in meant.items() if near
     ]

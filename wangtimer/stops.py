@@ -7,12 +7,12 @@ import structlog
 
 from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing
-from wangtimer.core.stopped_moment import StoppedMoment, stopped_moment
+from wangtimer.core.stopped_moment import StoppedMoment, StopState, stopped_moment
 from wangtimer.core.timer import Timer
 from wangtimer.core.told import COUNTS_WITHIN_MS
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firings import FiringRecord
 
 log = structlog.get_logger()
 
@@ -44,14 +44,18 @@ class Stops:
         return {one.timer_id: one for one in found if one is not None}
 
     def _judged(
-        self, timer: Timer, latest: Mapping[int, Firing], now: int, is_untold: bool
+        self, timer: Timer, latest: Mapping[int, FiringRecord], now: int, is_untold: bool
     ) -> StoppedMoment | None:
         reach_ms = self.soon_ms + (COUNTS_WITHIN_MS if is_untold else 0)
+        record = latest.get(timer.id)
+        firing, was_sent = (None, False) if record is None else (record.firing, record.was_sent)
         try:
-            return stopped_moment(timer.id, timer.definition.schedule, latest.get(timer.id), now, reach_ms)
+            stopped = stopped_moment(timer.id, timer.definition.schedule, firing, was_sent, now, reach_ms)
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             return None
+        is_near = stopped is not None and stopped.state is StopState.IN_FLIGHT and stopped.at_ms > now
+        return None if is_near and _was_off(timer, now, is_untold) else stopped
 
     def _untold(self, timers: Sequence[Timer]) -> set[int]:
         """Return the ids of those of which Redis holds an older definition, or cannot be asked."""
@@ -64,3 +68,9 @@ class Stops:
             for timer in timers
             if timer.id in held and held[timer.id].version < timer.definition.version
         }
+
+
+def _was_off(timer: Timer, now: int, is_untold: bool) -> bool:
+    """Tell whether a timer was never enabled, or is off for so long that nothing to come can be on its way."""
+    disabled_at = timer.definition.disabled_at
+    return not disabled_at or (not is_untold and now - disabled_at > COUNTS_WITHIN_MS)

@@ -3,7 +3,7 @@ import pytest
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
-from wangtimer.core.firing import Member
+from wangtimer.core.firing import FiringStatus, Member
 from wangtimer.core.moment_text import show_moment
 from wangtimer.core.told import COUNTS_WITHIN_MS
 
@@ -206,6 +206,12 @@ def test_switching_off_says_whether_it_came_in_time(world: World, ahead_ms: int,
     assert "stopped" not in enabled
 
 
+def test_deleting_many_that_were_never_enabled_says_nothing_of_what_is_on_its_way(world: World) -> None:
+    off, on = world.made(name="off", cron="* * * * * *"), world.enabled(name="on", cron="* * * * * *")
+    done = world.post("/api/timer/v1/bulk", app="shop", action="delete", ids=[off, on]).data
+    assert [(one["id"], one["state"]) for one in done["stopped"]] == [(on, "in_flight")]
+
+
 def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None:
     at = world.clock.now + 5_000
     timer_id = world.enabled(cron=None, at=at)
@@ -213,6 +219,17 @@ def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None
     world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
     stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
     assert stopped == {"at": show_moment(at), "atMs": at, "state": "already_fired"}
+
+
+@pytest.mark.parametrize(("status", "state"), [("pending", "cancelled"), ("failed", None)])
+def test_what_was_never_sent_has_not_fired(world: World, status: str, state: str | None) -> None:
+    at = world.clock.now + 5_000
+    timer_id = world.enabled(cron=None, at=at)
+    world.clock.now = at + 3_000
+    retry_at = world.clock.now + 8_000
+    world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1), FiringStatus(status), retry_at)])
+    stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
+    assert stopped == (state and {"at": show_moment(at), "atMs": at, "state": state})
 
 
 def test_a_timer_without_any_moment_has_none_to_stop(world: World) -> None:

@@ -233,6 +233,30 @@ def test_bulk_takes_several_names_and_says_which_nobody_has(run: Run) -> None:
     assert run("timers", "bulk", "delete", "--name", "typo", "--yes").exit_code == 1
 
 
+def test_a_name_whose_timer_is_so_already_is_no_name_that_nobody_has(run: Run) -> None:
+    created(run, "hr", "--cron", "@daily")
+    for more in ((), ("--dry-run",)):
+        partly = run("timers", "bulk", "disable", "--name", "hr", "--name", "nope", *more)
+        assert partly.exit_code == 3
+        assert "app 'shop' has no timer named 'nope'" in partly.stderr
+        assert run("timers", "bulk", "disable", "--name", "hr", *more).exit_code == 0
+        assert run("timers", "bulk", "disable", "--name", "no", "--name", "nope", *more).exit_code == 1
+
+
+@pytest.mark.parametrize("verb", ["create", "put"])
+@pytest.mark.parametrize(
+    ("name", "written"), [("a", "a"), ("a b", "'a b'"), ("12", "name:12"), ("name:x", "name:name:x")]
+)
+def test_a_timer_that_is_made_and_not_enabled_is_told_how_to_be(
+    run: Run, verb: str, name: str, written: str
+) -> None:
+    made = run("timers", verb, name, *CALLBACK, "--cron", "@daily")
+    assert made.stdout.splitlines()[-1] == f"not enabled: wangtimer timers enable {written}"
+    assert "not enabled" not in run("timers", "put", name, *CALLBACK, "--cron", "@daily", "--enable").stdout
+    assert "not enabled" not in run("timers", "put", name, *CALLBACK, "--cron", "@hourly").stdout
+    json_of(run("timers", verb, f"{name}-too", *CALLBACK, "--cron", "@daily", "--json"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

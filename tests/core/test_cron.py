@@ -139,12 +139,20 @@ def test_every_macro_is_the_expression_it_stands_for() -> None:
         ("* * * *", "has 4 fields"),
         ("* * * * * * * *", "has 8 fields"),
         ("@reboot", "has 1 fields"),
-        ("@every 5m", "has 2 fields"),
         ("*/5 25 * * *", "hour '25' cannot be read"),
         ("60 * * * * *", "second '60' cannot be read"),
         ("0 0 * * 8", "weekday '8' cannot be read"),
         ("0 0 * * 6L", "weekday '6L' cannot be read"),
+        (
+            "0 0 9 ? * 6L",
+            '"cronDialect": "quartz" knows it, with seconds first and one ? (6L is the last Friday there)',
+        ),
+        ("0 0 9 ? * FRIL", '"cronDialect": "quartz" knows it, with seconds first and one ?'),
         ("0 0 LW * *", "day 'LW' cannot be read"),
+        ("0 0 LW * *", '"cronDialect": "quartz" knows it'),
+        ("0 0 L-3 * *", '"cronDialect": "quartz" knows it'),
+        ("@every 5m", "is an interval"),
+        ("rate(5 minutes)", "write everyMs"),
         ("*/0 * * * *", "minute '*/0' cannot be read"),
         ("? * * * *", "minute '?' cannot be read"),
         ("0 0 0 1 1 * 2100", "year '2100' cannot be read"),
@@ -172,7 +180,7 @@ def test_a_refused_expression_is_told_what_is_wrong_and_what_to_write(
 ) -> None:
     with pytest.raises(InvalidSchedule, match="cron: ") as refused:
         Cron.parse(expression)
-    assert complaint in refused.value.reason
+    assert complaint in f"{refused.value.reason}; {refused.value.mend}"
     assert refused.value.field == "cron"
     assert refused.value.mend
 

@@ -15,32 +15,36 @@ SECONDLY: Schedule = Cron.parse("* * * * * *")
 CANCELLED, IN_FLIGHT, FIRED = StopState.CANCELLED, StopState.IN_FLIGHT, StopState.ALREADY_FIRED
 
 
-def row(ago_ms: int, status: str, attempt: int = 1) -> Firing:
-    return Firing(7, NOW - ago_ms, 0, status=FiringStatus(status), attempt=attempt)
+def row(ago_ms: int, status: str, attempt: int = 1, due_in_ms: int = 0) -> Firing:
+    return Firing(7, NOW - ago_ms, 0, status=FiringStatus(status), due_at=NOW + due_in_ms, attempt=attempt)
 
 
 @pytest.mark.parametrize(
-    ("schedule", "latest", "expected"),
+    ("schedule", "latest", "was_sent", "expected"),
     [
-        (Once(NOW + REACH + 1), None, (NOW + REACH + 1, CANCELLED)),
-        (Once(NOW + REACH), None, (NOW + REACH, IN_FLIGHT)),
-        (Once(NOW + 1), None, (NOW + 1, IN_FLIGHT)),
-        (Once(NOW), row(0, "pending"), (NOW, IN_FLIGHT)),
-        (Once(NOW - 9), row(9, "succeeded"), (NOW - 9, FIRED)),
-        (Once(NOW - 9), row(9, "failed", 5), (NOW - 9, FIRED)),
-        (Once(NOW - 9), row(9, "pending", 2), (NOW - 9, FIRED)),
-        (Once(NOW - 9), row(9, "skipped"), (NOW - 9, CANCELLED)),
-        (Once(NOW - 9), None, None),
-        (DAILY, None, (NEXT_DAY, CANCELLED)),
-        (DAILY, row(200, "pending"), (NOW - 200, IN_FLIGHT)),
-        (DAILY, row(200, "pending", 2), (NEXT_DAY, CANCELLED)),
-        (DAILY, row(200, "succeeded"), (NEXT_DAY, CANCELLED)),
-        (SECONDLY, row(0, "succeeded"), (NOW + 1_000, IN_FLIGHT)),
+        (Once(NOW + REACH + 1), None, False, (NOW + REACH + 1, CANCELLED)),
+        (Once(NOW + REACH), None, False, (NOW + REACH, IN_FLIGHT)),
+        (Once(NOW + 1), None, False, (NOW + 1, IN_FLIGHT)),
+        (Once(NOW), row(0, "pending"), False, (NOW, IN_FLIGHT)),
+        (Once(NOW - 9), row(9, "succeeded"), True, (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "failed", 5), True, (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "failed", 5), False, None),
+        (Once(NOW - 9), row(9, "pending", 2), True, (NOW - 9, FIRED)),
+        (Once(NOW - 9), row(9, "pending", 2, REACH + 1), False, (NOW - 9, CANCELLED)),
+        (Once(NOW - 9), row(9, "pending", 2, REACH), False, (NOW - 9, IN_FLIGHT)),
+        (Once(NOW - 9), row(9, "skipped"), False, (NOW - 9, CANCELLED)),
+        (Once(NOW - 9), row(9, "skipped", 2), True, (NOW - 9, FIRED)),
+        (Once(NOW - 9), None, False, None),
+        (DAILY, None, False, (NEXT_DAY, CANCELLED)),
+        (DAILY, row(200, "pending"), False, (NOW - 200, IN_FLIGHT)),
+        (DAILY, row(200, "pending", 2), False, (NEXT_DAY, CANCELLED)),
+        (DAILY, row(200, "succeeded"), True, (NEXT_DAY, CANCELLED)),
+        (SECONDLY, row(0, "succeeded"), True, (NOW + 1_000, IN_FLIGHT)),
     ],
     ids=str,
 )
 def test_what_becomes_of_the_next_moment(
-    schedule: Schedule, latest: Firing | None, expected: tuple[int, StopState] | None
+    schedule: Schedule, latest: Firing | None, was_sent: bool, expected: tuple[int, StopState] | None
 ) -> None:
-    found = stopped_moment(7, schedule, latest, NOW, REACH)
+    found = stopped_moment(7, schedule, latest, was_sent, NOW, REACH)
     assert (found and found[1:]) == expected

@@ -6,6 +6,7 @@ from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.firing import Firing, FiringKind
 from wangtimer.core.timer import TimerStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firings import FiringRecord
 
 
 class MemoryFiringLists:
@@ -30,14 +31,16 @@ class MemoryFiringLists:
             lambda: {one for one in timer_ids if self._is_apps(app, one, is_living=True)}
         )
 
-    def latest_scheduled(self, timer_ids: Iterable[int], now: int) -> dict[int, Firing]:
-        def work() -> dict[int, Firing]:
-            rows = sorted(record.firing for record in self._server.table("firings").values())
+    def latest_scheduled(self, timer_ids: Iterable[int], now: int) -> dict[int, FiringRecord]:
+        def work() -> dict[int, FiringRecord]:
+            rows = sorted(self._server.table("firings").values(), key=lambda row: row.firing.fire_at)
             wanted = set(timer_ids)
             return {
-                one.timer_id: one
-                for one in sorted(rows, key=lambda row: row.fire_at)
-                if one.timer_id in wanted and one.fire_at <= now and one.kind is FiringKind.SCHEDULED
+                row.firing.timer_id: row
+                for row in rows
+                if row.firing.timer_id in wanted
+                and row.firing.fire_at <= now
+                and row.firing.kind is FiringKind.SCHEDULED
             }
 
         return self._server.call(work)

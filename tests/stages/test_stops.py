@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import FiringStatus
@@ -58,6 +59,70 @@ def test_what_was_called_has_fired(world: World) -> None:
     world.run_for(25)
     for verb in ("disable", "disable", "delete"):
         assert stop(world, timer, verb) == (timer.id, at, StopState.ALREADY_FIRED)
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+def test_a_retry_that_waits_is_cancelled_where_no_attempt_was_sent(world: World, verb: str) -> None:
+    world.target.answer = lambda _: Answer(None, error="connection refused", was_sent=False)
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at + 4_000)
+    tried = len(world.target.of(timer.id))
+    assert (tried, world.record(timer).first_sent_at) == (3, None)
+    assert stop(world, timer, verb) == (timer.id, at, StopState.CANCELLED)
+    world.run_for(60)
+    assert len(world.target.of(timer.id)) == tried
+    assert world.record(timer).firing.status is FiringStatus.SKIPPED
+
+
+def test_what_failed_and_was_never_sent_has_no_moment_to_stop(world: World) -> None:
+    world.target.answer = lambda _: Answer(None, error="connection refused", was_sent=False)
+    timer = world.once_in(20)
+    world.run_for(60)
+    assert world.record(timer).firing.status is FiringStatus.FAILED
+    assert stop(world, timer) is None
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+def test_of_a_timer_that_was_never_enabled_nothing_can_be_on_its_way(world: World, verb: str) -> None:
+    assert stop(world, world.created("* * * * * *"), verb) is None
+
+
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+@pytest.mark.parametrize(
+    ("off_for_ms", "state"), [(COUNTS_WITHIN_MS, StopState.IN_FLIGHT), (COUNTS_WITHIN_MS + 1, None)]
+)
+def test_of_one_that_is_off_for_long_enough_nothing_can_be_either(
+    world: World, verb: str, off_for_ms: int, state: StopState | None
+) -> None:
+    timer = world.timer("* * * * * *")
+    world.run_for(20)
+    world.registrar.disable(APP, timer.id)
+    world.run_to(world.now + off_for_ms)
+    stopped = stop(world, timer, verb)
+    assert (stopped and stopped.state) == state
+
+
+def test_what_redis_may_not_know_of_is_told_however_long_the_timer_is_off(world: World) -> None:
+    timer = world.timer("* * * * * *")
+    world.run_for(20)
+    world.registrar.disable(APP, timer.id)
+    world.run_for(60)
+
+    def cut() -> None:
+        raise StoreAway("redis", "cut off")
+
+    world.api.taps["before definitions.get"] = cut
+    stopped = stop(world, timer)
+    assert stopped is not None
+    assert stopped.state is StopState.IN_FLIGHT
+
+
+def test_an_enabled_timer_that_is_deleted_is_told_in_flight(world: World) -> None:
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at - 500)
+    assert stop(world, timer, "delete") == (timer.id, at, StopState.IN_FLIGHT)
 
 
 def test_disabling_twice_answers_the_same(world: World) -> None:

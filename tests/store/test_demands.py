@@ -142,6 +142,26 @@ def test_disabling_is_kept_with_its_moment_alone_and_together(database: Database
     assert sql.timers.definitions({timer.id})[timer.id].disabled_at == NOW + 4
 
 
+def test_deleting_is_the_last_disabling_of_what_was_enabled_alone_and_together(database: Database) -> None:
+    sql, batches = real_sql(database), TimerBatches(database)
+    on, off, on_too, off_too = (
+        sql.timers.create(NewTimer("shop", name, EVERY_MINUTE, NOTIFY), NOW) for name in "abcd"
+    )
+    for timer in (on, on_too):
+        sql.timers.enable("shop", timer.id, NOW, lambda read: (plan(read, NOW, 1), []))
+    assert sql.timers.delete("shop", on.id, NOW + 1).definition.disabled_at == NOW + 1
+    assert sql.timers.delete("shop", off.id, NOW + 1).definition.disabled_at == 0
+    gone = batches.delete([on_too.id, off_too.id], NOW + 2)
+    assert {one.id: one.definition.disabled_at for one in gone} == {on_too.id: NOW + 2, off_too.id: 0}
+    stored = sql.timers.definitions({timer.id for timer in (on, off, on_too, off_too)})
+    assert {timer_id: one.disabled_at for timer_id, one in stored.items()} == {
+        on.id: NOW + 1,
+        off.id: 0,
+        on_too.id: NOW + 2,
+        off_too.id: 0,
+    }
+
+
 # once more
 
 

@@ -240,14 +240,17 @@ class StoppedData(Sent):
         Field(
             description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
             "way, since it is near, or past without an outcome; its record will say. already_fired: a call of it was "
-            "made, and there is no later moment"
+            "sent, and there is no later moment"
         ),
     ]
 
 
 StoppedField = Annotated[
     StoppedData | None,
-    Field(description="null: there is no moment to stop, or it could not be told"),
+    Field(
+        description="null: there is no moment to stop, the last has failed and was never sent, the next is near and "
+        "the timer was off already, or it could not be told"
+    ),
 ]
 
 

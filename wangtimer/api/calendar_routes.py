@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.answers import Answer, CalendarAnswer, CalendarData, CalendarsAnswer, FollowingData
 from wangtimer.api.codes import ErrorCode
@@ -26,6 +26,15 @@ _Name = Annotated[str, Field(min_length=1, max_length=64, examples=["plant-holid
 _Weekday = Annotated[int, Field(ge=1, le=7)]
 
 
+def _from_monday(given: Any) -> Any:
+    """Return weekdays; raises `Refused` for a number that is none. The rest is left to the type check."""
+    for index, day in enumerate(given if isinstance(given, list) else []):
+        if type(day) is int and not 1 <= day <= 7:
+            mend = "write 1 (Monday) to 7 (Sunday)"
+            raise Refused(ErrorCode.BAD_VALUE, f"weekdays.{index}", f"it is {str(day)[:30]}", mend)
+    return given
+
+
 class CalendarUpload(Given):
     """Days on which nothing fires."""
 
@@ -40,6 +49,7 @@ class CalendarUpload(Given):
             description="1 Monday to 7 Sunday",
             examples=[[6, 7]],
         ),
+        BeforeValidator(_from_monday),
     ]
     days: Annotated[
         list[str],

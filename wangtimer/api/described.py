@@ -1,6 +1,7 @@
 """Models as the OpenAPI document describes them."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -20,7 +21,9 @@ class SizedNumbers(GenerateJsonSchema):
 
 
 class Described(BaseModel):
-    """A model of the API."""
+    """A model of the API; `meant_elsewhere` says of fields it does not have where what they mean is to be had."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

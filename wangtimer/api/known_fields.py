@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from wangtimer.api.described import Described
 from wangtimer.core.near_misses import Names
 
 # Words of other schedulers, and of people, for our fields.
@@ -16,6 +17,13 @@ _OUR_WORDS = {
     "interval": "everyMs",
     "intervalMs": "everyMs",
     "every": "everyMs",
+    "everySeconds": "everyMs",
+    "everyMinutes": "everyMs",
+    "intervalSeconds": "everyMs",
+    "dialect": "cronDialect",
+    "jitter": "jitterMs",
+    "misfirePolicy": "misfire",
+    "active": "enable",
     "delay": "delayMs",
     "runAt": "at",
     "fireAt": "at",
@@ -34,6 +42,7 @@ _OUR_WORDS = {
     "group": "tag",
     "pageNo": "pageIndex",
     "offset": "cursor",
+    "status": "statuses",
 }
 
 
@@ -46,9 +55,18 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
     for part in path[:-1]:
         if isinstance(part, str):
             inner = next(_model_within(field) for name, field in _fields(inner) if name == part)
+    there_are = f"there are {', '.join(name for name, _ in _fields(inner))}"
+    if advice := _elsewhere(inner, str(path[-1])):
+        return f"{advice}; {there_are}"
     meant = _meant_field(model, inner, str(path[-1]))
     question = "" if meant is None else f"did you mean {meant}? Else "
-    return f"{question}leave it out; there are {', '.join(name for name, _ in _fields(inner))}"
+    return f"{question}leave it out; {there_are}"
+
+
+def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
+    """Return where what was meant is to be had, where the model knows that it is no field of the request."""
+    advice = inner.meant_elsewhere if issubclass(inner, Described) else {}
+    return advice.get(Names(advice).same_as(written) or "")
 
 
 def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -> str | None:

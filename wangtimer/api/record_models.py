@@ -1,6 +1,7 @@
 """What callers may ask of records."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -11,6 +12,10 @@ from wangtimer.api.refusals import given_once
 
 class RecordsQuery(Given):
     """Which page of a timer's firings; `id` or `timerID` says which timer."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("status", "statuses"), "GET /api/task/v1/firings has it"
+    )
 
     app: App
     id: Annotated[Id | None, BeforeValidator(number)] = None

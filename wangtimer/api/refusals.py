@@ -39,6 +39,10 @@ _TYPE_NAMES = {
 }
 
 
+# Of a call whose body was written as JSON, where its text is wanted.
+_BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
+
+
 class Refused(InvalidInput):
     """Input the API itself refuses, with the code that says why."""
 
@@ -79,6 +83,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
             return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", known_fields(model, first["loc"]))
         case "missing":
             return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+        case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
         case kind if kind in _TYPE_NAMES:
             return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
         case "literal_error" if not isinstance(first["input"], str):

@@ -1,6 +1,7 @@
 """What callers may say of a timer. Null is the same as absent, save in an edit, where it takes away."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -30,6 +31,22 @@ MOST_JITTER_MS = 3_600_000
 MOST_TAGS = 16
 MOST_RETENTION_DAYS = 3_650
 
+_ENABLING = (
+    '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
+)
+_ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried; leave it out"
+_TIMEOUT = (
+    "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
+)
+_OF_THE_DEPLOYMENT: Mapping[str, str] = {
+    **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
+    **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
+}
+_OF_A_TIMER: Mapping[str, str] = {
+    **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
+    **_OF_THE_DEPLOYMENT,
+}
+
 _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 
@@ -48,6 +65,8 @@ def check_new_status(status: int | None) -> int | None:
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+
     url: Annotated[
         str,
         # The length is in the schema for readers; `check_url` says it better.
@@ -65,6 +84,8 @@ class NotifyParam(Given):
 
 class NotifyChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
 
     url: Annotated[
         str | None,
@@ -165,6 +186,8 @@ class PreviewSchedule(ScheduleFields):
 
 class TermFields(ScheduleFields):
     """What else can be said of a timer, and changed."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
 
     misfire: Annotated[
         Literal["fire_all", "fire_latest", "skip"] | None,
@@ -272,6 +295,8 @@ class TimerKey(Given):
 
 class TimerQuery(Given):
     """Which timer."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {"name": "GET /api/timer/v1/defs?name=... finds it"}
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]

@@ -123,6 +123,11 @@ def timer_id(client: Client, timer: str) -> int:
     return found[0]["id"]
 
 
+def written_name(name: str) -> str:
+    """Return a timer's name as `timer_id` reads it for a name."""
+    return f"{_NAME}{name}" if name.isdecimal() or name.startswith(_NAME) else name
+
+
 def show_trouble(text: str) -> None:
     """Print one line of what went wrong beside what was done."""
     click.echo(f"wangtimer: {printable(text)}", err=True)

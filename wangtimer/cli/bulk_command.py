@@ -43,17 +43,19 @@ def bulk(
     which: dict[str, Any] = {"wanted": wanted, "ids": ids, "all_timers": all_timers}
     counted = _count(asked, action, which)
     unknown = counted.get("unknownNames", [])
+    # Named, there, and left alone: as it is to be already, or not matched by another condition.
+    left_alone = max(0, len(set(wanted.get("names", ()))) - len(unknown) - counted["matched"])
     for name in unknown:
         show_trouble(f"app {asked.client.app!r} has no timer named {name!r}")
     if dry_run:
         asked.tell(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
-        end_of_many(counted["matched"], len(unknown))
+        end_of_many(counted["matched"] + left_alone, len(unknown))
         return
     if action == "delete" and not yes:
         click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
     done = carry_out(action, counted, asked.client.change_timers_in_rounds(action, **which))
     asked.tell(done, lambda whole: _show(whole, action))
-    end_of_rounds(done, done["done"], len(done["failed"]) + done["remaining"] + len(unknown))
+    end_of_rounds(done, done["done"] + left_alone, len(done["failed"]) + done["remaining"] + len(unknown))
 
 
 def _count(asked: Asked, action: Action, which: dict[str, Any]) -> TimersChange:

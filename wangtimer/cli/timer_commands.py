@@ -1,13 +1,15 @@
 """`wangtimer timers ...`: make, look at and change timers."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, cast
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id
+from wangtimer.cli.asking import EXIT_CODES, PARTLY, Asked, asking, show_trouble, timer_id, written_name
 from wangtimer.cli.bulk_command import bulk
 from wangtimer.cli.once import OnceGroup
+from wangtimer.cli.output import show_line
 from wangtimer.cli.timer_options import (
     CALL,
     FILTERS,
@@ -218,6 +220,8 @@ def _finish(
         except ClientError as error:
             refusal = error
     asked.tell(cast(EditedTimer, {**made, **(beside or {})}), show_edited)
+    if not (enable or asked.as_json) and made["statusName"] == "disabled":
+        show_line(f"not enabled: wangtimer timers enable {shlex.quote(written_name(made['name']))}")
     if refusal is not None:
         show_trouble(f"timer {made['id']} is made, but not enabled: {refusal}")
         click.get_current_context().exit(PARTLY)

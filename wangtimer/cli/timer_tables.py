@@ -77,7 +77,7 @@ def _kept(timer: Timer) -> str | None:
 _STOPS = {
     "cancelled": "no call of it is made",
     "in_flight": "a call of it may be on its way, its record will say",
-    "already_fired": "a call of it was made",
+    "already_fired": "a call of it was sent",
 }
 
 

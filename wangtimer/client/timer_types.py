@@ -84,7 +84,7 @@ class StoppedMoment(TypedDict):
     """The next moment of a timer that was disabled or deleted, and whether that came in time.
 
     `state`: `cancelled` (no call of it is made any more), `in_flight` (a call may be on its way; its record will say),
-    `already_fired` (a call was made, and there is no later moment).
+    `already_fired` (a call was sent, and there is no later moment).
     """
 
     at: str

@@ -1,5 +1,6 @@
 """The fields of a cron expression: split by name, and read in the dialect they are written in."""
 
+import re
 from array import array
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,6 +40,10 @@ UNIX_MEND = (
     "write 5 fields (minute hour day month weekday), 6 or 7 with seconds first and the year last, "
     f"or one of {', '.join(MACROS)}"
 )
+
+
+# As other schedulers write it: @every 5m, rate(5 minutes).
+_INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,9 @@ def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dic
         raise InvalidSchedule(
             "cron", f"longer than {longest} characters", "shorten it with ranges (1-5) and steps (*/10)"
         )
+    if _INTERVAL.match(expression):
+        mend = "write everyMs, in ms, in place of cron: 300000 is every five minutes"
+        raise InvalidSchedule("cron", f"{expression!r} is an interval", mend)
     is_quartz = dialect is CronDialect.QUARTZ
     texts = expression.split() if is_quartz else MACROS.get(expression.lower(), expression).split()
     if len(texts) not in FIELD_NAMES or (is_quartz and len(texts) == FEWEST_FIELDS):

@@ -31,6 +31,8 @@ FIELD_RANGES = {
 NAMED_VALUES = {"month": M_ALPHAS, "weekday": DOW_ALPHAS, "day": {"l": 31}}
 RANDOM_OR_HASHED = re.compile(r"[hr]($|\(|/)")
 RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
+# Days as the quartz dialect alone has them.
+ONLY_QUARTZ = {"day": re.compile(r"lw|l-[0-9]+w?"), "weekday": re.compile(r"([1-7]|[a-z]{3})l")}
 # What croniter is to read of the time where only the days are asked for.
 MIDNIGHT = "0 0 0"
 
@@ -171,13 +173,21 @@ def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
             return InvalidSchedule(
                 "cron",
                 f"{name} {text!r} cannot be read",
-                f"{name} takes {FIELD_RANGES[name]}, with * , - and /",
+                f"{name} takes {FIELD_RANGES[name]}, with * , - and /{_known_to_quartz(name, text.lower())}",
             )
     return InvalidSchedule(
         "cron",
         f"{' '.join(by_name.values())!r} cannot be read",
         "try a simpler one, such as */5 9-17 * * 1-5",
     )
+
+
+def _known_to_quartz(name: str, text: str) -> str:
+    """Return the end of a mend that names the other dialect, where a day is written as only that reads it."""
+    if not (pattern := ONLY_QUARTZ.get(name)) or not pattern.fullmatch(text):
+        return ""
+    meaning = " (6L is the last Friday there)" if text == "6l" else ""
+    return f'; "cronDialect": "quartz" knows it, with seconds first and one ?{meaning}'
 
 
 def _croniter_reads(by_name: dict[str, str]) -> bool:

@@ -35,7 +35,7 @@ class Definition(NamedTuple):
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when it was
-    last disabled, while enabled before (ms UTC, 0 = never); only SQL knows it.
+    last disabled or deleted, while enabled before (ms UTC, 0 = never); only SQL knows it.
     """
 
     timer_id: int

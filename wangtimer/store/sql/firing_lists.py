@@ -92,15 +92,15 @@ class FiringLists:
             found |= {record.firing.timer_id: record for record in self._last_outcomes(page, now)}
         return found
 
-    def latest_scheduled(self, timer_ids: Sequence[int], now: int) -> dict[int, Firing]:
+    def latest_scheduled(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
         """Return the latest firing that its schedule asked for of each of these timers, up to `now` (ms UTC)."""
-        found: dict[int, Firing] = {}
+        found: dict[int, FiringRecord] = {}
         scheduled = select(firings).where(
             firings.c.fire_at <= now, firings.c.kind == FiringKind.SCHEDULED.value
         )
         for start in range(0, len(timer_ids), TIMERS_A_QUERY):
             records = self._latest_of_each(scheduled, timer_ids[start : start + TIMERS_A_QUERY])
-            found |= {record.firing.timer_id: record.firing for record in records}
+            found |= {record.firing.timer_id: record for record in records}
         return found
 
     def _last_outcomes(self, timer_ids: Sequence[int], now: int) -> list[FiringRecord]:

@@ -73,6 +73,11 @@ class FiringRecord:
     error: str
 
     @property
+    def was_sent(self) -> bool:
+        """Whether an attempt of it went out, as far as is known: it succeeded, or it has when the first was sent."""
+        return self.first_sent_at is not None or self.firing.status is FiringStatus.SUCCEEDED
+
+    @property
     def is_cancelled(self) -> bool:
         """Whether somebody cancelled it before any attempt."""
         return self.firing.status is FiringStatus.SKIPPED and self.firing.attempt == 0

@@ -94,7 +94,8 @@ timers = Table(
     Column("misfire", _words(MisfirePolicy), nullable=False),
     Column("misfire_grace_ms", BigInteger, nullable=False),
     Column("catchup_window_ms", BigInteger, nullable=False),
-    # When it was last disabled: what was asked for before is stopped, what is asked for afterwards is fired.
+    # When it was last disabled or deleted, while enabled before. What was asked for before is stopped, what is asked
+    # for afterwards is fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     Column("edited_at", BigInteger, nullable=False),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, insert, not_, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.calendars import Calendar
@@ -213,13 +213,18 @@ def _switch_off(
     rows = sql.execute(query).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
-    columns: dict[str, Any] = {"version": timers.c.version + 1, "status": status.value, "updated_at": now}
-    if status is TimerStatus.DISABLED:
-        columns["disabled_at"] = now
+    # MySQL assigns from left to right: disabled_at, which depends on the status, comes before it.
+    columns: dict[str, Any] = {
+        "disabled_at": case((enabled, now), else_=timers.c.disabled_at),
+        "version": timers.c.version + 1,
+        "status": status.value,
+        "updated_at": now,
+    }
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
     if found:
-        changing = update(timers).where(timers.c.id.in_([timer.id for timer in found])).values(columns)
+        changing = update(timers).where(timers.c.id.in_([timer.id for timer in found]))
+        changing = changing.ordered_values(*columns.items())
         sql.execute(update_by_index(changing, "PRIMARY"))
     return found
 

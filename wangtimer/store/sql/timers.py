@@ -476,7 +476,7 @@ def change(
 
 def changed_definition(was: Definition, now: int, status: TimerStatus) -> Definition:
     """Return a definition as a change of its timer leaves it."""
-    is_switched_off = was.is_enabled and status is TimerStatus.DISABLED
+    is_switched_off = was.is_enabled and status is not TimerStatus.ENABLED
     disabled_at = now if is_switched_off else was.disabled_at
     return was._replace(version=was.version + 1, status=status, disabled_at=disabled_at)
 

@@ -1,0 +1,83 @@
+"""What callers mean who write a field that is somewhere else, or has another name here, or another form."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.world import DEF, DEFS, RECORDS, URL, World, definition
+
+REPLAY = "/api/task/v1/replay"
+ENABLE_IT = (
+    '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
+)
+ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried"
+TIMEOUT = "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take"
+
+
+@pytest.mark.parametrize("name", ["enable", "enabled", "active", "Enabled"])
+def test_who_wants_a_new_timer_enabled_is_told_how(small_world: World, name: str) -> None:
+    alone = small_world.create(**{name: True})
+    (row,) = small_world.post(DEFS, app="shop", timers=[_row() | {name: True}]).data
+    changed = small_world.patch(app="shop", id=1, **{name: True})
+    for code, msg in ((alone.code, alone.msg), (row["code"], row["msg"]), (changed.code, changed.msg)):
+        assert code == 40004
+        assert f"{name}: unknown field; {ENABLE_IT}" in msg
+        assert "leave it out" not in msg
+
+
+@pytest.mark.parametrize("name", ["enabled", "active"])
+def test_beside_timers_it_is_called_enable(small_world: World, name: str) -> None:
+    msg = small_world.post(DEFS, app="shop", timers=[_row()], **{name: True}).msg
+    assert "did you mean enable? " in msg
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"jitter": 500}, "did you mean jitterMs? "),
+        ({"misfirePolicy": "skip"}, "did you mean misfire? "),
+        ({"everySeconds": 90}, "did you mean everyMs? "),
+        ({"dialect": "quartz"}, "did you mean cronDialect? "),
+        ({"retries": 3}, ATTEMPTS),
+        ({"timeout": 3}, TIMEOUT),
+        ({"notifyHTTPParam": {"url": URL, "max_retries": 3}}, ATTEMPTS),
+        ({"notifyHTTPParam": {"url": URL, "timeoutMs": 3}}, TIMEOUT),
+        ({"notifyHTTPParam": {"url": URL, "body": {"a": 1}}}, "write its JSON as text"),
+        ({"notifyHTTPParam": {"url": URL, "body": [1]}}, "write its JSON as text"),
+        ({"notifyHTTPParam": {"url": URL, "body": 1}}, "write text"),
+        ({"cron": "@every 5m"}, "everyMs"),
+        ({"cron": "rate(5 minutes)"}, "everyMs"),
+        ({"cron": "0 0 9 ? * 6L"}, '"cronDialect": "quartz" knows it'),
+    ],
+    ids=str,
+)
+def test_a_word_of_elsewhere_is_answered_with_ours(
+    small_world: World, fields: dict[str, Any], said: str
+) -> None:
+    answered = small_world.create(**fields)
+    assert answered.status == 400
+    assert said in answered.msg
+
+
+def test_a_replay_has_statuses(small_world: World) -> None:
+    assert "did you mean statuses? " in small_world.post(REPLAY, app="shop", status="failed").msg
+
+
+def test_records_by_outcome_are_firings(small_world: World) -> None:
+    msg = small_world.get(RECORDS, app="shop", id=1, status="failed").msg
+    assert "status: unknown field; GET /api/task/v1/firings has it" in msg
+
+
+def test_a_timer_by_its_name_is_in_the_list(small_world: World) -> None:
+    msg = small_world.get(DEF, app="shop", name="a").msg
+    assert "name: unknown field; GET /api/timer/v1/defs?name=... finds it" in msg
+
+
+@pytest.mark.parametrize("weekdays", [[0, 6], [8], [-1]])
+def test_weekdays_of_a_calendar_are_counted_from_monday(small_world: World, weekdays: list[int]) -> None:
+    msg = small_world.put("/api/timer/v1/calendar", app="shop", name="shut", weekdays=weekdays).msg
+    assert msg == f"weekdays.0: it is {weekdays[0]}; write 1 (Monday) to 7 (Sunday)"
+
+
+def _row() -> dict[str, Any]:
+    return {name: value for name, value in definition().items() if name != "app"}
