@@ -38,6 +38,7 @@ class Claim:
         self.until = until
         self.is_done = Event()
         self._open = dict.fromkeys(members, 0)  # the bytes that its request takes
+        self._handed_on: set[Member] = set()
         self._lock = Lock()
         self._on_let_go = on_let_go
         self._room: Room | None = None
@@ -54,6 +55,16 @@ class Claim:
         """Return what is held."""
         with self._lock:
             return list(self._open)
+
+    def hand_on(self, members: Iterable[Member]) -> None:
+        """Note that the engine, the settler or the mover has these now, and sees to what becomes of them."""
+        with self._lock:
+            self._handed_on.update(members)
+
+    def not_handed_on(self) -> list[Member]:
+        """Return what is held and nobody sees to but who claimed it."""
+        with self._lock:
+            return [member for member in self._open if member not in self._handed_on]
 
     def fill(self, room: Room, sizes: Mapping[Member, int]) -> None:
         """Have these members' requests take so many bytes of room until they are let go of."""

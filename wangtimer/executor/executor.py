@@ -100,14 +100,14 @@ class Executor:
     def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
-        last = self.fire_claimed(claim, chunk, taken) if taken else None
-        return None if last is None else (claim, self._patience_s(last))
+        return (claim, self._patience_s(self.fire_claimed(claim, chunk, taken))) if taken else None
 
-    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> int | None:
-        """Have what was claimed, or pulled from a lane, sent; return its last moment, None where all was given back.
+    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> int:
+        """Have what was claimed, or pulled from a lane, sent; return the last moment of what was, 0 for nothing.
 
         It goes part by part, as there is room for the requests. What finds none goes back to where it stood, at its own
-        moment: no attempt is used, and whoever has room takes it.
+        moment: no attempt is used, and whoever has room takes it. Where a part fails, or the engine is stopped, only
+        what was not handed on goes back: what is in flight is not made twice.
         """
         dues = {due.member: due for due in chunk.members}
         rest, last = taken, 0
@@ -124,10 +124,9 @@ class Executor:
                 last = max(last, *(dues[one.member].due_at for one in rest[:sent]))
                 rest = rest[sent:]
         except EngineStopped:
-            self._give_back(claim, 0)
-            return None
+            self._give_back(claim, claim.not_handed_on(), 0)
         except Exception:
-            self._give_back(claim, AGAIN_MS)
+            self._give_back(claim, claim.not_handed_on(), AGAIN_MS)
             raise
         return last
 
@@ -152,7 +151,7 @@ class Executor:
         self._settler.settle_all()
         log.info("drained", unsent=len(unsent), handed_back=self._claims.held)
         for claim in self._claims.current():
-            self._give_back(claim, 0)
+            self._give_back(claim, claim.open_members(), 0)
 
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
@@ -281,6 +280,7 @@ class Executor:
             bucket = _bucket(claim, verdicts.get(member))
             outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)
             self._settler.take(Finished(Held(claim, member), outcome))
+            claim.hand_on([member])
 
     def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str]) -> None:
         """Put back, or fail, members of which no request could be made here, and why not."""
@@ -315,11 +315,12 @@ class Executor:
             log.info("drop_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         claim.let_go(drops)
 
-    def _give_back(self, claim: Claim, after_ms: int) -> None:
-        """Put back all that is still held, to be looked at again after so long."""
+    def _give_back(self, claim: Claim, members: Sequence[Member], after_ms: int) -> None:
+        """Put these back, to be looked at again after so long."""
         again_at = int(self._clock.now_ms()) + after_ms
-        waiting = [DueMember(member, max(member.fire_at, again_at)) for member in claim.open_members()]
-        self._quietly_put_back(claim, waiting)
+        self._quietly_put_back(
+            claim, [DueMember(member, max(member.fire_at, again_at)) for member in members]
+        )
 
     def _quietly_put_back(self, claim: Claim, members: Sequence[DueMember]) -> None:
         if not members:

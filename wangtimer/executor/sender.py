@@ -1,6 +1,6 @@
 """The sender: hands the delivery engine one call a member, and makes outcomes of the replies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ class Sender:
 
         Returns the members of which no request could be made, and why.
 
-        Raises `EngineStopped`: then nothing is under way.
+        Raises `EngineStopped`: then the engine has none of these. What somebody else sees to now is handed on.
         """
         calls, quarantined = [], []
         unsent: dict[Member, str] = {}
@@ -92,7 +92,9 @@ class Sender:
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
+        _hand_on(call.held for call in calls)
         self._quarantine.take(quarantined)
+        _hand_on(one.held for one in quarantined)
         return unsent
 
     def may_send(self, held: Held) -> bool:
@@ -107,6 +109,7 @@ class Sender:
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
         """Have a member for which there was no room wait outside this process."""
         self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        _hand_on([attempt.held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Have the outcome recorded, and see who waits for the room that it had."""
@@ -139,6 +142,7 @@ class Sender:
         """Have it recorded as failed, without another attempt."""
         outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error)
         self._settler.take(Finished(held, outcome))
+        _hand_on([held])
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member
@@ -193,6 +197,11 @@ class Attempt:
         """Have its outcome recorded."""
         fail_points.after(Step.SEND)
         self._sender.take(self, reply)
+
+
+def _hand_on(held: Iterable[Held]) -> None:
+    for claim, member in held:
+        claim.hand_on([member])
 
 
 def _error_of(reply: Reply) -> str:
