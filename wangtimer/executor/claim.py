@@ -20,7 +20,7 @@ class Claim:
     """One chunk's members, or what was pulled from a lane, in this process's hands.
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
-    seconds of the stop-watch.
+    seconds of the stop-watch. `until` moves on with each part that is sent.
     """
 
     def __init__(

@@ -66,6 +66,7 @@ class Executor:
         random: Random,
         room: Room | None = None,
         one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -81,6 +82,7 @@ class Executor:
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
         self._one_at_a_time = one_at_a_time
+        self._is_stopping = is_stopping
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -107,12 +109,14 @@ class Executor:
 
         It goes part by part, as there is room for the requests. What finds none goes back to where it stood, at its own
         moment: no attempt is used, and whoever has room takes it. Where a part fails, or the engine is stopped, only
-        what was not handed on goes back: what is in flight is not made twice.
+        what was not handed on goes back: what is in flight is not made twice. Once this process is asked to stop, no
+        further part begins.
         """
         dues = {due.member: due for due in chunk.members}
         rest, last = taken, 0
         try:
             while rest:
+                claim.until = self._clock.monotonic() + self._until_s(chunk)
                 if not self._room.take(self._lateness(chunk)):
                     log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
                     self._quietly_put_back(claim, [dues[one.member] for one in rest])
@@ -123,6 +127,9 @@ class Executor:
                     self._room.give_part()
                 last = max(last, *(dues[one.member].due_at for one in rest[:sent]))
                 rest = rest[sent:]
+                if rest and self._is_stopping():
+                    self._quietly_put_back(claim, [dues[one.member] for one in rest])
+                    break
         except EngineStopped:
             self._give_back(claim, claim.not_handed_on(), 0)
         except Exception:
