@@ -1,12 +1,13 @@
 """What this process holds: claims on chunks, and how long their leases surely last."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
 from wangtimer.core.backlog import CROWD_SHARE
-from wangtimer.core.firing import Member
+from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import SliceOrLane
 from wangtimer.executor.room import Room
 
@@ -74,6 +75,15 @@ class Claim:
             self._open |= held
             room.hold(sum(held.values()))
 
+    def empty(self, members: Iterable[Member]) -> None:
+        """Have these members take no bytes of room any more: no request is made of them here."""
+        with self._lock:
+            emptied = {member: 0 for member in members if member in self._open}
+            freed = sum(self._open[member] for member in emptied)
+            self._open |= emptied
+        if self._room is not None:
+            self._room.give(freed)
+
     def let_go(self, members: Iterable[Member]) -> None:
         """Hold these no longer."""
         with self._lock:
@@ -92,6 +102,30 @@ class Held(NamedTuple):
 
     claim: Claim
     member: Member
+
+
+@dataclass(slots=True)
+class Fired:
+    """What became of members that were fired.
+
+    So many were handed to the engine. So many found no room and wait again, the first of them due at `waits_since`. So
+    many were put off, as nobody could tell what becomes of them. All others were skipped, dropped or moved. `last` is
+    the last moment of what was looked at.
+    """
+
+    sent: int = 0
+    waiting: int = 0
+    put_off: int = 0
+    waits_since: int | None = None
+    last: int = 0
+
+    def note_waiting(self, dues: Sequence[DueMember]) -> None:
+        """Count these among those that wait again."""
+        self.waiting += len(dues)
+        moments = [due.due_at for due in dues]
+        self.waits_since = min(
+            [*moments, *([] if self.waits_since is None else [self.waits_since])], default=None
+        )
 
 
 class Claims:

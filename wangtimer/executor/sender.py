@@ -33,6 +33,13 @@ class Ready(NamedTuple):
     bucket: int
 
 
+class Sent(NamedTuple):
+    """How many of a part were handed to the engine, and of which members no request could be made, and why."""
+
+    calls: int
+    unmade: dict[Member, str]
+
+
 class Sender:
     """Sends what is surely still held; what two executors died on goes alone."""
 
@@ -59,15 +66,13 @@ class Sender:
         self._lease_s = rule.running_lease_ms / 1_000
         self._random = random
 
-    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> dict[Member, str]:
+    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> Sent:
         """Submit what is ready. What its executor died on while it ran alone is recorded as failed.
-
-        Returns the members of which no request could be made, and why.
 
         Raises `EngineStopped`: then the engine has none of these. What somebody else sees to now is handed on.
         """
         calls, quarantined = [], []
-        unsent: dict[Member, str] = {}
+        unmade: dict[Member, str] = {}
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -81,7 +86,7 @@ class Sender:
             try:
                 attempt = self._attempt(one)
             except Exception as error:
-                unsent[one.held.member] = reason_of("no request can be made of it", error)
+                unmade[one.held.member] = reason_of("no request can be made of it", error)
                 continue
             if attempt is None:
                 continue
@@ -95,7 +100,7 @@ class Sender:
         _hand_on(call.held for call in calls)
         self._quarantine.take(quarantined)
         _hand_on(one.held for one in quarantined)
-        return unsent
+        return Sent(len(calls) + len(quarantined), unmade)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
