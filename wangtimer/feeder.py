@@ -84,6 +84,7 @@ class Feeder:
     _reconnects: int | None = field(default=None, init=False)
     _told: dict[int, float] = field(default_factory=dict, init=False)
     _is_lanes_turn: bool = field(default=False, init=False)
+    _lanes_brought_to: Firing | None = field(default=None, init=False)
 
     def feed(self) -> int:
         """Feed minute after minute until the window is full; return how many firings were added.
@@ -129,7 +130,7 @@ class Feeder:
             log.warning("redis_holds_no_firings", from_minute=coming.minute, to_minute=coming.last)
         if coming.was_lost or is_anew:
             self._told.clear()
-            self._is_lanes_turn = True
+            self._is_lanes_turn, self._lanes_brought_to = True, None
         return coming
 
     def _feed(self, coming: Next) -> int:
@@ -177,15 +178,17 @@ class Feeder:
         return Brought(0, added, until_ms)
 
     def _bring_lanes(self) -> None:
-        """After a loss or a reconnect, add what waits in lanes: it was due before the present minute."""
+        """After a loss or a reconnect, add what waits in lanes: it was due before the present minute.
+
+        Where SQL or Redis fails half-way, the next look goes on there.
+        """
         if not self._is_lanes_turn:
             return
         now = int(self.clock.now_ms())
-        after: Firing | None = None
-        while page := self.firings.pending_between(0, now, PAGE, after, in_lanes=True):
+        while page := self.firings.pending_between(0, now, PAGE, self._lanes_brought_to, in_lanes=True):
             self._tell({firing.timer_id for firing in page})
             self.hot.add_all(page, is_repair=True)
-            after = page[-1]
+            self._lanes_brought_to = page[-1]
         self._is_lanes_turn = False
 
     def _tell(self, timer_ids: set[int]) -> None:

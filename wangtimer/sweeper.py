@@ -8,6 +8,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing
 from wangtimer.core.outcome import Outcome
+from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
@@ -38,6 +39,7 @@ class Sweeper:
     outbox: Outbox
     clock: Clock
     _refresher: Refresher = field(init=False)
+    _swept: int = field(default=0, init=False)
     _swept_to: Firing | None = field(default=None, init=False)
     _lanes_swept_to: Firing | None = field(default=None, init=False)
 
@@ -48,26 +50,34 @@ class Sweeper:
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return the overdue.
 
-        An SQL that takes no outcomes may still say what is overdue. Raises `StoreAway`.
+        An SQL that takes no outcomes may still say what is overdue, and one that is too slow with one question may
+        answer the next: each part is tried. Raises `StoreAway` after all of them.
         """
         try:
             self.flush()
         except Exception as error:
             log.warning("outcomes_stay_parked", error=repr(error))
         now = int(self.clock.now_ms())
-        self._refresher.refresh(now)
-        added = 0
+        before = self._swept
+        do_in_turn(
+            lambda: self._refresher.refresh(now),
+            lambda: self._sweep_slices(now),
+            lambda: self._sweep_lanes(now),
+        )
+        return self._swept - before
+
+    def _sweep_slices(self, now: int) -> None:
+        """Add what is overdue in slices, so many pages of it."""
+        before = self._swept
         for _ in range(PAGES_A_SWEEP):
             page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to, in_lanes=False)
             self.hot.add_all(page, is_repair=True)
-            added += len(page)
+            self._swept += len(page)
             self._swept_to = page[-1] if len(page) == PAGE else None
             if self._swept_to is None:
                 break
-        self._sweep_lanes(now)
-        if added:
-            log.info("swept", firings=added)
-        return added
+        if self._swept > before:
+            log.info("swept", firings=self._swept - before)
 
     def _sweep_lanes(self, now: int) -> None:
         """Add a page of what waits in lanes: most of it stands there, and there may be very much of it."""

@@ -12,6 +12,7 @@ from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
 from wangtimer.core.slicing import Slice
+from wangtimer.in_turn import do_in_turn
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
@@ -63,8 +64,7 @@ def sweep() -> None:
     """Add overdue firings again, write parked outcomes; have calendars followed that still are to be."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
-            wiring().sweeper.sweep()
-            wiring().calendar_follower.ask()
+            do_in_turn(wiring().sweeper.sweep, wiring().calendar_follower.ask)
 
 
 # As above; one process feeds at a time, and one that is cut off feeds its minute again.

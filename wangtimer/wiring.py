@@ -394,6 +394,7 @@ class Wiring:
             Random(),
             room,
             one_at_a_time=Turnstile().one,
+            is_stopping=self.stopping.is_set,
         )
         _favour_punctuality()
         for part in (engine, keeper, settler, mover):

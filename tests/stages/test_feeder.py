@@ -7,11 +7,13 @@ from tests.stages.timeline import Killed
 from tests.stages.world import Beat, World
 from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.firing import Firing
+from wangtimer.core.slicing import MINUTE_MS, SharedLane
 from wangtimer.feeder import Feeder
 from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
 
 WINDOW_S = 300
+LANE = SharedLane("app:shop")
 
 
 @pytest.fixture
@@ -213,3 +215,30 @@ def test_flaw_1_what_is_all_there_is_put_back_on_the_agenda_before_its_minute(id
     idle.run_for(20)
     assert feeder_of(idle).compare() == 0
     assert set(idle.redis.table("agenda")) == {coming.slice}
+
+
+def test_what_waits_in_lanes_is_brought_on_from_where_a_slow_statement_stopped_it(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.feeder.PAGE", 2)
+    rows = [row._replace(lane=LANE.key) for row in map(row_at, range(idle.now - 60_000, idle.now - 59_990))]
+    idle.firings.insert(rows)
+    feeder_of(idle).feed()
+    idle.redis.lose()
+    pages = [0]
+    pending_between = idle.firings.pending_between
+
+    def slow_after_two(*what: object, **how: object) -> list[Firing]:
+        pages[0] += how["in_lanes"] is True
+        if pages[0] % 3 == 0:
+            raise StoreAway("SQL", "too slow")
+        return pending_between(*what, **how)
+
+    monkeypatch.setattr(idle.firings, "pending_between", slow_after_two)
+    for _ in range(2):
+        pages[0] = 0
+        with pytest.raises(StoreAway):
+            feeder_of(idle).feed()
+    pages[0] = 0
+    feeder_of(idle).feed()
+    assert set(idle.redis.table("slices")[LANE].due) == {row.member for row in rows}

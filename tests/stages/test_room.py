@@ -57,6 +57,17 @@ def test_a_request_takes_its_bytes_until_it_is_let_go_of_and_gives_them_back_onc
     assert room.held == 0
 
 
+def test_a_request_that_is_not_made_takes_no_room_though_its_firing_is_held_until_that_is_recorded() -> None:
+    room = Room()
+    claim = Claim(Slice(1, 0), "claim", MEMBERS, 0.0, 0.0)
+    claim.fill(room, dict.fromkeys(MEMBERS[:3], 100))
+    claim.empty(MEMBERS[1:])
+    assert room.held == 100
+    assert claim.open_members() == MEMBERS
+    claim.let_go(MEMBERS)
+    assert room.held == 0
+
+
 def told(sizes: dict[int, int]) -> Told:
     return Told({}, None, sizes)
 

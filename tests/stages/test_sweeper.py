@@ -10,6 +10,8 @@ from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Firing, FiringStatus
 from wangtimer.core.outcome import Outcome
+from wangtimer.core.slicing import SharedLane
+from wangtimer.in_turn import do_in_turn
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.sweeper import Sweeper
 
@@ -223,3 +225,45 @@ def test_a_sweep_adds_only_what_is_overdue(idle: World) -> None:
     stored(idle, 1, 30)
     sweeper_of(idle).sweep()
     assert due(idle) == set()
+
+
+@pytest.mark.parametrize("in_lanes", [False, True])
+def test_a_statement_that_is_too_slow_stops_no_other_part_of_the_sweep(
+    idle: World, monkeypatch: pytest.MonkeyPatch, in_lanes: bool
+) -> None:
+    in_slice, in_lane = stored(idle, -60, -50)
+    idle.firings.note_lane(SharedLane("app:shop"), [in_lane.member])
+    pending_between = idle.firings.pending_between
+
+    def slow_for_one(*what: object, **how: object) -> list[Firing]:
+        if how["in_lanes"] is in_lanes:
+            raise StoreAway("SQL", "Query execution was interrupted (max_statement_time exceeded)")
+        return pending_between(*what, **how)
+
+    monkeypatch.setattr(idle.firings, "pending_between", slow_for_one)
+    with pytest.raises(StoreAway, match="max_statement_time"):
+        sweeper_of(idle).sweep()
+    assert due(idle) == {in_slice.timer_id if in_lanes else in_lane.timer_id}
+
+
+def test_what_changed_not_being_found_stops_no_repair(idle: World) -> None:
+    def time_out() -> None:
+        raise StoreAway("SQL", "too slow")
+
+    stored(idle, -60)
+    idle.beat.taps["before timers.changed_behind"] = time_out
+    with pytest.raises(StoreAway, match="too slow"):
+        sweeper_of(idle).sweep()
+    assert due(idle) == {1}
+
+
+def test_each_piece_is_done_and_the_first_error_is_raised_at_the_end() -> None:
+    done: list[str] = []
+
+    def fail() -> None:
+        done.append("fail")
+        raise StoreAway("SQL", "first")
+
+    with pytest.raises(StoreAway, match="first"):
+        do_in_turn(fail, lambda: done.append("second"), lambda: 1 // 0)
+    assert done == ["fail", "second"]

@@ -183,6 +183,7 @@ class ExecutorNode(Node):
     def __init__(self, world: "World", name: str) -> None:
         super().__init__(world, name)
         s = world.settings
+        self.is_stopping = False
         self.claims = Claims()
         self.engine = FakeEngine(world.time, self.process, world.target, s.callback_timeout_ms, world.places)
         self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
@@ -212,6 +213,7 @@ class ExecutorNode(Node):
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(name),
             world.room,
+            is_stopping=lambda: self.is_stopping,
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms

@@ -1,12 +1,13 @@
 """What this process holds: claims on chunks, and how long their leases surely last."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
 from wangtimer.core.backlog import CROWD_SHARE
-from wangtimer.core.firing import Member
+from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import SliceOrLane
 from wangtimer.executor.room import Room
 
@@ -20,7 +21,7 @@ class Claim:
     """One chunk's members, or what was pulled from a lane, in this process's hands.
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
-    seconds of the stop-watch.
+    seconds of the stop-watch. `until` moves on with each part that is sent.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Claim:
         self.until = until
         self.is_done = Event()
         self._open = dict.fromkeys(members, 0)  # the bytes that its request takes
+        self._handed_on: set[Member] = set()
         self._lock = Lock()
         self._on_let_go = on_let_go
         self._room: Room | None = None
@@ -55,6 +57,16 @@ class Claim:
         with self._lock:
             return list(self._open)
 
+    def hand_on(self, members: Iterable[Member]) -> None:
+        """Note that the engine, the settler or the mover has these now, and sees to what becomes of them."""
+        with self._lock:
+            self._handed_on.update(members)
+
+    def not_handed_on(self) -> list[Member]:
+        """Return what is held and nobody sees to but who claimed it."""
+        with self._lock:
+            return [member for member in self._open if member not in self._handed_on]
+
     def fill(self, room: Room, sizes: Mapping[Member, int]) -> None:
         """Have these members' requests take so many bytes of room until they are let go of."""
         with self._lock:
@@ -62,6 +74,15 @@ class Claim:
             held = {member: size for member, size in sizes.items() if member in self._open}
             self._open |= held
             room.hold(sum(held.values()))
+
+    def empty(self, members: Iterable[Member]) -> None:
+        """Have these members take no bytes of room any more: no request is made of them here."""
+        with self._lock:
+            emptied = {member: 0 for member in members if member in self._open}
+            freed = sum(self._open[member] for member in emptied)
+            self._open |= emptied
+        if self._room is not None:
+            self._room.give(freed)
 
     def let_go(self, members: Iterable[Member]) -> None:
         """Hold these no longer."""
@@ -81,6 +102,30 @@ class Held(NamedTuple):
 
     claim: Claim
     member: Member
+
+
+@dataclass(slots=True)
+class Fired:
+    """What became of members that were fired.
+
+    So many were handed to the engine. So many found no room and wait again, the first of them due at `waits_since`. So
+    many were put off, as nobody could tell what becomes of them. All others were skipped, dropped or moved. `last` is
+    the last moment of what was looked at.
+    """
+
+    sent: int = 0
+    waiting: int = 0
+    put_off: int = 0
+    waits_since: int | None = None
+    last: int = 0
+
+    def note_waiting(self, dues: Sequence[DueMember]) -> None:
+        """Count these among those that wait again."""
+        self.waiting += len(dues)
+        moments = [due.due_at for due in dues]
+        self.waits_since = min(
+            [*moments, *([] if self.waits_since is None else [self.waits_since])], default=None
+        )
 
 
 class Claims:

@@ -15,7 +15,7 @@ from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.outcome import Outcome
 from wangtimer.core.slicing import SharedLane
 from wangtimer.core.timer import Definition
-from wangtimer.executor.claim import Claim, Claims, Held, by_claim
+from wangtimer.executor.claim import Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
@@ -66,6 +66,7 @@ class Executor:
         random: Random,
         room: Room | None = None,
         one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -81,6 +82,7 @@ class Executor:
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
         self._one_at_a_time = one_at_a_time
+        self._is_stopping = is_stopping
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -100,50 +102,74 @@ class Executor:
     def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
-        last = self.fire_claimed(claim, chunk, taken) if taken else None
-        return None if last is None else (claim, self._patience_s(last))
+        return (claim, self._patience_s(self.fire_claimed(claim, chunk, taken).last)) if taken else None
 
-    def fire_claimed(self, claim: Claim, chunk: Chunk, taken: Sequence[Taken]) -> int | None:
-        """Have what was claimed, or pulled from a lane, sent; return its last moment, None where all was given back.
+    def fire_claimed(
+        self, claim: Claim, chunk: Chunk, taken: Sequence[Taken], most: int | None = None
+    ) -> Fired:
+        """Have what was claimed, or pulled from a lane, sent, `most` of it where that is given.
 
         It goes part by part, as there is room for the requests. What finds none goes back to where it stood, at its own
-        moment: no attempt is used, and whoever has room takes it.
+        moment: no attempt is used, and whoever has room takes it. Where a part fails, or the engine is stopped, only
+        what was not handed on goes back: what is in flight is not made twice. Once this process is asked to stop, no
+        further part begins.
         """
         dues = {due.member: due for due in chunk.members}
-        rest, last = taken, 0
+        rest, fired = taken, Fired()
         try:
             while rest:
+                claim.until = self._clock.monotonic() + self._until_s(chunk)
                 if not self._room.take(self._lateness(chunk)):
                     log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
-                    self._quietly_put_back(claim, [dues[one.member] for one in rest])
+                    self._leave_waiting(claim, [dues[one.member] for one in rest], fired)
                     break
+                left = len(rest) if most is None else most - fired.sent
                 try:
-                    sent = self._fire_part(claim, chunk, [dues[one.member] for one in rest], rest)
+                    number = self._fire_part(
+                        claim, chunk, [dues[one.member] for one in rest], rest, left, fired
+                    )
                 finally:
                     self._room.give_part()
-                last = max(last, *(dues[one.member].due_at for one in rest[:sent]))
-                rest = rest[sent:]
+                fired.last = max(fired.last, *(dues[one.member].due_at for one in rest[:number]))
+                rest = rest[number:]
+                if rest and self._is_stopping():
+                    self._leave_waiting(claim, [dues[one.member] for one in rest], fired)
+                    break
         except EngineStopped:
-            self._give_back(claim, 0)
-            return None
+            self._give_back(claim, claim.not_handed_on(), 0)
         except Exception:
-            self._give_back(claim, AGAIN_MS)
+            self._give_back(claim, claim.not_handed_on(), AGAIN_MS)
             raise
-        return last
+        return fired
 
     def _fire_part(
-        self, claim: Claim, chunk: Chunk, mine: Sequence[DueMember], taken: Sequence[Taken]
+        self,
+        claim: Claim,
+        chunk: Chunk,
+        mine: Sequence[DueMember],
+        taken: Sequence[Taken],
+        most: int,
+        fired: Fired,
     ) -> int:
-        """Have as many of these sent, from the first on, as make a part; return how many."""
+        """Judge as many of these, from the first on, as make a part, and have `most` of them sent; return how many."""
         with self._one_at_a_time(len(mine)):
             told = self._wanted.read(due.member.timer_id for due in mine)
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
-        ready = self._judge(claim, chunk, mine[:number], taken[:number], told)
+        ready = self._judge(claim, chunk, mine[:number], taken[:number], told, fired)
+        claim.empty(sizes.keys() - {one.held.member for one in ready[:most]})
         with self._one_at_a_time(number):
-            unsent = self._sender.send(ready, {one.member: one.deaths for one in taken if one.deaths})
-        self._leave_unjudged(claim, chunk, unsent)
+            deaths = {one.member: one.deaths for one in taken if one.deaths}
+            sent = self._sender.send(ready[:most], deaths)
+        fired.sent += sent.calls
+        self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in ready[most:]], fired)
+        self._leave_unjudged(claim, chunk, sent.unmade, fired)
         return number
+
+    def _leave_waiting(self, claim: Claim, dues: Sequence[DueMember], fired: Fired) -> None:
+        """Put back what finds no room to where it stood, at its own moment."""
+        fired.note_waiting(dues)
+        self._quietly_put_back(claim, dues)
 
     def drain(self, timeout_s: float) -> None:
         """Let running callbacks end, put back what was not sent, settle what is finished."""
@@ -152,7 +178,7 @@ class Executor:
         self._settler.settle_all()
         log.info("drained", unsent=len(unsent), handed_back=self._claims.held)
         for claim in self._claims.current():
-            self._give_back(claim, 0)
+            self._give_back(claim, claim.open_members(), 0)
 
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
         """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
@@ -196,7 +222,13 @@ class Executor:
         return (ahead_ms + self._timeout_ms) / 1_000 + MARGIN_S
 
     def _judge(
-        self, claim: Claim, chunk: Chunk, mine: Sequence[DueMember], taken: Sequence[Taken], told: Told
+        self,
+        claim: Claim,
+        chunk: Chunk,
+        mine: Sequence[DueMember],
+        taken: Sequence[Taken],
+        told: Told,
+        fired: Fired,
     ) -> list[Ready]:
         """Return what is to be sent; the rest is skipped, put back or let go."""
         definitions = self._wanted.current(told)
@@ -207,7 +239,7 @@ class Executor:
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
         refused |= self._misfires(claim, asked, verdicts, known)
         self._skip(claim, refused, verdicts)
-        self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused})
+        self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         with self._one_at_a_time(len(mine)):
             return [
                 Ready(
@@ -281,16 +313,16 @@ class Executor:
             bucket = _bucket(claim, verdicts.get(member))
             outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)
             self._settler.take(Finished(Held(claim, member), outcome))
+            claim.hand_on([member])
 
-    def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str]) -> None:
+    def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str], fired: Fired) -> None:
         """Put back, or fail, members of which no request could be made here, and why not."""
         if reasons:
             dues = {due.member: due for due in chunk.members}
-            self._obey(
-                claim, {member: self._verifier.unjudged(dues[member], why) for member, why in reasons.items()}
-            )
+            verdicts = {member: self._verifier.unjudged(dues[member], why) for member, why in reasons.items()}
+            self._obey(claim, verdicts, fired)
 
-    def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict]) -> None:
+    def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict], fired: Fired) -> None:
         """Put back what must wait, let go of what is over; what stands elsewhere is added there first."""
         for member, verdict in verdicts.items():
             if isinstance(verdict, Fail):
@@ -302,6 +334,7 @@ class Executor:
             for member, verdict in verdicts.items()
             if isinstance(verdict, PutBack)
         ]
+        fired.put_off += len(waiting)
         self._quietly_put_back(claim, waiting)
         drops = {member: verdict for member, verdict in verdicts.items() if isinstance(verdict, Drop)}
         if drops:
@@ -315,11 +348,12 @@ class Executor:
             log.info("drop_left_to_lease", slice=claim.stands_in.tag, error=str(error))
         claim.let_go(drops)
 
-    def _give_back(self, claim: Claim, after_ms: int) -> None:
-        """Put back all that is still held, to be looked at again after so long."""
+    def _give_back(self, claim: Claim, members: Sequence[Member], after_ms: int) -> None:
+        """Put these back, to be looked at again after so long."""
         again_at = int(self._clock.now_ms()) + after_ms
-        waiting = [DueMember(member, max(member.fire_at, again_at)) for member in claim.open_members()]
-        self._quietly_put_back(claim, waiting)
+        self._quietly_put_back(
+            claim, [DueMember(member, max(member.fire_at, again_at)) for member in members]
+        )
 
     def _quietly_put_back(self, claim: Claim, members: Sequence[DueMember]) -> None:
         if not members:

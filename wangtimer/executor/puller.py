@@ -1,6 +1,5 @@
 """The puller: takes firings out of lanes as this process has room for them."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
 
@@ -10,7 +9,7 @@ from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.firing import Chunk
 from wangtimer.core.slicing import SharedLane
-from wangtimer.executor.claim import Claim, Claims
+from wangtimer.executor.claim import Claim, Claims, Fired
 from wangtimer.store.redis.lanes import LaneStore, Pulled
 from wangtimer.store.redis.slices import Taken
 
@@ -29,7 +28,7 @@ GRACE_S = 3.0
 # Renewing ends this long after the last possible answer.
 MARGIN_S = 60.0
 
-FireClaimed = Callable[[Claim, Chunk, Sequence[Taken]], object]
+FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 
 
 class Puller:
@@ -51,7 +50,8 @@ class Puller:
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._seconds_since_reconnect = seconds_since_reconnect
         self._known: dict[SharedLane, int | None] = {}
-        self._freed: deque[SharedLane] = deque()
+        self._freed: dict[SharedLane, None] = {}
+        self._most: dict[SharedLane, int] = {}
         self._looked_up_to = ""
         self._wake = Event()
         self._is_stopped = False
@@ -80,35 +80,45 @@ class Puller:
         if self._known:
             for lane in (SharedLane.of_host(host), SharedLane.of_app(app)):
                 if lane in self._known:
-                    self._freed.append(lane)
-                    self._wake.set()
+                    self._pull_soon(lane)
 
     @property
     def has_freed(self) -> bool:
-        """Whether a call of a lane has ended since the last pull."""
+        """Whether some lane is to be pulled before the next look."""
         return bool(self._freed)
 
     def look(self) -> None:
         """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
         index = self._lanes.index()
         self._known = {lane: self._known.get(lane) for lane in index}
+        self._most = {lane: most for lane, most in self._most.items() if lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
             self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
+            self._freed.pop(lane, None)
             pulled = self._pull(lane)
             if pulled.is_empty:
                 self._lanes.forget(lane, index[lane])
                 self._known.pop(lane, None)
 
     def pull_freed(self) -> None:
-        """Pull from the lanes that may have room since a call ended; raises `StoreAway`."""
-        for lane in {self._freed.popleft() for _ in range(len(self._freed))}:
+        """Pull from the lanes that may have room since a call ended, or whose first were not wanted.
+
+        Raises `StoreAway`.
+        """
+        for lane in list(self._freed):
+            self._freed.pop(lane, None)
             if self._room_in(lane) > 0:
                 self._pull(lane)
 
+    def _pull_soon(self, lane: SharedLane) -> None:
+        self._freed[lane] = None
+        self._wake.set()
+
     def _pull(self, lane: SharedLane) -> Pulled:
-        """Take what could be sent at once, and have it sent."""
-        most = 0 if self._is_stopped else min(MOST_A_PULL, self._room_in(lane))
+        """Take what could be sent at once, and have it sent; of what nobody may want any more, take more at a time."""
+        room = 0 if self._is_stopped else self._room_in(lane)
+        most = min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
         if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
             most = 0
         claim_id = self._claims.new_id()
@@ -123,8 +133,23 @@ class Puller:
             until = sent_at + self._longest_s
             claim = Claim(lane, claim_id, members, sent_at, until, self._claims.give_room)
             self._claims.add(claim)
-            self._fire(claim, Chunk(lane, pulled.dues), pulled.taken)
+            self._go_on(
+                lane, len(pulled.taken), self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
+            )
         return pulled
+
+    def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
+        """Pull again at once where some were not wanted: no call of theirs ends, so nothing else would wake this.
+
+        What was put off is no reason: while SQL is away that would put off all the lane.
+        """
+        self._most.pop(lane, None)
+        if fired.waits_since is not None:
+            self._known[lane] = min(fired.waits_since, self._known[lane] or fired.waits_since)
+        if fired.sent + fired.waiting + fired.put_off < taken:
+            self._pull_soon(lane)
+            if not fired.sent:
+                self._most[lane] = 2 * taken
 
     def _pulled(self, lane: SharedLane, claim_id: str, most: int) -> Pulled:
         keep_leases = self._seconds_since_reconnect() < GRACE_S
@@ -141,8 +166,10 @@ class Puller:
             is_time_to_look = self._clock.monotonic() >= look_at
             try:
                 if is_time_to_look:
-                    look_at = self._clock.monotonic() + LOOK_EVERY_S
-                    self.look()
+                    try:
+                        self.look()
+                    finally:
+                        look_at = self._clock.monotonic() + LOOK_EVERY_S
                 else:
                     self._clock.sleep(GATHER_S)
                     self._wake.clear()

@@ -1,6 +1,6 @@
 """The sender: hands the delivery engine one call a member, and makes outcomes of the replies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -33,6 +33,13 @@ class Ready(NamedTuple):
     bucket: int
 
 
+class Sent(NamedTuple):
+    """How many of a part were handed to the engine, and of which members no request could be made, and why."""
+
+    calls: int
+    unmade: dict[Member, str]
+
+
 class Sender:
     """Sends what is surely still held; what two executors died on goes alone."""
 
@@ -59,15 +66,13 @@ class Sender:
         self._lease_s = rule.running_lease_ms / 1_000
         self._random = random
 
-    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> dict[Member, str]:
+    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> Sent:
         """Submit what is ready. What its executor died on while it ran alone is recorded as failed.
 
-        Returns the members of which no request could be made, and why.
-
-        Raises `EngineStopped`: then nothing is under way.
+        Raises `EngineStopped`: then the engine has none of these. What somebody else sees to now is handed on.
         """
         calls, quarantined = [], []
-        unsent: dict[Member, str] = {}
+        unmade: dict[Member, str] = {}
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -81,7 +86,7 @@ class Sender:
             try:
                 attempt = self._attempt(one)
             except Exception as error:
-                unsent[one.held.member] = reason_of("no request can be made of it", error)
+                unmade[one.held.member] = reason_of("no request can be made of it", error)
                 continue
             if attempt is None:
                 continue
@@ -92,8 +97,10 @@ class Sender:
             else:
                 calls.append(attempt)
         self._engine.submit(calls)
+        _hand_on(call.held for call in calls)
         self._quarantine.take(quarantined)
-        return unsent
+        _hand_on(one.held for one in quarantined)
+        return Sent(len(calls) + len(quarantined), unmade)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -107,6 +114,7 @@ class Sender:
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
         """Have a member for which there was no room wait outside this process."""
         self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        _hand_on([attempt.held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Have the outcome recorded, and see who waits for the room that it had."""
@@ -139,6 +147,7 @@ class Sender:
         """Have it recorded as failed, without another attempt."""
         outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error)
         self._settler.take(Finished(held, outcome))
+        _hand_on([held])
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member
@@ -193,6 +202,11 @@ class Attempt:
         """Have its outcome recorded."""
         fail_points.after(Step.SEND)
         self._sender.take(self, reply)
+
+
+def _hand_on(held: Iterable[Held]) -> None:
+    for claim, member in held:
+        claim.hand_on([member])
 
 
 def _error_of(reply: Reply) -> str:

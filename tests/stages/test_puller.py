@@ -1,0 +1,80 @@
+"""The puller's own loop: looks at every lane, and between them the lanes that may have room."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.fakes import HandClock
+from wangtimer.core.slicing import SharedLane
+from wangtimer.executor.claim import Claims, Fired
+from wangtimer.executor.puller import Puller
+from wangtimer.store.redis.lanes import Pulled
+
+HOSTS = [f"h{number}:80" for number in range(1_000)]
+# A look at all of them takes longer than from one look to the next.
+PULL_S = 0.0015
+
+
+class SlowLanes:
+    """Lanes in which all wait and none is given, each of which takes its time to say so."""
+
+    def __init__(self, clock: HandClock) -> None:
+        self.asked: list[str] = []
+        self.on_pull: Callable[[SharedLane], None] = lambda _lane: None
+        self._clock = clock
+
+    def index(self) -> dict[SharedLane, str]:
+        self.asked.append("index")
+        return {SharedLane.of_host(host): "token" for host in HOSTS}
+
+    def pull(self, lane: SharedLane, *_how: object) -> Pulled:
+        self._clock.sleep(PULL_S)
+        self.asked.append(lane.key)
+        self.on_pull(lane)
+        return Pulled(1, 5, 0)
+
+    @property
+    def looks(self) -> int:
+        return self.asked.count("index")
+
+
+@pytest.fixture
+def lanes() -> SlowLanes:
+    return SlowLanes(HandClock())
+
+
+@pytest.fixture
+def puller(lanes: SlowLanes) -> Puller:
+    clock = lanes._clock
+    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic)  # type: ignore[arg-type]
+    puller.fire_by(lambda *_what: Fired())
+    return puller
+
+
+def test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that_has_room(
+    lanes: SlowLanes, puller: Puller
+) -> None:
+    def end_a_call(lane: SharedLane) -> None:
+        puller.note_ended(lane.key.removeprefix("host:"), "app")
+        if lanes.looks == 4:
+            puller.stop()
+
+    lanes.on_pull = end_a_call
+    puller._run()
+    between_looks = len(lanes.asked) - lanes.looks * (1 + len(HOSTS))
+    assert between_looks >= 3 * len(HOSTS) / 2
+    assert len(puller._freed) <= len(HOSTS)
+
+
+def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
+    lanes: SlowLanes, puller: Puller
+) -> None:
+    puller.look()
+    for _ in range(3):
+        puller.note_ended(HOSTS[0], "app")
+    puller.look()
+    assert not puller.has_freed
+    puller.note_ended(HOSTS[0], "app")
+    lanes.asked.clear()
+    puller.pull_freed()
+    assert lanes.asked == [f"host:{HOSTS[0]}"]
