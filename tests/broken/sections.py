@@ -166,6 +166,12 @@ SECTIONS = (
         (
             "Other targets of the same app may wait with one that hangs, once it fills the app's share of a "
             "process' connections ([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
+            "Apps that call the same host wait with it: a host's lane and places are its own, not an app's. Their "
+            "firings there were seen up to 18 s late.",
+            "Large bodies to targets that hang fill a callback process' room for bodies "
+            "(`WANGTIMER_CALLBACK_MOST_MB`). With 60 KB each, other apps were up to 15 s late in the first 20 s.",
+            "What waits in a lane neither fails nor expires while its target hangs, unless the timer's "
+            "`catchupWindowMs` bounds it.",
             "After a target has recovered, its new firings are on time only when its backlog is gone.",
             "On a machine without CPU to spare all are late together.",
         ),

@@ -45,3 +45,15 @@ def test_it_can_be_typed(example: str, monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_every_command_has_an_example() -> None:
     assert {command_of(example)[0] for example in EXAMPLES} == set(names(commands))
+
+
+def test_no_example_replays_what_somebody_stopped() -> None:
+    replays = [example for example in EXAMPLES if " replay " in example]
+    assert replays
+    assert not any("skipped" in example for example in replays)
+
+
+def test_what_an_example_creates_fires() -> None:
+    creates = [example for example in EXAMPLES if " timers create " in example]
+    assert creates
+    assert all("--enable" in example for example in creates)

@@ -139,6 +139,9 @@ def test_it_finds_the_embedded_service_by_its_data_directory(tmp_path: Path) -> 
     assert "wangtimer up has not run" in missing.stderr
     with StopRequest() as stop, embedded_stack(tmp_path / "data", free_port(), stop) as stack:
         assert f"wangtimer doctor --data-dir {stack.directory.path}" in said(stack)
+        assert f"check    .venv/bin/wangtimer doctor --data-dir {stack.directory.path}\n" in said(
+            stack, ".venv/bin/wangtimer"
+        )
         done = doctor({}, "--data-dir", str(stack.directory.path), "--json")
     findings = json.loads(done.stdout)
     assert [one for one in findings if one["severity"] == "error"] == []

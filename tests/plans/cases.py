@@ -332,6 +332,8 @@ class Stores:
             Case("CalendarStore.get", lambda: self.calendars.get(SMALL_APP, "ours")),
             Case("CalendarStore.all_of", lambda: self.calendars.all_of(SMALL_APP)),
             Case("CalendarStore.timers_of", lambda: self.calendars.timers_of(LARGE_APP, "ours")),
+            Case("CalendarStore.named", self.calendars.named),
+            Case("CalendarStore.is_of_enabled", lambda: self.calendars.is_of_enabled(LARGE_APP, "ours")),
             Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours")),
             Case("PlannedLoad.minutes", lambda: self.load.minutes(NOW // MINUTE_MS + 1, 1)),
             Case("PlannedLoad.first_unplanned", lambda: self.load.first_unplanned()),

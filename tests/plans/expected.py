@@ -153,6 +153,8 @@ EXPECTED: dict[str, frozenset[str]] = {
     "CalendarStore.get": frozenset(["calendar.PRIMARY"]),
     "CalendarStore.all_of": frozenset(["calendar.PRIMARY"]),
     "CalendarStore.timers_of": frozenset(["timer.timer_follows"]),
+    "CalendarStore.named": frozenset(["timer.timer_follows"]),
+    "CalendarStore.is_of_enabled": frozenset(["timer.timer_follows"]),
     "CalendarStore.remove": frozenset(["calendar.PRIMARY"]),
     "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
     "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),

@@ -10,6 +10,7 @@ import click
 from wangtimer.cli.asking import Failed
 from wangtimer.cli.bad_timers_checkup import check_bad_timers
 from wangtimer.cli.broker_checkup import check_broker
+from wangtimer.cli.calendars_checkup import check_calendars
 from wangtimer.cli.clock_checkup import check_clocks
 from wangtimer.cli.findings import Finding, is_wrong
 from wangtimer.cli.once import OnceCommand
@@ -30,7 +31,7 @@ from wangtimer.stack.data_directory import known_directory
     help="Look at the service that `wangtimer up` runs there.",
 )
 def doctor(as_json: bool, data_dir: Path | None) -> None:
-    """Look at SQL, Redis, broker, workers and clocks, and say what is wrong and what to do.
+    """Look at SQL, Redis, broker, workers, clocks and calendars, and say what is wrong and what to do.
 
     Run it with the workers' settings, or with --data-dir. Nothing is changed. Exits with 1 where something is wrong; a
     warning is not.
@@ -61,6 +62,7 @@ def examine() -> list[Finding]:
         *check_broker(settings, app),
         *check_clocks(settings),
         *check_bad_timers(settings),
+        *check_calendars(settings),
     ]
 
 

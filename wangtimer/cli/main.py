@@ -36,7 +36,7 @@ def commands() -> None:
 @click.option("--port", type=click.IntRange(1, 65_535), default=DEFAULT_PORT, show_default=True)
 def up(data_dir: Path, port: int) -> None:
     """Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."""
-    sys.exit(run_embedded(data_dir, port))
+    sys.exit(run_embedded(data_dir, port, sys.argv[0]))
 
 
 commands.add_command(settings)

@@ -25,7 +25,13 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("firings", nargs=-1, type=FIRING)
 @options(TIMER, SINCE, UNTIL)
-@click.option("--status", "statuses", multiple=True, type=click.Choice(["failed", "skipped"]))
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(["failed", "skipped"]),
+    help="failed else; again for more. skipped includes what somebody stopped: disabled, superseded, cancelled.",
+)
 @PER_SECOND
 @DRY_RUN
 @asking

@@ -55,6 +55,16 @@ class Calendar:
         return min(found, working[place]) if place < len(working) else found
 
     @property
+    def known_until(self) -> date | None:
+        """The last day of which more than the weekday is known; None where only weekdays count.
+
+        The end of the last year, or without years, as of one that was uploaded, the last day that is named.
+        """
+        if self.last_year is not None:
+            return date(self.last_year, 12, 31)
+        return max(self.days | self.working, default=None)
+
+    @property
     def digest(self) -> str:
         """What tells this content from any other of the same name."""
         parts = [

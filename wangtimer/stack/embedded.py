@@ -20,6 +20,7 @@ from wangtimer.stack.valkey_server import embedded_argv, valkey_program
 
 DEFAULT_DATA_DIRECTORY = Path(".wangtimer")
 DEFAULT_PORT = 5000
+PROGRAM = "wangtimer"
 PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
 
 # An append-only file of some hundred MB takes this long to read.
@@ -55,14 +56,16 @@ def embedded_stack(
             supervisor.stop()
 
 
-def run_embedded(path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT) -> int:
+def run_embedded(
+    path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT, program: str = PROGRAM
+) -> int:
     """Run the embedded service until SIGINT or SIGTERM; return the exit code.
 
-    Errors as in `embedded_stack`.
+    `program` is what a person here types for `wangtimer`. Errors as in `embedded_stack`.
     """
     with StopRequest() as stop, embedded_stack(path, port, stop, _say) as stack:
         if not stop.has_come:
-            _say(said(stack))
+            _say(said(stack, program))
         stack.supervisor.tend_until(lambda: stop.has_come)
         _say("stopping")
     return 0
@@ -120,13 +123,13 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
     service.await_ready(stack.api_url, stop)
 
 
-def said(stack: EmbeddedStack) -> str:
-    """Return where the service is found, line by line."""
+def said(stack: EmbeddedStack, program: str = PROGRAM) -> str:
+    """Return where the service is found, line by line; `program` is what is typed for `wangtimer`."""
     return (
         f"API      {stack.api_url}/api/timer/v1/def\n"
         f"docs     {stack.api_url}/docs\n"
         f"ready    {stack.api_url}/readyz\n"
-        f"check    wangtimer doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"
+        f"check    {shlex.quote(program)} doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"
         f"data     {stack.directory.path}, logs in {stack.directory.logs}\n"
         "Ctrl-C ends it; the data stay."
     )

@@ -10,15 +10,21 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.calendars import Calendar
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
+from wangtimer.core.timer import TimerStatus
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import calendars, timers
 
 log = structlog.get_logger()
 
 # Of one app: they are listed in one answer, of up to 50 KB each.
 MOST_CALENDARS = 100
+# An app, and the name of a calendar.
+Named = tuple[str, str]
+FIRST: Named = ("", "")
+# Entries of an index read at once.
+PAGE = 1_000
 
 
 class CalendarStore:
@@ -83,6 +89,25 @@ class CalendarStore:
         wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
         query = by_index(select(timers.c.id).where(wanted), "timer_follows", timers).order_by(timers.c.id)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+    def named(self, after: Named = FIRST) -> tuple[list[Named], Named | None]:
+        """Return apps with the calendars their timers name, built-in ones too, and where to go on; None at the end.
+
+        Deleted timers count. A page of the index is read a time, and what is left of a pair's timers passed over.
+        """
+        columns = (timers.c.app, timers.c.calendar)
+        query = by_index(select(*columns).where(behind(columns, after)), "timer_follows", timers)
+        query = query.order_by(*columns).limit(PAGE)
+        rows = self._database.read(lambda sql: sql.execute(query).all())
+        # An app's timers without a calendar come first, and are before any name.
+        pairs = list(dict.fromkeys((app, name or "") for app, name in rows))
+        return [pair for pair in pairs if pair[1]], pairs[-1] if len(rows) == PAGE else None
+
+    def is_of_enabled(self, app: str, name: str) -> bool:
+        """Tell whether an enabled timer of the app names this calendar."""
+        wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.status == TimerStatus.ENABLED)
+        query = by_index(select(timers.c.id).where(wanted), "timer_follows", timers).limit(1)
+        return self._database.read(lambda sql: sql.execute(query).first() is not None)
 
 
 def _refuse_one_more(sql: Connection, app: str) -> None:
