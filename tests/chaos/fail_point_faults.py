@@ -7,6 +7,7 @@ from celery import Celery
 
 from tests.chaos.creates import Changes
 from tests.chaos.holdings import flush_after_look
+from tests.chaos.load import add_many_to_plan
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import Harm
 from wangtimer.core.firing import Member
@@ -95,6 +96,13 @@ def first_death(trial: Trial, process: str) -> Collection[Member]:
 @contextmanager
 def load_alone(_trial: Trial) -> Iterator[Collection[Member]]:
     """The load itself leads there."""
+    yield ()
+
+
+@contextmanager
+def many_to_plan(trial: Trial) -> Iterator[Collection[Member]]:
+    """Make more timers than one transaction plans."""
+    add_many_to_plan(trial.deployment)
     yield ()
 
 

@@ -47,7 +47,7 @@ class Reached:
 REACHED = (
     Reached(
         "callback",
-        {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
+        {"callback": (Step.CLAIM, Step.DEFINE_READ, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
         # Without it one firing may be met by two deaths in a row; then it is tried apart, behind others that hang.
         faults.time_to_recover,
         each_s=25,
@@ -80,6 +80,13 @@ REACHED = (
         shape=Shape.PULSES,
     ),
     Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
+    Reached(
+        "planning many",
+        {"migrate": (Step.FEED_NARROW,)},
+        faults.many_to_plan,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
     Reached(
         "beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP, Step.PUBLISH_FEED)}
     ),

@@ -138,6 +138,18 @@ def add_pending(deployment: Deployment, number: int) -> None:
         sql.execute(rows, {"first": first, "each": HOUR_MS // number, "timer_id": timer_id})
 
 
+def add_many_to_plan(deployment: Deployment) -> None:
+    """Make timers whose plans fill more than one transaction; their first moments are half an hour away."""
+    begin = int(time.time() * 1_000) + HOUR_MS // 2
+    prefix = f"many-{uuid4().hex}"
+    every_10_s = _row(Cohort("*/10 * * * * *", "UTC", 100, deployment.target.url), prefix)
+    rows = [
+        every_10_s | {"name": f"{prefix}-{i}", "planned_until": begin, "next_fire_at": begin + 10_000}
+        for i in range(100)
+    ]
+    _insert(create_engine(deployment.database_url, poolclass=NullPool), prefix, rows)
+
+
 def moments_of(cron: str, timezone: str, window: Window) -> list[int]:
     """Return the moments of a cron text in the window, as an independent library reads it."""
     found: list[int] = []

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from tests.fakes import HandClock
@@ -63,8 +64,8 @@ class Stores:
         self.finished = FinishedTimers(database)
         self.load = PlannedLoad(database, clock)
         self._number, self._mark = 0, f"{time.time_ns():x}"
-        # Ids follow from the moment: another `Stores` on these tables makes its timers at another one.
-        self._made_at = NOW + time.time_ns() // 1_000_000 % DAY_MS
+        # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
+        self._moments = count(NOW + time.time_ns() // 1_000_000 % DAY_MS, 20)
 
     def cases(self) -> list[Case]:
         """Return every use, each to be run once."""
@@ -84,7 +85,8 @@ class Stores:
         """Return a new timer."""
         self._number += 1
         return self.timers.create(
-            NewTimer(app, f"made {self._number} {self._mark}", EVERY_MINUTE, NOTIFY, tags=tags), self._made_at
+            NewTimer(app, f"made {self._number} {self._mark}", EVERY_MINUTE, NOTIFY, tags=tags),
+            next(self._moments),
         )
 
     def new(self, number: int) -> list[NewTimer]:
@@ -111,7 +113,7 @@ class Stores:
             key=lambda row: (row.fire_at, row.timer_id),
         )
         return [
-            Case("TimerStore.create", lambda: timers.create(new, self._made_at, answer)),
+            Case("TimerStore.create", lambda: timers.create(new, next(self._moments), answer)),
             Case("TimerStore.get", lambda: timers.get(SMALL_APP, 3)),
             Case("TimerStore.id_of", lambda: timers.id_of(SMALL_APP, "name3")),
             Case("TimerStore.page", lambda: timers.page(SMALL_APP, 5, 100)),
@@ -147,7 +149,7 @@ class Stores:
 
     def _of_batches(self) -> list[Case]:
         batches = self.batches
-        made = [one for one in batches.create(LARGE_APP, self.new(1_000), self._made_at) if one]
+        made = [one for one in batches.create(LARGE_APP, self.new(1_000), next(self._moments)) if one]
         plans = [plan(one.planned_from(NOW + 1), NOW + MINUTE_MS, 10) for one in made]
         rows = sorted(
             (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
@@ -155,7 +157,9 @@ class Stores:
         )
         ids = [one.id for one in made]
         return [
-            Case("TimerBatches.create", lambda: batches.create(LARGE_APP, self.new(1_000), self._made_at)),
+            Case(
+                "TimerBatches.create", lambda: batches.create(LARGE_APP, self.new(1_000), next(self._moments))
+            ),
             Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),

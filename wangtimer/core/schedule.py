@@ -160,11 +160,16 @@ class Bounded:
         at = after_ms if last_before is None else last_before - 1
         while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
             at = page[-1]
-            following = [*page[1:], self.rule.first_after(at)]
-            if self.excluded is not None:
-                following = [self.rule.first_after(moment) for moment in page]
-            for moment, next_ms in zip(page, following, strict=True):
+            for moment, next_ms in zip(page, self._following(page), strict=True):
                 yield moment, spread.put_off(moment, next_ms)
+
+    def _following(self, page: list[int]) -> list[int | None]:
+        """Return the rule's next moment after each of the own moments, be that open or not."""
+        last = self.rule.first_after(page[-1])
+        # Few pages have closed days between.
+        if self.excluded is None or self.rule.moments(page[0], page[-1], len(page)) == page[1:]:
+            return [*page[1:], last]
+        return [*(self.rule.first_after(moment) for moment in page[:-1]), last]
 
     def _last_before(self, moment_ms: int, within_ms: int) -> int | None:
         last, at = None, moment_ms - within_ms - 1
