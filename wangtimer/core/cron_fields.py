@@ -30,9 +30,6 @@ FIELD_NAMES = {
 }
 # The fields without seconds, which the quartz dialect does not have.
 FEWEST_FIELDS = 5
-QUARTZ_MEND = "the quartz dialect has 6 (second minute hour day month weekday), or 7 with the year last"
-# The fields without seconds, which the quartz dialect does not have.
-FEWEST_FIELDS = 5
 QUARTZ_MEND = (
     "the quartz dialect has 6 fields (second minute hour day month weekday), or 7 with the year last"
 )
@@ -40,8 +37,6 @@ UNIX_MEND = (
     "write 5 fields (minute hour day month weekday), 6 or 7 with seconds first and the year last, "
     f"or one of {', '.join(MACROS)}"
 )
-
-
 # As other schedulers write it: @every 5m, rate(5 minutes).
 _INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
 
