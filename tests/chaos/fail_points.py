@@ -47,7 +47,7 @@ class Reached:
 REACHED = (
     Reached(
         "callback",
-        {"callback": (Step.CLAIM, Step.DEFINE_READ, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
+        {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
         # Without it one firing may be met by two deaths in a row; then it is tried apart, behind others that hang.
         faults.time_to_recover,
         each_s=25,
@@ -55,6 +55,7 @@ REACHED = (
         # Some targets hang, so that executors have leases to renew.
         badly_met=6,
     ),
+    Reached("reading definitions", {"callback": (Step.DEFINE_READ,)}, faults.time_to_recover, each_s=25),
     Reached(
         "trigger",
         {
