@@ -18,6 +18,8 @@ from wangtimer.store.telling import tell
 log = structlog.get_logger()
 
 PAGE = 2_000
+# Of what waits in lanes, brought at once after a loss; the next look goes on there.
+LANE_PAGES = 50
 # SQL and Redis are compared for a minute from so long before it on, again and again until that succeeds.
 COMPARE_AHEAD_MS = 45_000
 # Timers whose definitions this process wrote lately, at most: some 100 bytes each.
@@ -180,16 +182,19 @@ class Feeder:
     def _bring_lanes(self) -> None:
         """After a loss or a reconnect, add what waits in lanes: it was due before the present minute.
 
-        Where SQL or Redis fails half-way, the next look goes on there.
+        So many pages of it; also where SQL or Redis fails half-way, the next look goes on there.
         """
         if not self._is_lanes_turn:
             return
         now = int(self.clock.now_ms())
-        while page := self.firings.pending_between(0, now, PAGE, self._lanes_brought_to, in_lanes=True):
+        for _ in range(LANE_PAGES):
+            page = self.firings.pending_between(0, now, PAGE, self._lanes_brought_to, in_lanes=True)
+            if not page:
+                self._is_lanes_turn = False
+                return
             self._tell({firing.timer_id for firing in page})
             self.hot.add_all(page, is_repair=True)
             self._lanes_brought_to = page[-1]
-        self._is_lanes_turn = False
 
     def _tell(self, timer_ids: set[int]) -> None:
         """Write the definitions of these timers that this process did not write lately."""

@@ -181,6 +181,12 @@ class Settings(BaseSettings):
         "window_s is held even where it takes more",
     )
 
+    lanes_memory_mb: int = Field(
+        default=100,
+        ge=0,
+        description="MB of firings that wait in lanes in Redis, 250 bytes each. A lane holds at most as many as are "
+        "free, and 100 in any case; what comes due later waits in SQL alone until it has room",
+    )
     outbox_mb: int = Field(
         default=256,
         ge=1,

@@ -61,10 +61,10 @@ def migrate() -> None:
 # Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, write parked outcomes; have calendars followed that still are to be."""
+    """Add overdue firings again, feed lanes, write parked outcomes; have calendars followed that still are to be."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
-            do_in_turn(wiring().sweeper.sweep, wiring().calendar_follower.ask)
+            do_in_turn(wiring().sweeper.sweep, wiring().lane_feeder.feed, wiring().calendar_follower.ask)
 
 
 # As above; one process feeds at a time, and one that is cut off feeds its minute again.

@@ -36,6 +36,7 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
+from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
@@ -51,6 +52,7 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
@@ -171,7 +173,12 @@ class Wiring:
     @once
     def lanes(self) -> LaneStore:
         """Where firings wait for room."""
-        return LaneStore(self.redis, self.keys, self.clock, self.leases)
+        return LaneStore(self.redis, self.keys, self.clock, self.leases, self.lane_budget)
+
+    @once
+    def lane_budget(self) -> LaneBudget:
+        """How many firings each lane may hold in Redis."""
+        return LaneBudget(self.settings.lanes_memory_mb * 1_000_000)
 
     @once
     def hot(self) -> HotStore:
@@ -413,6 +420,11 @@ class Wiring:
             self.outbox,
             self.clock,
         )
+
+    @once
+    def lane_feeder(self) -> LaneFeeder:
+        """Fills lanes that have room again."""
+        return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
     def feeder(self) -> Feeder:

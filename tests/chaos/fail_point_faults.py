@@ -23,6 +23,7 @@ Provocation = Callable[[Trial], AbstractContextManager[Collection[Member]]]
 RECOVERY_S = 12
 REACHED_WITHIN_S = 30
 SETTLED_S = 1
+FULL_WITHIN_S = 45
 # Beat's slowest ticks come once a minute.
 MINUTE_S = 75
 
@@ -152,6 +153,18 @@ def hung_targets_answer(trial: Trial) -> Iterator[Collection[Member]]:
     """Let targets answer that hung, so that their lane empties; then they hang again, and it fills."""
     assert trial.bad_targets is not None, "the row says that some targets misbehave"
     trial.tend_until(lambda: trial.store.hlen("wt:lanes") > 0, REACHED_WITHIN_S, "firings wait in a lane")
+    with trial.bad_targets.answering():
+        yield ()
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
+def full_lanes_answer(trial: Trial) -> Iterator[Collection[Member]]:
+    """Let targets answer that hung until a lane was full, so that the lane is fed; then they hang again."""
+    assert trial.bad_targets is not None, "the row says that some targets misbehave"
+    trial.tend_until(
+        lambda: bool(trial.store.keys("wt:{lane:*}:rest")), FULL_WITHIN_S, "more waits than a lane may hold"
+    )
     with trial.bad_targets.answering():
         yield ()
     trial.tend_for(RECOVERY_S)

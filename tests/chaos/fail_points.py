@@ -19,7 +19,8 @@ class Reached:
     """Steps that processes come to when provoked; each point takes `each_s` at most.
 
     The `nth` time counts. Under load that is the second, for the first may come while the process still starts.
-    `badly_met` firings a second go to targets that misbehave, some of which hang for `timeout_ms`.
+    `badly_met` firings a second go to targets that misbehave, some of which hang for `timeout_ms`; Redis holds
+    `lanes_memory_mb` of what waits for them, 0: a hundred firings a lane.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Reached:
     copies: Mapping[str, int] = field(default_factory=lambda: TWO_OF_ALL)
     badly_met: int = 0
     timeout_ms: int = 5_000
+    lanes_memory_mb: int = 100
     shape: Shape = Shape.ONE_SHOTS
 
     def places(self) -> list[Place]:
@@ -169,6 +171,21 @@ REACHED = (
         most_late_s=None,
         others_p99_ms=12_000,
         timeout_ms=3_000,
+    ),
+    # One, so that what its lanes are fed by is the armed one.
+    Reached(
+        "feeding lanes",
+        {"migrate": (Step.LANE_FEED, Step.LANE_FED)},
+        faults.full_lanes_answer,
+        nth=1,
+        each_s=60,
+        copies=TWO_OF_ALL | {"migrate": 1},
+        badly_met=FILLING_LANES,
+        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
+        most_late_s=None,
+        others_p99_ms=12_000,
+        timeout_ms=3_000,
+        lanes_memory_mb=0,
     ),
     Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
     Reached(

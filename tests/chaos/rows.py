@@ -177,7 +177,8 @@ ROWS = (
             copies=one.copies,
             rate=_STEPWISE_RATE,
             badly_met=one.badly_met,
-            settings=_BUCKETS[one.shape] | {"callback_timeout_ms": one.timeout_ms},
+            settings=_BUCKETS[one.shape]
+            | {"callback_timeout_ms": one.timeout_ms, "lanes_memory_mb": one.lanes_memory_mb},
             shape=one.shape,
             is_armable=True,
         )

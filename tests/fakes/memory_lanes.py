@@ -1,34 +1,63 @@
-"""Lanes in memory: the rules of lane_add, lane_pull and lane_forget, as in their Lua."""
+"""Lanes in memory: the rules of lane_add, lane_pull, lane_feed, lane_fed and lane_forget, as in their Lua."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 
 from tests.fakes.memory_slices import MemorySlices, _first_until, _of
 from wangtimer.core.firing import DueMember
 from wangtimer.core.slicing import SharedLane
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled
 from wangtimer.store.redis.slices import Taken
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What SQL alone holds of a lane: from when on, who feeds the lane, the first left out since then."""
+
+    until: int
+    feeder: str = ""
+    low: int | None = None
 
 
 class MemoryLanes:
     """The lanes, among the slices of a server; the index is its table `lanes`."""
 
-    def __init__(self, slices: MemorySlices) -> None:
+    def __init__(self, slices: MemorySlices, budget: LaneBudget) -> None:
         self._slices = slices
+        self._budget = budget
         self._server = slices._server
         self._tokens = count()
 
-    def add(self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool) -> None:
-        def work() -> None:
+    def add(
+        self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool, feeds: bool = False
+    ) -> None:
+        mosts = {lane: self._budget.most_of(lane) for lane in by_lane}
+
+        def work() -> dict[SharedLane, int]:
             for lane, members in by_lane.items():
                 sets, now = self._slices._written(lane), self._slices._now()
+                rest = self._server.table("rests").get(lane)
+                left = []
                 for member, due_at in members:
-                    if not sets.holds(member):
-                        is_put_off = is_repair and due_at <= now
-                        sets.due[member] = now + self._slices._leases.running_ms if is_put_off else due_at
-                        sets.suspect.add(member)
+                    if sets.holds(member):
+                        continue
+                    comes_after = rest is not None and due_at >= rest.until and not feeds
+                    if len(sets.due) >= mosts[lane] or comes_after:
+                        left.append(due_at)
+                        continue
+                    is_put_off = is_repair and due_at <= now
+                    sets.due[member] = now + self._slices._leases.running_ms if is_put_off else due_at
+                    sets.suspect.add(member)
+                if left:
+                    rest = rest or Rest(min(left))
+                    low = min(left) if rest.low is None else min(rest.low, *left)
+                    self._server.table("rests")[lane] = replace(rest, until=min(rest.until, *left), low=low)
+            return {lane: len(self._slices._written(lane).due) for lane in by_lane}
 
-        self._server.call(work)
+        for lane, waiting in self._server.call(work).items():
+            self._budget.note(lane, waiting)
 
     def pull(
         self, lane: SharedLane, claim_id: str, most: int, keep_leases: bool, is_again: bool = False
@@ -46,9 +75,49 @@ class MemoryLanes:
                 sets.owner[member] = claim_id
             taken = tuple(Taken(due.member, True, sets.deaths.get(due.member, 0)) for due in dues)
             next_at = min(sets.due.values(), default=None)
-            return Pulled(next_at, len(sets.due), len(sets.running), tuple(dues), taken)
+            has_rest = lane in self._server.table("rests")
+            return Pulled(next_at, len(sets.due), len(sets.running), tuple(dues), taken, has_rest)
+
+        pulled = self._server.call(work)
+        self._budget.note(lane, pulled.waiting)
+        return pulled
+
+    def with_rest(self) -> list[SharedLane]:
+        def work() -> dict[SharedLane, tuple[int, bool]]:
+            rests = self._server.table("rests")
+            return {
+                one: (len(self._slices._written(one).due), one in rests)
+                for one in self._server.table("lanes")
+            }
+
+        found = self._server.call(work)
+        self._budget.keep(found)
+        for lane, (waiting, _) in found.items():
+            self._budget.note(lane, waiting)
+        return [lane for lane, (_, has_rest) in found.items() if has_rest]
+
+    def feed(self, lane: SharedLane, token: str) -> int | None:
+        def work() -> int | None:
+            rest = self._server.table("rests").get(lane)
+            if rest is None:
+                return None
+            self._server.table("rests")[lane] = Rest(rest.until, token)
+            return rest.until
 
         return self._server.call(work)
+
+    def fed(self, lane: SharedLane, token: str, until_ms: int | None) -> None:
+        def work() -> None:
+            rest = self._server.table("rests").get(lane)
+            if rest is None or rest.feeder != token:
+                return
+            moments = [one for one in (until_ms, rest.low) if one is not None]
+            if moments:
+                self._server.table("rests")[lane] = Rest(min(moments))
+            else:
+                del self._server.table("rests")[lane]
+
+        self._server.call(work)
 
     def enter(self, lanes: Sequence[SharedLane]) -> None:
         def work() -> None:
@@ -58,7 +127,9 @@ class MemoryLanes:
         self._server.call(work)
 
     def index(self) -> dict[SharedLane, str]:
-        return self._server.call(lambda: dict(self._server.table("lanes")))
+        found = self._server.call(lambda: dict(self._server.table("lanes")))
+        self._budget.keep(found)
+        return found
 
     def forget(self, lane: SharedLane, token: str) -> None:
         def work() -> None:

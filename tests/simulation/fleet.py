@@ -46,12 +46,14 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
+from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.timers import NewTimer
@@ -84,7 +86,8 @@ class Stores:
         slices = MemorySlices(redis, process.clock, leases)
         self.slices: Any = SteppedStore(process, "slices", slices, "redis")
         self.keeper_slices: Any = SteppedStore(process, "slices", slices, "redis", KEEPER_TIMEOUT_MS)
-        self.lanes: Any = SteppedStore(process, "lanes", MemoryLanes(slices), "redis")
+        self.lane_budget = LaneBudget(fleet.scenario.lane_firings * BYTES_A_FIRING, least=1)
+        self.lanes: Any = SteppedStore(process, "lanes", MemoryLanes(slices, self.lane_budget), "redis")
         self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
         definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
         self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
@@ -283,6 +286,8 @@ class Fleet:
         )
         self._repeat(process, "migrate", s.plan_every_s, s.plan_every_s / 2, migrator.plan_due)
         self._repeat(process, "sweep", s.sweep_every_s, s.sweep_every_s / 2, sweeper.sweep)
+        lane_feeder = LaneFeeder(stores.firings, stores.lanes, stores.lane_budget, process.clock)
+        self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
 

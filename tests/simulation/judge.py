@@ -187,14 +187,8 @@ def excuse(evidence: Evidence, first: Sent, second: Sent) -> str:
     settled_at = evidence.settled.get(first.member, float("inf"))
     if settled_at < second.claimed_at:
         return ""  # whoever had looked would have known
-    for hit in second.process.hits:
-        thaws_at = hit.moment + hit.lasts_ms
-        if (
-            hit.what == "freeze"
-            and hit.label == "target.send"
-            and hit.moment <= second.moment <= thaws_at + 10
-        ):
-            return "frozen at the send"
+    if _was_frozen_at(second, 0) or _was_frozen_at(first, LEASE_MS // 2):
+        return "frozen at the send"
     for moment, kind in evidence.sim.world_events:
         if kind in FORGETTING and first.claimed_at - 3_000 <= moment <= second.moment:
             return str(kind)
@@ -202,6 +196,17 @@ def excuse(evidence: Evidence, first: Sent, second: Sent) -> str:
         return "its engine hung"
     recorded_at = min(settled_at, evidence.parked.get(first.member, float("inf")))
     return "" if recorded_at < second.claimed_at else _cut_short(first, min(second.moment, recorded_at + 1))
+
+
+def _was_frozen_at(sent: Sent, least_ms: float) -> bool:
+    """Tell whether the sender was frozen between its last look at its lease and the send, for so long at least."""
+    return any(
+        hit.what == "freeze"
+        and hit.label == "target.send"
+        and hit.lasts_ms >= least_ms
+        and hit.moment <= sent.moment <= hit.moment + hit.lasts_ms + 10
+        for hit in sent.process.hits
+    )
 
 
 def _cut_short(first: Sent, until: float) -> str:
@@ -287,6 +292,7 @@ def _left_over(fleet: Fleet) -> list[Violation]:
             found += [("LOST-IN-SLICE", f"{slice_.tag} {one}") for one in left if _is_awaited(fleet, one)]
     found += [("LEFT-ON-AGENDA", slice_.tag) for slice_ in redis.table("agenda")]
     found += [("LEFT-IN-INDEX", lane.key) for lane in redis.table("lanes")]
+    found += [("LEFT-AS-A-REST", lane.key) for lane in redis.table("rests")]
     found += [("LEFT-IN-OUTBOX", member) for member in redis.table("outbox")]
     return found
 

@@ -46,7 +46,8 @@ class PlannedTimer:
 class Scenario:
     """One run.
 
-    `credit`, `firings_per_bucket` and `chunk_size` stand for the settings; `never_told` is the share of calls whose
+    `credit`, `firings_per_bucket`, `chunk_size` and `lane_firings`, how many Redis may hold in lanes, stand for the
+    settings; `never_told` is the share of calls whose
     engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
     process has no room. Of the `migrators` each plans in so many threads.
     """
@@ -63,6 +64,7 @@ class Scenario:
     sends_away: float = 0.0
     migrators: int = 2
     plan_threads: int = 1
+    lane_firings: int = 1_000
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -126,7 +128,7 @@ def draw_crowded_targets(random: Random) -> Scenario:
     """Return a run in which many calls find no room at their moment, and wait in lanes."""
     scenario = replace(draw_scenario(random), sends_away=random.choice((0.3, 0.6, 0.8)), is_slow=False)
     timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
-    return replace(scenario, timers=timers)
+    return replace(scenario, timers=timers, lane_firings=random.choice((4, 4, 1_000)))
 
 
 def draw_many_migrators(random: Random) -> Scenario:

@@ -45,6 +45,8 @@ from wangtimer.executor.settler import Settler
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
+from wangtimer.in_turn import do_in_turn
+from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
@@ -53,6 +55,7 @@ from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.stops import Stops
 from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
@@ -128,6 +131,7 @@ class Beat(Node):
             self.timers, self.firings, self.hot, self.definitions, self.window, world.time, 3 * s.step_s
         )
 
+        self.lane_feeder = LaneFeeder(self.firings, self.lanes, world.lane_budget, world.time)
         self._is_feeding = False
 
     def start(self, world: "World") -> None:
@@ -135,7 +139,7 @@ class Beat(Node):
         time.every(self.process, 1, self._tick)
         work_by_interval = {
             s.plan_every_s: self.migrator.plan_due,
-            s.sweep_every_s: self.sweeper.sweep,
+            s.sweep_every_s: lambda: do_in_turn(self.sweeper.sweep, self.lane_feeder.feed),
             RECONCILE_EVERY_S: self.feeder.compare,
         }
         time.every(self.process, FEED_EVERY_S, lambda: time.spawn(self.process, self._feed))
@@ -301,7 +305,8 @@ class World:
         self.slices = MemorySlices(self.redis, self.time, leases)
         self.agenda = MemoryAgenda(self.redis)
         self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        self.lanes = MemoryLanes(self.slices)
+        self.lane_budget = LaneBudget(s.lanes_memory_mb * 1_000_000)
+        self.lanes = MemoryLanes(self.slices, self.lane_budget)
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

@@ -10,6 +10,7 @@ from wangtimer.core.firing import Chunk, DueMember, Firing
 from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.tally import Tally
 from wangtimer.store.hot import ALWAYS_HELD_MS, TRIES, HotStore
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import BacklogRoom
 
 LEAD = LEASES.lead_ms
@@ -177,7 +178,9 @@ class Ill:
         self.slices = MemorySlices(self.server, self.clock, LEASES)
         self.agenda = MemoryAgenda(self.server)
         window = MemoryWindow(self.server, WINDOW)
-        self.hot = HotStore(self.slices, self.agenda, window, self.clock, MemoryLanes(self.slices))
+        self.hot = HotStore(
+            self.slices, self.agenda, window, self.clock, MemoryLanes(self.slices, LaneBudget(0))
+        )
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 
     def is_added(self, firing: Firing) -> bool:

@@ -23,6 +23,7 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore
@@ -100,7 +101,10 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
             shutil.copy(make_url(database_url).database or "", copy)
         timers, firings, outbox = TimerStore(database), FiringStore(database), Outbox(redis, keys)
         agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, HOUR_S)
-        slices, lanes = SliceStore(redis, keys, clock, LEASES), LaneStore(redis, keys, clock, LEASES)
+        slices, lanes = (
+            SliceStore(redis, keys, clock, LEASES),
+            LaneStore(redis, keys, clock, LEASES, LaneBudget(0)),
+        )
         hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes)
         sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock)
         verifier = Verifier(outbox, firings, clock, LEASES.lead_ms)

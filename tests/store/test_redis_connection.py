@@ -433,6 +433,8 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         lane = SharedLane.of_host("a.example:80")
         hot.lanes.add({lane: [member]}, is_repair=True)
         hot.lanes.pull(lane, "c", 1, keep_leases=False)
+        hot.lanes.feed(lane, "t")
+        hot.lanes.fed(lane, "t", None)
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
 

@@ -28,6 +28,7 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
@@ -43,6 +44,8 @@ from wangtimer.store.sql.timers import TimerStore
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 # Five minutes at least, an hour at most, 1,000 firings.
 WINDOW = WindowRule(5 * MINUTE_MS, 60 * MINUTE_MS, 1_000 * BYTES_A_FIRING)
+# Of a lane, however much the others hold.
+LANE_FIRINGS = 20
 PREFIX = "wt"
 DEFINITIONS_LIVE_S = 7_200
 DEADLINE_S = 10.0
@@ -123,7 +126,7 @@ def memory_hot() -> HotWorld:
         clock,
         slices,
         MemorySlices(server, clock_held_up(), LEASES),
-        MemoryLanes(slices),
+        MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -173,7 +176,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         clock,
         SliceStore(connection, keys, clock, LEASES),
         SliceStore(connection, keys, clock_held_up(), LEASES),
-        LaneStore(connection, keys, clock, LEASES),
+        LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

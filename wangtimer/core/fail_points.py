@@ -30,6 +30,8 @@ class Step(StrEnum):
     FEED_NEXT = "feed_next"
     FORGET_PARKED = "forget_parked"
     LANE_ADD = "lane_add"
+    LANE_FED = "lane_fed"
+    LANE_FEED = "lane_feed"
     LANE_FORGET = "lane_forget"
     LANE_PULL = "lane_pull"
     LOOK = "look"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -10,27 +11,33 @@ from wangtimer.core.firing import DueMember, Member
 from wangtimer.core.slicing import SharedLane
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
+from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import Leases, Taken
 
 # Members one script takes at most: longer ones would hold up everybody else's commands.
 MEMBERS_A_SCRIPT = 1_000
 SCRIPTS_A_TRIP = 50
+LANES_A_TRIP = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What a pull found and took; `next_at` (ms UTC) is when the first of those that still wait was due."""
+    """What a pull found and took; `next_at` (ms UTC) is when the first of those that still wait was due.
+
+    `has_rest`: SQL alone holds more that waits in this lane.
+    """
 
     next_at: int | None
     waiting: int
     running: int
     dues: tuple[DueMember, ...] = ()
     taken: tuple[Taken, ...] = ()
+    has_rest: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing stands in the lane."""
-        return not (self.waiting or self.running or self.dues)
+        return not (self.waiting or self.running or self.dues or self.has_rest)
 
 
 class LaneStore:
@@ -39,28 +46,47 @@ class LaneStore:
     What was pulled runs in its lane as a claimed member runs in its slice: `SliceStore` renews, releases and puts
     it back. A lane exists while somebody stands in it; the index beside it says which do. A lane is written first and
     its entry second, each time under a new token, so that no entry is struck out that stands for anybody.
+
+    A lane holds what the budget allows, the first due. SQL alone holds the rest, and a mark says from which moment on.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: LeaseClock, leases: Leases) -> None:
+    def __init__(
+        self,
+        connection: RedisConnection,
+        keys: Keys,
+        clock: LeaseClock,
+        leases: Leases,
+        budget: LaneBudget,
+    ) -> None:
         self._connection = connection
+        self._budget = budget
         self._keys = keys
         self._clock = clock
         self._leases = leases
 
-    def add(self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool) -> None:
-        """Put members into their lanes, to be verified in SQL when they are pulled."""
+    def add(
+        self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool, feeds: bool = False
+    ) -> None:
+        """Put members into their lanes as far as there is room, to be verified in SQL when they are pulled.
+
+        Where SQL alone holds a rest, only who `feeds` the lane from there adds to it.
+        """
         now = int(self._clock.now_ms())
-        calls = []
+        lanes, calls = [], []
         for lane, members in by_lane.items():
-            keys = self._keys.of_slice(lane, "due", "running", "suspect")
+            keys = self._keys.of_slice(lane, "due", "running", "suspect", "rest")
             head: list[Argument] = [now, self._leases.running_ms, int(is_repair), expiry_of(lane, now)]
+            head += (self._budget.most_of(lane), int(feeds))
             for start in range(0, len(members), MEMBERS_A_SCRIPT):
                 flat: list[Argument] = []
                 for due in members[start : start + MEMBERS_A_SCRIPT]:
                     flat += (str(due.member), due.due_at)
                 calls.append(ScriptCall(script("lane_add"), keys, head + flat))
+                lanes.append(lane)
         for start in range(0, len(calls), SCRIPTS_A_TRIP):
-            self._connection.run_all(calls[start : start + SCRIPTS_A_TRIP])
+            waiting = self._connection.run_all(calls[start : start + SCRIPTS_A_TRIP])
+            for lane, number in zip(lanes[start:], waiting, strict=False):
+                self._budget.note(lane, number)
 
     def pull(
         self, lane: SharedLane, claim_id: str, most: int, keep_leases: bool, is_again: bool = False
@@ -70,19 +96,47 @@ class LaneStore:
         Leases that ran out are taken back, unless `keep_leases`.
         """
         now = int(self._clock.now_ms())
-        keys = self._keys.of_slice(lane, "due", "running", "owner", "suspect", "deaths")
+        keys = self._keys.of_slice(lane, "due", "running", "owner", "suspect", "deaths", "rest")
         lease_ends = int(self._clock.latest_ms()) + self._leases.running_ms
         ran_out_by = "" if keep_leases else int(self._clock.earliest_ms())
         arguments: list[Argument] = [now, claim_id, lease_ends, expiry_of(lane, now)]
         arguments += [min(most, MEMBERS_A_SCRIPT), ran_out_by, int(is_again)]
-        next_at, waiting, running, told = self._connection.run("lane_pull", keys, arguments)
+        next_at, waiting, running, told, has_rest = self._connection.run("lane_pull", keys, arguments)
         dues, taken = [], []
         for text, moment, deaths in zip(told[::3], told[1::3], told[2::3], strict=True):
             member = Member.parse(text)
             dues.append(DueMember(member, int(float(moment))))
             taken.append(Taken(member, True, int(deaths)))
         first = int(float(next_at)) if next_at else None
-        return Pulled(first, waiting, running, tuple(dues), tuple(taken))
+        self._budget.note(lane, waiting)
+        return Pulled(first, waiting, running, tuple(dues), tuple(taken), bool(has_rest))
+
+    def with_rest(self) -> list[SharedLane]:
+        """Return the lanes of which SQL alone holds a rest."""
+        lanes = list(self.index())
+        found = []
+        for start in range(0, len(lanes), LANES_A_TRIP):
+            some = lanes[start : start + LANES_A_TRIP]
+            told = self._connection.command(partial(self._read_rests, lanes=some))
+            for lane, waiting, has_rest in zip(some, told[::2], told[1::2], strict=True):
+                self._budget.note(lane, waiting)
+                if has_rest:
+                    found.append(lane)
+        return found
+
+    def feed(self, lane: SharedLane, token: str) -> int | None:
+        """Begin to feed a lane: return from when on SQL alone holds its firings, ms UTC; None where Redis holds all.
+
+        Another feeder of this lane, if there is one, ends in vain.
+        """
+        expiry = expiry_of(lane, self._clock.now_ms())
+        since = self._connection.run("lane_feed", self._keys.of_slice(lane, "rest"), [token, expiry])
+        return int(since) if since else None
+
+    def fed(self, lane: SharedLane, token: str, until_ms: int | None) -> None:
+        """End feeding: what was due before `until_ms`, ms UTC, was added; None: all that waits."""
+        until: Argument = "" if until_ms is None else until_ms
+        self._connection.run("lane_fed", self._keys.of_slice(lane, "rest"), [token, until])
 
     def enter(self, lanes: Sequence[SharedLane]) -> None:
         """Enter lanes into the index, after something was added to them."""
@@ -97,7 +151,9 @@ class LaneStore:
     def index(self) -> dict[SharedLane, str]:
         """Return the lanes in which somebody may wait, each with the token of its last entry."""
         found: dict[str, str] = self._connection.command(self._read_index)
-        return {SharedLane(key): token for key, token in found.items()}
+        index = {SharedLane(key): token for key, token in found.items()}
+        self._budget.keep(index)
+        return index
 
     def forget(self, lane: SharedLane, token: str) -> None:
         """Strike out a lane that was found empty after the token was read."""
@@ -105,3 +161,13 @@ class LaneStore:
 
     def _read_index(self, client: Any) -> Any:
         return client.hgetall(self._keys.lanes)
+
+    def _read_rests(self, client: Any, lanes: Sequence[SharedLane]) -> list[int]:
+        """Return for each lane how many wait in it, and whether it has a rest."""
+        pipeline = client.pipeline(transaction=False)
+        for lane in lanes:
+            due, rest = self._keys.of_slice(lane, "due", "rest")
+            pipeline.zcard(due)
+            pipeline.exists(rest)
+        told: list[int] = pipeline.execute()
+        return told

@@ -2,17 +2,36 @@
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] suspect  set of members to verify in SQL before they are sent: all that wait
--- ARGV    now ms, running lease ms, "1" if this is a repair, expiry s; then member, moment ...
+-- KEYS[4] rest     hash: SQL alone holds what is due from `until` on; `low` is when the first was due that was left out
+--         since a feeder began
+-- ARGV    now ms, running lease ms, "1" if this is a repair, expiry s, how many may wait, "1" if this feeds the lane;
+--         then member, moment ...
 -- A repair lets what is late wait one running lease from now, so that whoever still holds it can renew first.
-local now, lease, repair = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
-for i = 5, #ARGV, 2 do
+-- What finds no room is left out, and so is what is due after others that were: they come first.
+-- Returns how many wait.
+local now, lease, repair, feeds = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', ARGV[6] == '1'
+local room = tonumber(ARGV[5]) - redis.call('ZCARD', KEYS[1])
+local since = tonumber(redis.call('HGET', KEYS[4], 'until'))
+local left
+for i = 7, #ARGV, 2 do
   local member, moment = ARGV[i], tonumber(ARGV[i + 1])
   if not redis.call('ZSCORE', KEYS[2], member) and not redis.call('ZSCORE', KEYS[1], member) then
-    if repair and moment <= now then moment = now + lease end
-    redis.call('ZADD', KEYS[1], moment, member)
-    redis.call('SADD', KEYS[3], member)
+    if room <= 0 or (since and moment >= since and not feeds) then
+      left = math.min(left or moment, moment)
+    else
+      if repair and moment <= now then moment = now + lease end
+      redis.call('ZADD', KEYS[1], moment, member)
+      redis.call('SADD', KEYS[3], member)
+      room = room - 1
+    end
   end
+end
+if left then
+  local low = tonumber(redis.call('HGET', KEYS[4], 'low'))
+  redis.call('HSET', KEYS[4], 'until', string.format('%d', math.min(since or left, left)))
+  redis.call('HSET', KEYS[4], 'low', string.format('%d', math.min(low or left, left)))
 end
 redis.call('EXPIREAT', KEYS[1], ARGV[4])
 redis.call('EXPIREAT', KEYS[3], ARGV[4])
-return 1
+redis.call('EXPIREAT', KEYS[4], ARGV[4])
+return redis.call('ZCARD', KEYS[1])

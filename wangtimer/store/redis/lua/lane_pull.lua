@@ -4,9 +4,11 @@
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
+-- KEYS[6] rest     hash, stands while SQL alone holds more that waits in this lane
 -- ARGV    now ms, claim id, end of a running lease ms, expiry s, how many at most, the moment by which leases have run
 --         out, ms, or "" to take none back, "1" if this was asked before and the answer was lost: then what it took is told again
--- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken}.
+-- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken, 1 if there is a
+--         rest in SQL}.
 local due, running, owner, suspect, deaths = unpack(KEYS)
 local now, claim, lease_end, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local taken = {}
@@ -53,4 +55,4 @@ end
 
 for _, key in ipairs(KEYS) do redis.call('EXPIREAT', key, ARGV[4]) end
 local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
-return {next[2] or '', redis.call('ZCARD', due), redis.call('ZCARD', running), taken}
+return {next[2] or '', redis.call('ZCARD', due), redis.call('ZCARD', running), taken, redis.call('EXISTS', KEYS[6])}

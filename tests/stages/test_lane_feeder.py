@@ -1,0 +1,111 @@
+"""More waits in a lane than Redis may hold: it holds the first due, and the rest comes as there is room."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from tests.stages.scripted_target import Answer
+from tests.stages.test_lanes import HUNG, LANE, PLACES, hang, latest_of, start_both, waiting_in
+from tests.stages.world import World
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.firing import Firing, FiringStatus
+from wangtimer.core.schedule import Once
+from wangtimer.core.timer import Notify, Timer
+from wangtimer.store.redis.lane_budget import LEAST
+from wangtimer.store.sql.timers import NewTimer
+
+MakeWorld = Callable[..., World]
+
+MANY = 1_000
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def small(make_world: MakeWorld) -> World:
+    """One callback process, and lanes that may hold no more than the least."""
+    world = make_world(executors=1, places=PLACES, lanes_memory_mb=0)
+    world.target.answer = hang
+    return world.start()
+
+
+def with_many_waiting(world: World) -> Timer:
+    """Return a timer of which many firings wait for a target that hangs, one due each ms."""
+    new = NewTimer("hog", "hog", Once(world.now + DAY_MS), Notify(f"http://{HUNG}/due"))
+    timer = world.registrar.enable("hog", world.registrar.create(new).id)
+    since = world.now - 60_000
+    rows = [Firing.planned(timer.id, since + index, 0)._replace(lane=LANE.key) for index in range(MANY)]
+    world.firings.insert(rows)
+    world.beat.hot.add(rows)
+    return timer
+
+
+def test_redis_holds_no_more_than_it_may_of_what_waits(small: World) -> None:
+    hung, _ = start_both(small)
+    for _ in range(60):
+        small.run_for(1)
+        assert waiting_in(small) <= LEAST
+    overdue = sum(one.firing.due_at < small.now for timer in hung for one in small.records(timer))
+    assert overdue > 5 * LEAST
+
+
+def test_once_the_target_answers_all_that_waited_is_called_the_first_due_first(small: World) -> None:
+    hog = with_many_waiting(small)
+    small.run_for(10)
+    small.target.answer = lambda _arrival: Answer()
+    small.target.arrivals.clear()
+    small.run_for(200)
+    assert latest_of(small, [hog])[FiringStatus.SUCCEEDED] == MANY
+    first_calls = [one for one in small.target.arrivals if one.timer_id == hog.id and one.attempt == 1]
+    moments = [arrival.fire_at for arrival in first_calls]
+    # What stood in Redis is called side by side, and each feeding comes behind it.
+    assert all(later > earlier - 2 * LEAST for earlier, later in pairwise(moments))
+    assert small.redis.table("rests") == {}
+    assert LANE not in small.redis.table("lanes")
+
+
+def test_what_comes_due_meanwhile_does_not_overtake_the_rest(small: World) -> None:
+    hog = with_many_waiting(small)
+    small.run_for(1)
+    late = Firing.planned(hog.id, small.now - 1_000, 0)._replace(lane=LANE.key)
+    small.firings.insert([late])
+    small.beat.hot.add([late])
+    assert not small.redis.table("slices")[LANE].holds(late.member)
+    small.target.answer = lambda _arrival: Answer()
+    small.run_for(200)
+    assert latest_of(small, [hog])[FiringStatus.SUCCEEDED] == MANY + 1
+
+
+def test_after_a_loss_of_redis_the_rest_comes_too(small: World) -> None:
+    hog = with_many_waiting(small)
+    small.run_for(10)
+    small.redis.lose()
+    small.run_for(20)
+    assert waiting_in(small) <= LEAST
+    small.target.answer = lambda _arrival: Answer()
+    small.run_for(200)
+    assert latest_of(small, [hog])[FiringStatus.SUCCEEDED] == MANY
+
+
+def test_a_feeding_that_fails_half_way_is_done_again(small: World) -> None:
+    hog = with_many_waiting(small)
+    small.run_for(10)
+    small.target.answer = lambda _arrival: Answer()
+    fails = [True, False, True, False]
+
+    def fail_now_and_then() -> None:
+        if fails and fails.pop():
+            raise StoreAway("Redis", "gone")
+
+    small.beat.taps["after lanes.fed"] = fail_now_and_then
+    small.run_for(200)
+    assert latest_of(small, [hog])[FiringStatus.SUCCEEDED] == MANY
+    assert not fails
+
+
+def test_without_a_rest_nothing_is_read(small: World) -> None:
+    small.run_for(10)
+    asked = []
+    small.firings.pending_between = lambda *_what, **_how: asked.append(1) or []
+    assert small.beat.lane_feeder.feed() == 0
+    assert asked == []

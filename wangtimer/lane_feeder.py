@@ -1,0 +1,101 @@
+"""The lane feeder: brings what waits for room from SQL into its lane, as that has room again."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+import structlog
+
+from wangtimer.core.clock import Clock
+from wangtimer.core.firing import DueMember
+from wangtimer.core.slicing import SharedLane
+from wangtimer.store.redis.lane_budget import LaneBudget
+from wangtimer.store.redis.lanes import LaneStore
+from wangtimer.store.sql.firings import FiringStore
+
+log = structlog.get_logger()
+
+PAGE = 2_000
+# Bounds one pass; the next goes on where it stopped.
+PAGES_A_PASS = 50
+# A lane is fed once it holds no more than this part of what it may hold.
+FED_AT = 1 / 2
+# What waits for room is due by now, or within the lead.
+AHEAD_MS = 5_000
+
+
+@dataclass(slots=True)
+class _Fed:
+    """A lane that is being fed: from when on, how many more it may hold, where it was full (ms UTC)."""
+
+    since_ms: int
+    room: int
+    full_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFeeder:
+    """A lane holds the first due of what waits; of the rest, which SQL alone holds, the first due come first.
+
+    Feeding twice at once harms nothing: what stands in its lane stays, and of two feeders of one lane the second's end
+    counts.
+    """
+
+    firings: FiringStore
+    lanes: LaneStore
+    budget: LaneBudget
+    clock: Clock
+
+    def feed(self) -> int:
+        """Feed the lanes that have room for some of their rest; return how many were brought. Raises `StoreAway`."""
+        token = uuid4().hex
+        coming = self._with_room(token)
+        if not coming:
+            return 0
+        until = int(self.clock.now_ms()) + AHEAD_MS
+        at: int | None = min(fed.since_ms for fed in coming.values())
+        brought, after = 0, None
+        for _ in range(PAGES_A_PASS):
+            page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True)
+            brought += self._bring(
+                coming, [(SharedLane(one.lane), DueMember(one.member, one.due_at)) for one in page]
+            )
+            after = page[-1] if len(page) == PAGE else None
+            if after is None or all(fed.full_at is not None for fed in coming.values()):
+                break
+        at = None if after is None else after.due_at
+        for lane, fed in coming.items():
+            # What this pass did not come to stays with SQL.
+            ended_at = at if fed.full_at is None else fed.full_at
+            self.lanes.fed(lane, token, ended_at if ended_at is None else max(ended_at, fed.since_ms))
+        if brought:
+            log.info("lanes_fed", lanes=len(coming), firings=brought)
+        return brought
+
+    def _with_room(self, token: str) -> dict[SharedLane, _Fed]:
+        """Begin to feed the lanes that have room for some of their rest."""
+        found = {}
+        for lane in self.lanes.with_rest():
+            room = self.budget.room_of(lane)
+            if room < self.budget.most_of(lane) * FED_AT:
+                continue
+            since = self.lanes.feed(lane, token)
+            if since is not None:
+                found[lane] = _Fed(since, room)
+                # Lanes that are fed together share what is free.
+                self.budget.note(lane, self.budget.most_of(lane))
+        return found
+
+    def _bring(self, coming: dict[SharedLane, _Fed], page: list[tuple[SharedLane, DueMember]]) -> int:
+        """Add of a page what its lanes have room for; note where there is none any more."""
+        wanted: dict[SharedLane, list[DueMember]] = {}
+        for lane, due in page:
+            fed = coming.get(lane)
+            if fed is None or fed.full_at is not None or due.due_at < fed.since_ms:
+                continue
+            if fed.room == 0:
+                fed.full_at = due.due_at
+                continue
+            fed.room -= 1
+            wanted.setdefault(lane, []).append(due)
+        self.lanes.add(wanted, is_repair=True, feeds=True)
+        return sum(map(len, wanted.values()))
