@@ -3,6 +3,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
+from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S
 from wangtimer.core.backlog import LATE_MS
 from wangtimer.core.slicing import SharedLane
 
@@ -19,7 +20,7 @@ def taken(flows: Flows) -> list[str]:
     """Start all that can start, at hosts that answer."""
     hosts = []
     while flows.can_send:
-        flow, _ = flows.take(NOW_MS)
+        flow, _ = flows.take(NOW_MS, 0.0)
         flows.open_wide(flow)
         hosts.append(flow.host.split(":")[0])
     return hosts
@@ -45,7 +46,7 @@ def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_f
         for number in range(6):
             flows.join(Waiting(calls.call(f"http://a/{word}", due_at_ms), number))
     flows.open_wide(flows._flows["app", "a:80"])
-    paths = [flows.take(NOW_MS)[1].call.request.url.split("/")[3] for _ in range(12)]
+    paths = [flows.take(NOW_MS, 0.0)[1].call.request.url.split("/")[3] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
 
 
@@ -53,7 +54,7 @@ def test_a_late_call_that_waited_too_long_is_sent_away_too() -> None:
     flows = Flows(places_per_host=1, places_total=1)
     for since in (5, 6):
         flows.join(Waiting(Outcomes().call("http://a/"), since))
-    flows.take(NOW_MS)
+    flows.take(NOW_MS, 0.0)
     assert [lane.key for lane, _ in flows.crowded_out(15.0, LONGEST_S)] == ["host:a:80"]
     assert flows.waiting == 0
     assert not flows.can_send
@@ -63,7 +64,7 @@ def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
     flows = Flows(places_per_host=9, places_total=100)
     joined(flows, *"aaaaaaaaaaaa")
     assert flows.can_send
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     assert not flows.can_send
     flows.open_wide(flow)
     assert len(taken(flows)) == 8
@@ -72,24 +73,24 @@ def test_a_host_not_reached_yet_is_tried_by_one_call_first() -> None:
 def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
     flows = Flows(places_per_host=9, places_total=100)
     joined(flows, *"aaaaaaa")
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     flows.open_wide(flow)
     flows.leave(flow, 0.0, is_unreachable=True, has_failed=True)
-    flows.take(NOW_MS)
+    flows.take(NOW_MS, 0.0)
     assert not flows.can_send
 
 
 def test_one_failed_connect_beside_slow_calls_does_not_stop_a_healthy_host() -> None:
     flows = Flows(places_per_host=40, places_total=200)
     joined(flows, *["a"] * 9)
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     flows.open_wide(flow)
     for _ in range(4):
-        flows.take(NOW_MS)
+        flows.take(NOW_MS, 0.0)
     for at in (1.0, 2.0):
         flows.leave(flow, at, is_unreachable=True, has_failed=True)
         assert flows.can_send, "one tries again, though four slow ones are under way"
-        flows.take(NOW_MS)
+        flows.take(NOW_MS, 0.0)
         assert not flows.can_send
     flows.open_wide(flow)
     assert len(taken(flows)) == 2
@@ -98,13 +99,13 @@ def test_one_failed_connect_beside_slow_calls_does_not_stop_a_healthy_host() -> 
 def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
     flows = Flows(places_per_host=9, places_total=100)
     joined(flows, "a")
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     flows.open_wide(flow)
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
     joined(flows, *"aaaa")
     for _ in range(4):
         assert flows.can_send
-        flows.take(NOW_MS)
+        flows.take(NOW_MS, 0.0)
 
 
 def test_a_freed_place_goes_to_the_next_of_its_flow_in_order_of_arrival() -> None:
@@ -112,7 +113,7 @@ def test_a_freed_place_goes_to_the_next_of_its_flow_in_order_of_arrival() -> Non
     joined(flows, "a", "a", "a")
     order = []
     for _ in range(3):
-        flow, waiting = flows.take(NOW_MS)
+        flow, waiting = flows.take(NOW_MS, 0.0)
         order.append(waiting.since)
         assert not flows.can_send
         flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
@@ -122,7 +123,7 @@ def test_a_freed_place_goes_to_the_next_of_its_flow_in_order_of_arrival() -> Non
 def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     flows = Flows(places_per_host=1, places_total=10)
     joined(flows, "a", "a", "b", "a")
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     assert sorted(waiting.since for _, waiting in flows.crowded_out(2 + LONGEST_S, LONGEST_S)) == [1, 2]
     assert not flows.can_send
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
@@ -133,7 +134,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
 def test_idle_hosts_are_forgotten() -> None:
     flows = Flows(places_per_host=1, places_total=10)
     joined(flows, "a", "b")
-    flow, _ = flows.take(NOW_MS)
+    flow, _ = flows.take(NOW_MS, 0.0)
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
     flows.clear()
     assert not flows._flows
@@ -161,7 +162,7 @@ def started(flows: Flows) -> list[Flow]:
     """Start all that can start, at hosts that can be reached."""
     found = []
     while flows.can_send:
-        flow, _ = flows.take(NOW_MS)
+        flow, _ = flows.take(NOW_MS, 0.0)
         flows.open_wide(flow)
         found.append(flow)
     return found
@@ -298,3 +299,70 @@ def test_room_is_what_could_start_at_once() -> None:
     join_of(flows, "app", "a", 9)
     started(flows)
     assert flows.room_in(host, 1.0) == 0
+
+
+def hanging() -> Flows:
+    """Return flows to a host that has one place left, and a call there that hangs since moment 0."""
+    flows = Flows(places_per_host=2, places_total=10)
+    join_of(flows, "app", "a", 6)
+    first, second = started(flows)
+    end(flows, first, at=0.0, has_failed=True)
+    end(flows, second, at=0.0, has_failed=True)
+    assert len(started(flows)) == 1
+    return flows
+
+
+def test_a_host_whose_one_call_hangs_is_tried_by_another_after_a_while() -> None:
+    flows = hanging()
+    flows.try_again(TRIED_AGAIN_S - 0.1)
+    assert not flows.can_send
+    flows.try_again(TRIED_AGAIN_S)
+    assert len(started(flows)) == 1
+
+
+def test_no_more_than_two_calls_try_a_host_that_hangs() -> None:
+    flows = hanging()
+    for seconds in range(100):
+        flows.try_again(TRIED_AGAIN_S + seconds)
+        started(flows)
+    assert flows.running == 1 + MOST_STUCK
+
+
+def test_each_try_that_fails_is_followed_by_one() -> None:
+    flows = hanging()
+    flows.try_again(TRIED_AGAIN_S)
+    (flow,) = started(flows)
+    end(flows, flow, at=10.0, has_failed=True)
+    assert flows.running == 1
+    assert not flows.can_send
+    end(flows, flow, at=15.0, has_failed=True)
+    assert len(started(flows)) == 1
+
+
+def test_an_answer_beside_one_that_hangs_gives_places_at_once() -> None:
+    flows = hanging()
+    flows.try_again(TRIED_AGAIN_S)
+    (flow,) = started(flows)
+    end(flows, flow, at=6.0, has_failed=False)
+    assert len(started(flows)) == 2
+    assert flows.running == 3
+
+
+def test_what_waits_in_the_lane_of_a_host_that_hangs_is_pulled_to_try_it() -> None:
+    flows = Flows(places_per_host=2, places_total=10)
+    join_of(flows, "app", "a", 3)
+    first, second = started(flows)
+    for flow in (first, second):
+        end(flows, flow, at=0.0, has_failed=True)
+    assert len(started(flows)) == 1
+    lane = SharedLane.of_host("a:80")
+    assert flows.room_in(lane, TRIED_AGAIN_S - 0.1) == 0
+    assert flows.room_in(lane, TRIED_AGAIN_S) == 1
+
+
+def test_a_slow_host_that_has_places_gets_no_more() -> None:
+    flows = Flows(places_per_host=2, places_total=10)
+    join_of(flows, "app", "a", 6)
+    assert len(started(flows)) == 2
+    flows.try_again(60.0)
+    assert not flows.can_send

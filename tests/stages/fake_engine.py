@@ -59,7 +59,7 @@ class FakeEngine:
 
     def _send_all(self) -> None:
         while not self._is_stopped and self._flows.can_send:
-            flow, waiting = self._flows.take(self._timeline.now_ms())
+            flow, waiting = self._flows.take(self._timeline.now_ms(), self._timeline.monotonic())
             self._flows.open_wide(flow)
             self._send(flow, waiting.call)
 
@@ -70,6 +70,8 @@ class FakeEngine:
 
     def _make_room(self) -> None:
         self._is_looking = False
+        self._flows.try_again(self._timeline.monotonic())
+        self._send_all()
         longest_s = self._timeout_ms / 1_000 * 0.9
         for lane, waiting in self._flows.crowded_out(self._timeline.monotonic(), longest_s):
             del self._waiting[waiting.call]

@@ -183,9 +183,9 @@ class DeliveryEngine:
         if not flows.can_send:
             return
         self._watch(0.0)  # learn which idle connections are dead before a request is written into one
-        now_ms = self._clock.now_ms()
+        now_ms, now = self._clock.now_ms(), self._clock.monotonic()
         while flows.can_send:
-            flow, waiting = flows.take(now_ms)
+            flow, waiting = flows.take(now_ms, now)
             self._start(flow, waiting.call, waiting.since + self._timeout_s)
 
     def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
@@ -223,6 +223,7 @@ class DeliveryEngine:
         if not self._flows.waiting or now < self._look_for_crowds_at:
             return
         self._look_for_crowds_at = now + _LOOK_FOR_CROWDS_S
+        self._flows.try_again(now)
         for lane, waiting in self._flows.crowded_out(now, self._timeout_s * _WAITING_SHARE):
             _tell(waiting.call.on_no_room, waiting.call, lane)
 

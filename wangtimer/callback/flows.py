@@ -115,7 +115,7 @@ class Flows:
         if flow.line is None:
             self._stand(flow, self._round)
 
-    def take(self, now_ms: float) -> tuple[Flow, Waiting]:
+    def take(self, now_ms: float, now: float) -> tuple[Flow, Waiting]:
         """Give a place to the first of the flow whose turn it is; only where `can_send` was true just now.
 
         A call that is late by now (`now_ms`: the deployment's clock) goes behind those that may still be on time.
@@ -124,6 +124,7 @@ class Flows:
         waiting = flow.take_first(now_ms)
         self._count_waiting(flow, -1)
         self._count_running(flow, 1)
+        flow.to.started_at = now
         self._stand(flow, self._round if flow.has_waiting else None)
         return flow, waiting
 
@@ -139,6 +140,7 @@ class Flows:
         An unreachable host gets one place until it is reached, beside the calls that are under way there.
         """
         self._count_running(flow, -1)
+        flow.to.end(bool(has_failed))
         if is_unreachable:
             flow.to.lose()
         if has_failed is not None:
@@ -151,6 +153,13 @@ class Flows:
         self._let_in(flow.to.blocked)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
+
+    def try_again(self, now: float) -> None:
+        """Let one more in at each host whose calls hang for a while."""
+        for host in {flow.to for flow in self._flows.values() if flow.has_waiting}:
+            if host.may_be_tried_again(now):
+                host.try_again()
+                self._let_in(host.blocked)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
@@ -183,7 +192,8 @@ class Flows:
         host = self._hosts.get(name)
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
-        return max(0, min(free, host.free - host.waiting + int(host.throughput.per_s(now) * PULL_S)))
+        places = host.free + (1 if host.may_be_tried_again(now) else 0)
+        return max(0, min(free, places - host.waiting + int(host.throughput.per_s(now) * PULL_S)))
 
     def clear(self) -> list[Call]:
         """Take out, and return, every waiting call."""

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
 # A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
 # So a host is tried by one call until that has connected.
 PLACES_UNTIL_REACHED = 1
+# A host that may be hanging is tried by another call after so long, beside so many that hang: so it is seen within that
+# time, not within a time-out, that it answers again.
+TRIED_AGAIN_S = 5.0
+MOST_STUCK = 1
 # Calls that began together time out together: they count as one failure.
 ONE_FAILURE_S = 0.05
 # Of many apps with slow targets each may still go on with so few.
@@ -52,8 +56,8 @@ class Host:
     """The places of one host and port in this process.
 
     They halve when a call fails (a time-out, a refusal, a broken answer) and grow by one with each whole answer,
-    whatever its status: a host that hangs is soon tried by one call at a time, and one that recovers has its places
-    again after as many answers.
+    whatever its status: a host that hangs is soon tried by one call at a time, every few seconds, and one that recovers
+    has its places again after as many answers.
     """
 
     __slots__ = (
@@ -64,6 +68,8 @@ class Host:
         "name",
         "places",
         "running",
+        "started_at",
+        "stuck",
         "throughput",
         "tried_beside",
         "waiting",
@@ -75,6 +81,8 @@ class Host:
         self.running = 0
         self.waiting = 0
         self.is_reached = False
+        self.started_at = float("-inf")  # when its last call began
+        self.stuck = 0  # calls under way that hang and take no place
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
         self.throughput = Throughput()
         self.blocked: deque[Flow] = deque()  # flows with a waiting call, and no place here
@@ -83,13 +91,27 @@ class Host:
     @property
     def free(self) -> int:
         """How many calls may start now."""
-        most = self.places if self.is_reached else min(self.places, self.tried_beside + PLACES_UNTIL_REACHED)
-        return most - self.running
+        if self.is_reached:
+            return self.places + self.stuck - self.running
+        return min(self.places, self.tried_beside + PLACES_UNTIL_REACHED) - self.running
 
     @property
     def is_idle(self) -> bool:
         """Whether no call is here."""
         return not (self.running or self.waiting)
+
+    def may_be_tried_again(self, now: float) -> bool:
+        """Whether its one place is taken by a call that hangs, and another may be tried."""
+        is_taken = self.is_reached and self.places == 1 and self.free <= 0
+        return is_taken and self.running <= MOST_STUCK and now - self.started_at >= TRIED_AGAIN_S
+
+    def try_again(self) -> None:
+        """Count what is under way as stuck: its place is free again."""
+        self.stuck = self.running
+
+    def end(self, has_failed: bool) -> None:
+        """Learn that a call ended: one that was stuck where it failed."""
+        self.stuck = max(0, self.stuck - 1) if has_failed else min(self.stuck, self.running)
 
     def lose(self) -> None:
         """Give it one place until it is reached, beside the calls that are under way: they may be slow ones."""
