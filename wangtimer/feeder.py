@@ -107,12 +107,15 @@ class Feeder:
         """Compare the coming minute's firings in SQL and Redis shortly before it, and add what is missing.
 
         Finds what no feeder and no adder brought: one that died after its commit, a commit that took effect late, a
-        write that Redis lost. Returns how many firings were added. Raises `StoreAway`.
+        write that Redis lost. What is due by now is left to the sweep: whoever made it may be about to arm it. Returns
+        how many firings were added. Raises `StoreAway`.
         """
-        minute = (int(self.clock.now_ms()) + COMPARE_AHEAD_MS) // MINUTE_MS
+        now = int(self.clock.now_ms())
+        minute = (now + COMPARE_AHEAD_MS) // MINUTE_MS
         if self.window.compared() >= minute:
             return 0
-        brought = self._bring(minute, (minute + 1) * MINUTE_MS, lambda: True)
+        since = max(minute * MINUTE_MS, now + 1)
+        brought = self._bring(minute, since, (minute + 1) * MINUTE_MS, lambda: True)
         if brought.added:
             log.info("missing_firings_added", minute=minute, firings=brought.added)
         self.window.note_compared(minute)
@@ -143,15 +146,17 @@ class Feeder:
             return self.window.keep(minute)
 
         if since_ms == minute * MINUTE_MS:
-            brought = self._bring(minute, until_ms, keep)
+            brought = self._bring(minute, since_ms, until_ms, keep)
         else:  # the rest of a minute: which of its slices differed from SQL is not known any more
             brought = self._add_pages(since_ms, until_ms, lambda _firing: True, keep)
         if brought.is_whole:
             self.window.done(minute, brought.pending, brought.until_ms)
         return brought.added
 
-    def _bring(self, minute: int, until_ms: int, keep: Callable[[], bool]) -> Brought:
-        """Add what is due in a minute before `until_ms` to those of its slices that hold others, while `keep` says so.
+    def _bring(self, minute: int, since_ms: int, until_ms: int, keep: Callable[[], bool]) -> Brought:
+        """Add what is due in a minute from `since_ms` on and before `until_ms` to those of its slices that hold others.
+
+        While `keep` says so.
 
         All its slices go onto the agenda.
         """
@@ -160,7 +165,7 @@ class Feeder:
         others = self.hot.raise_same(tallies)
         if not others:
             return Brought(pending, 0, (minute + 1) * MINUTE_MS)
-        brought = self._add_pages(minute * MINUTE_MS, until_ms, lambda firing: firing.slice in others, keep)
+        brought = self._add_pages(since_ms, until_ms, lambda firing: firing.slice in others, keep)
         return replace(brought, pending=pending)
 
     def _add_pages(

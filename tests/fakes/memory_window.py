@@ -112,9 +112,18 @@ class MemoryWindow:
 
         self._server.call(work)
 
-    def give_way(self) -> None:
+    def change_token(self) -> int:
+        """Take a new token; return the one before."""
+        before, self._token = self._token, next(_tokens)
+        return before
+
+    def give_way(self, token: int | None = None) -> None:
+        """As of `Window`; a command that is carried out late names the `token` of when it was sent."""
+        mine = self.change_token() if token is None else token
+
         def work() -> None:
-            if self._is_feeder():
+            token, until = self._marks.get("feeder", (None, 0.0))
+            if token == mine and until > self._server.now_ms():
                 del self._marks["feeder"]
 
         self._server.call(work)

@@ -238,7 +238,11 @@ class Evidence:
             since = min(member.fire_at, now) - 3_000
             changes = [one.by_redis for one in self.history[timer.id]]
             moments = [since, *(at for at in changes if since <= at <= now)]
-            is_right = any(self.status_at(timer.id, at) is not TimerStatus.ENABLED for at in moments)
+            # By a clock that was put back meanwhile it may not have been switched off yet.
+            is_off = timer.definition.status is not TimerStatus.ENABLED
+            is_right = is_off or any(
+                self.status_at(timer.id, at) is not TimerStatus.ENABLED for at in moments
+            )
         else:
             is_right = bool(rule.why_not(timer.definition.schedule, member.fire_at, now))
             is_right = is_right and member.attempt == 1

@@ -92,4 +92,5 @@ class WatchedWindow:
     def give_way(self) -> None:
         """Let another feed."""
         self._feeders.gives_way(self._name)
-        self._window.give_way()
+        # Redis may carry this out late.
+        self._window.give_way(self._window._store.change_token())

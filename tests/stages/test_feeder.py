@@ -184,6 +184,16 @@ def test_what_redis_holds_is_neither_read_nor_sent_again(idle: World) -> None:
     assert (due(idle), len(added)) == (set(range(1, 10)), 1)
 
 
+def test_what_is_due_by_now_is_not_for_the_comparison_to_add(idle: World) -> None:
+    """Whoever made it may be about to arm it; what a repair adds waits for a lease."""
+    idle.run_for(5 - idle.now / 1_000 % 60 if idle.now / 1_000 % 60 < 5 else 65 - idle.now / 1_000 % 60)
+    just_made, coming = row_at(idle.now), row_at(idle.now + 2_000)
+    idle.firings.insert([just_made, coming])
+    assert feeder_of(idle).compare() == 1
+    sets = idle.redis.table("slices")[coming.slice]
+    assert (sets.holds(coming.member), sets.holds(just_made.member)) == (True, False)
+
+
 def test_the_coming_minute_is_compared_once_from_45_seconds_before_it_on(idle: World) -> None:
     idle.run_to((idle.now // MINUTE_MS + 1) * MINUTE_MS)
     assert feeder_of(idle).compare() == 0

@@ -202,6 +202,17 @@ def test_what_is_found_while_feeding_is_counted_where_it_is_more(hot: HotWorld) 
     assert hot.load.reserve({minute: 1, minute + 1: 1}) == {minute: 8, minute + 1: 3}
 
 
+def test_a_give_way_that_comes_late_ends_no_later_feeding_of_the_same_process(hot: HotWorld) -> None:
+    look(hot)
+    sent = hot.window._token
+    hot.window.give_way()
+    look(hot)
+    taken, hot.window._token = hot.window._token, sent
+    hot.window.give_way()
+    hot.window._token = taken
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+
+
 def test_there_is_one_feeder_until_it_gives_way_or_its_lease_runs_out(hot: HotWorld) -> None:
     minute = look(hot).minute
     assert look(hot, hot.window_elsewhere).found is Found.OTHER

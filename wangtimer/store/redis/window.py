@@ -124,8 +124,9 @@ class Window:
         self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])
 
     def give_way(self) -> None:
-        """Let another process feed next."""
-        self._connection.run("unlock", [self._keys.feeder], [self._token])
+        """Let another process feed next; what Redis hears of this late does not end a later feeding of this process."""
+        token, self._token = self._token, uuid4().hex
+        self._connection.run("unlock", [self._keys.feeder], [token])
 
     def compared(self) -> int:
         """Return the last minute whose firings in SQL and Redis were compared shortly before it; 0 if unknown."""
