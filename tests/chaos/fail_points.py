@@ -1,7 +1,7 @@
 """Which fail points a process comes to, and what leads it there: the load, or a second fault."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.chaos import fail_point_faults as faults
 from tests.chaos.fail_point_faults import Place, Preparation, Provocation
@@ -45,6 +45,19 @@ class Reached:
             for point in _points(process, steps, self.nth)
         ]
 
+
+WAITING_IN_LANES = Reached(
+    "waiting in lanes",
+    {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD)},
+    faults.time_to_recover,
+    nth=1,
+    each_s=30,
+    badly_met=FILLING_LANES,
+    # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
+    most_late_s=None,
+    others_p99_ms=12_000,
+    timeout_ms=3_000,
+)
 
 REACHED = (
     Reached(
@@ -146,45 +159,23 @@ REACHED = (
         each_s=30,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
-    Reached(
-        "waiting in lanes",
-        {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD)},
-        faults.time_to_recover,
-        nth=1,
-        each_s=30,
-        badly_met=FILLING_LANES,
-        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
-        most_late_s=None,
-        others_p99_ms=12_000,
-        timeout_ms=3_000,
-    ),
+    WAITING_IN_LANES,
     # One, so that what its lanes are emptied by is the armed one.
-    Reached(
-        "leaving lanes",
-        {"callback": (Step.LANE_PULL, Step.LANE_FORGET)},
-        faults.hung_targets_answer,
-        nth=1,
-        each_s=30,
+    replace(
+        WAITING_IN_LANES,
+        name="leaving lanes",
+        steps={"callback": (Step.LANE_PULL, Step.LANE_FORGET)},
+        provoke=faults.hung_targets_answer,
         copies=TWO_OF_ALL | {"callback": 1},
-        badly_met=FILLING_LANES,
-        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
-        most_late_s=None,
-        others_p99_ms=12_000,
-        timeout_ms=3_000,
     ),
     # One, so that what its lanes are fed by is the armed one.
-    Reached(
-        "feeding lanes",
-        {"migrate": (Step.LANE_FEED, Step.LANE_FED)},
-        faults.full_lanes_answer,
-        nth=1,
+    replace(
+        WAITING_IN_LANES,
+        name="feeding lanes",
+        steps={"migrate": (Step.LANE_FEED, Step.LANE_FED)},
+        provoke=faults.full_lanes_answer,
         each_s=60,
         copies=TWO_OF_ALL | {"migrate": 1},
-        badly_met=FILLING_LANES,
-        # What waits in a lane is late for as long as its target hangs; the others by a start and a lease.
-        most_late_s=None,
-        others_p99_ms=12_000,
-        timeout_ms=3_000,
         lanes_memory_mb=0,
     ),
     Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),

@@ -37,6 +37,7 @@ UNIX_MEND = (
     "write 5 fields (minute hour day month weekday), 6 or 7 with seconds first and the year last, "
     f"or one of {', '.join(MACROS)}"
 )
+
 # As other schedulers write it: @every 5m, rate(5 minutes).
 _INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
 
