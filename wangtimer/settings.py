@@ -269,10 +269,10 @@ class Settings(BaseSettings):
         default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"
     )
     callback_connections: int = Field(
-        default=2_000,
+        default=4_000,
         ge=1,
         description="open connections of one callback process; one app has as many as are free, so half of them where "
-        "it is alone",
+        "it is alone, and one target of it as many as are free of these",
     )
     callback_connections_per_host: int = Field(
         default=200,

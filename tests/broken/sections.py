@@ -164,8 +164,8 @@ SECTIONS = (
         "Bad neighbours",
         "a target that hangs, hold up no other app",
         (
-            "Other targets of the same app may wait with one that hangs, once it fills the app's share of a "
-            "process' connections ([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
+            "Where over a thousand targets of an app hang at once, its other targets may wait for a connection "
+            "([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
             "Apps that call the same host wait with it: a host's lane and places are its own, not an app's. Their "
             "firings there were seen up to 18 s late.",
             "Large bodies to targets that hang fill a callback process' room for bodies "

@@ -154,7 +154,7 @@ def many_descriptors() -> Iterator[None]:
 
 @pytest.mark.usefixtures("many_descriptors")
 def test_more_sockets_than_select_can_watch(new_engine, outcomes) -> None:
-    engine = new_engine(connections_per_host=1500, connections_total=3000)
+    engine = new_engine(connections_per_host=1500, connections_total=5000)
     with socket.create_server(("127.0.0.1", 0), backlog=2000) as listener:
         listener.settimeout(5)
         engine.submit(outcomes.call(f"http://127.0.0.1:{listener.getsockname()[1]}/") for _ in range(1500))

@@ -235,6 +235,29 @@ def test_two_apps_that_take_all_they_can_have_a_third_each() -> None:
     assert shares == [40, 40]
 
 
+def test_an_apps_slow_hosts_leave_room_for_its_other_hosts() -> None:
+    flows = Flows(places_per_host=99, places_total=100)
+    for host in range(4):
+        join_of(flows, "app", f"slow{host}", 50)
+    slow = started(flows)
+    assert len(slow) > 100 * 4 / 10
+    join_of(flows, "app", "fast", 9)
+    fast = [flow for flow in started(flows) if flow.host == "fast:80"]
+    assert len(fast) == 4
+    end(flows, fast[0], at=1.0, has_failed=False)
+    assert started(flows)
+
+
+def test_what_a_slow_host_of_an_app_has_no_room_for_is_sent_to_the_hosts_lane() -> None:
+    flows = Flows(places_per_host=99, places_total=100)
+    for host in range(4):
+        join_of(flows, "app", f"slow{host}", 50)
+    started(flows)
+    gone = {lane.key for lane, _ in flows.crowded_out(60.0, 100.0)}
+    assert gone == {f"host:slow{host}:80" for host in range(4)}
+    assert flows.room_in(SharedLane.of_host("slow0:80"), 10.0) == 0
+
+
 def test_a_freed_place_goes_to_an_app_that_waits_for_its_share() -> None:
     flows = Flows(places_per_host=8, places_total=100)
     for host in range(50):

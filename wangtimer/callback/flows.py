@@ -75,8 +75,9 @@ class Flow:
 class Flows:
     """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
-    A host has so many places; an app has as many of all connections as are free, so that however many targets of
-    one app hang, another app's calls start at once.
+    A host has so many places. An app has as many of all connections as are free, so that however many targets of one
+    app hang, another app's calls start at once; and a host has as many of its app's share as are free of that, so that
+    however many targets of an app are slow, its other targets' calls start at once.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
@@ -99,7 +100,7 @@ class Flows:
             flow = self._round[0]
             if flow.to.free <= 0:
                 self._stand(flow, flow.to.blocked)
-            elif self._free_of(flow.app) <= 0:
+            elif flow.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
             else:
@@ -172,6 +173,8 @@ class Flows:
                 by_host.setdefault(flow.to, []).append(flow)
         out: list[tuple[SharedLane, Waiting]] = []
         for app in list(self._blocked_apps.values()):
+            if self._free_of(app) > 0:
+                continue  # only some of its hosts have what they may
             lane = SharedLane.of_app(app.name)
             too_many = app.waiting - max(FEW, int(app.throughput.per_s(now) * longest_wait_s))
             out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, lane)
@@ -193,6 +196,8 @@ class Flows:
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
         places = host.free + (1 if host.may_be_tried_again(now) else 0)
+        if host.app is not None:
+            places = min(places, self._free_of(host.app) - host.running)
         return max(0, min(free, places - host.waiting + int(host.throughput.per_s(now) * PULL_S)))
 
     def clear(self) -> list[Call]:
@@ -226,6 +231,7 @@ class Flows:
         flow = self._flows.get((app, host))
         if flow is None:
             flow = self._flows[app, host] = Flow(self._app(app), self._host(host))
+            flow.to.app = flow.app
         return flow
 
     def _host(self, name: str) -> Host:
@@ -272,12 +278,15 @@ class Flows:
             self._stand(blocked[0], self._round)
 
     def _let_in_one_blocked(self) -> bool:
-        """Let one flow back in that waits for its app's share, where there is some now."""
+        """Let one flow back in that waits for its app's share, where there is some for it now."""
         for app in list(self._blocked_apps.values()):
+            free = self._free_of(app)
+            # Those with calls under way are few before one is found that has fewer than are free.
+            flow = next((one for one in app.blocked if one.running < free), None) if free > 0 else None
             if not app.blocked:
                 del self._blocked_apps[app.name]
-            elif self._free_of(app) > 0:
-                self._stand(app.blocked[0], self._round)
+            elif flow is not None:
+                self._stand(flow, self._round)
                 return True
         return False
 

@@ -12,9 +12,9 @@ class Limits:
     `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
     `connections_per_host`  calls under way to one host and port; the rest of its calls wait, no other app's;
                             halved when one fails, one more with each answer
-    `connections_total`     calls under way in all, of one app as many as are free; as many connections are kept open
-                            at most: stay below half of RLIMIT_NOFILE, because a connection that opens may try two
-                            addresses at a time
+    `connections_total`     calls under way in all, of one app as many as are free, to one host of it as many as are
+                            free of these; as many connections are kept open at most: stay below half of
+                            RLIMIT_NOFILE, because a connection that opens may try two addresses at a time
     `excerpt_bytes`         how much of an answer's body is kept
     `answer_bytes`          how much of it is read before the connection is closed: a short rest is read to
                             its end so that the connection can be kept
@@ -28,7 +28,7 @@ class Limits:
     timeout_ms: int = 10_000
     connect_timeout_ms: int = 3_000
     connections_per_host: int = 200
-    connections_total: int = 2_000
+    connections_total: int = 4_000
     excerpt_bytes: int = 1_024
     answer_bytes: int = 65_536
     reuse_idle_s: int = 4

@@ -63,6 +63,7 @@ class Host:
     __slots__ = (
         "_failed_at",
         "_most",
+        "app",
         "blocked",
         "is_reached",
         "name",
@@ -85,6 +86,7 @@ class Host:
         self.stuck = 0  # calls under way that hang and take no place
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
         self.throughput = Throughput()
+        self.app: App | None = None  # whose flow here is the latest
         self.blocked: deque[Flow] = deque()  # flows with a waiting call, and no place here
         self._failed_at = float("-inf")
 
