@@ -17,10 +17,10 @@ from typing import Any
 from benchmarks.processes import read_cpu
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cron import Cron
-from wangtimer.core.schedule import Bounded
-from wangtimer.core.timer import Notify
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded
+from wangtimer.core.timers.timer import Notify
 from wangtimer.settings import Settings
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring

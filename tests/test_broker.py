@@ -7,7 +7,7 @@ import pytest
 from celery import Celery
 
 from wangtimer.broker import Broker
-from wangtimer.core.slicing import Slice, TriggerOrder
+from wangtimer.core.flow.slicing import Slice, TriggerOrder
 
 ORDER = TriggerOrder(Slice(60_000, 0), "token", 1)
 

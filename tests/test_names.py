@@ -32,6 +32,6 @@ def test_no_two_classes_or_aliases_share_a_name() -> None:
         if file.parts[0] not in OTHER_WORLDS:
             for name in named_in(path):
                 files_by_name[name].append(str(file))
-    assert files_by_name["Slice"] == ["core/slicing.py"]
-    assert files_by_name["SliceOrLane"] == ["core/slicing.py"]
+    assert files_by_name["Slice"] == ["core/flow/slicing.py"]
+    assert files_by_name["SliceOrLane"] == ["core/flow/slicing.py"]
     assert {name: files for name, files in files_by_name.items() if len(files) > 1} == {}

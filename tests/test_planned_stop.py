@@ -13,9 +13,9 @@ from celery import Celery
 
 from tests.callback.target import NO_CONTENT, Received, Target
 from tests.servers.redis_server import RedisServer
-from wangtimer.core.firing import Chunk, FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.firing import Chunk, FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.supervisor import wait_for

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wangtimer.cli.settings import markdown_table
+from wangtimer.cli.admin.settings import markdown_table
 
 README = Path(__file__).parents[1] / "README.md"
 MAKEFILE = README.with_name("Makefile")

@@ -5,11 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway, WangTimerError
-from wangtimer.core.planning import Plan
-from wangtimer.core.schedule import Schedule, rule_of
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.schedules.schedule import Schedule, rule_of
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken

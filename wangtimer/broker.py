@@ -10,9 +10,9 @@ from kombu.exceptions import OperationalError
 
 from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk
-from wangtimer.core.moment_text import show_moment
-from wangtimer.core.slicing import TriggerOrder
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.slicing import TriggerOrder
+from wangtimer.core.time.moment_text import show_moment
 
 log = structlog.get_logger()
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import structlog
 
-from wangtimer.core.bad_timers import reason_of
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway, UnknownTimer
-from wangtimer.core.timer import Timer
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import reason_of
+from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar, following
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following, Upload
 

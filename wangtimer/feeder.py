@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.window import Found, Next, Window

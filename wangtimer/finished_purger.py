@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.finished_timers import FinishedTimers
 
 log = structlog.get_logger()

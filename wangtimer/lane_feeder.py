@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import structlog
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.firing import DueMember
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.sql.firings import FiringStore

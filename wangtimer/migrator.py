@@ -11,12 +11,12 @@ from functools import partial
 
 import structlog
 
-from wangtimer.core.bad_timers import BadTimers, Readable, reason_of
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
-from wangtimer.core.slicing import BucketRule
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
+from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad

@@ -8,14 +8,14 @@ from typing import NamedTuple, TypeVar
 
 import structlog
 
-from wangtimer.core.cancelling import without
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import InvalidInput, StoreAway
-from wangtimer.core.firing import Chunk, Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.schedule import Schedule
-from wangtimer.core.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.stagger import Stagger
-from wangtimer.core.timer import Definition
+from wangtimer.core.flow.firing import Chunk, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.stagger import Stagger
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore

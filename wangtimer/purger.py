@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore

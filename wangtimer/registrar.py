@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cancelling import still_cancelled
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
@@ -18,12 +15,15 @@ from wangtimer.core.errors import (
     Unplannable,
     WangTimerError,
 )
-from wangtimer.core.firing import Chunk, Firing
-from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
-from wangtimer.core.schedule import Bounded, Once, Schedule
-from wangtimer.core.slicing import BucketRule
-from wangtimer.core.spreading import still_spread
-from wangtimer.core.timer import Definition, Timer
+from wangtimer.core.flow.firing import Chunk, Firing
+from wangtimer.core.flow.planning import Plan, count_by_minute, firings_of, plan
+from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.cancelling import still_cancelled
+from wangtimer.core.timers.spreading import still_spread
+from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.slicing import Slice, TriggerOrder
+from wangtimer.core.flow.slicing import Slice, TriggerOrder
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.stopped_moment import StoppedMoment, StopState, stopped_moment
-from wangtimer.core.timer import Timer
-from wangtimer.core.told import COUNTS_WITHIN_MS
+from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState, stopped_moment
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringRecord

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.time.clock import Clock
 from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore

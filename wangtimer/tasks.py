@@ -10,8 +10,8 @@ from celery.signals import worker_process_init, worker_ready, worker_shutdown, w
 
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.in_turn import do_in_turn
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 from wangtimer.wiring import Wiring, build

@@ -7,12 +7,12 @@ from math import ceil
 
 import structlog
 
-from wangtimer.core.backlog import is_backlog
-from wangtimer.core.clock import Clock
-from wangtimer.core.credit import Credits, Share
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, DueMember
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.credit import Credits, Share
+from wangtimer.core.flow.firing import Chunk, DueMember
+from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import BacklogRoom, SliceStore, Turn

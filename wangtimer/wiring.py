@@ -17,11 +17,11 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
-from wangtimer.core.credit import Credits
-from wangtimer.core.pace import Pace
-from wangtimer.core.planning import Ahead
-from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.slicing import BucketRule
+from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.pace import Pace
+from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims

@@ -14,7 +14,7 @@ from benchmarks.load import insert_crons
 from benchmarks.stand import A_PROCESS_A_CORE, LINGER_S, Stand
 from benchmarks.target import Arrival
 from benchmarks.workload import Bench, Figure, Measurement
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.slicing import MINUTE_MS
 
 LOOK_S = 0.5
 # Their first moment is so far ahead, as where somebody enables them a minute before.

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, RECORDS, World
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 
 FIRING = "/api/task/v1/firing"
 

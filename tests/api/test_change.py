@@ -3,9 +3,9 @@ import pytest
 from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.moment_text import show_moment
-from wangtimer.core.told import COUNTS_WITHIN_MS
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
 FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000

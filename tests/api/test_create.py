@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, ENABLE, URL, World
-from wangtimer.core.moment_text import show_moment
+from wangtimer.core.time.moment_text import show_moment
 
 SECOND, HOUR = 1_000, 3_600_000
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.world import World
 from wangtimer.api import create_app
-from wangtimer.api.codes import ErrorCode
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.openapi import document
 
 ROOT = Path(__file__).parents[2]

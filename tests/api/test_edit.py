@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, DISABLE, URL, World
-from wangtimer.core.moment_text import show_moment
+from wangtimer.core.time.moment_text import show_moment
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, World
 from tests.store.members import outcome_of
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 CANCEL, BULK = "/api/task/v1/cancel", "/api/timer/v1/bulk"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, RECORDS, URL, World
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql import parts
 
 FIRINGS, EXPORT, COUNTS = (f"/api/task/v1/{word}" for word in ("firings", "export", "counts"))
@@ -105,7 +105,7 @@ def test_what_cannot_be_asked_is_refused(some: World, query: dict[str, Any]) -> 
 
 
 def test_an_export_has_every_row_in_either_form(some: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["wangtimer.api.firing_routes"], "EXPORT_PAGE", 1)
+    monkeypatch.setattr(sys.modules["wangtimer.api.compat.firings.firing_routes"], "EXPORT_PAGE", 1)
     rows = some.world.get(FIRINGS, app="shop").data
     lines = some.world.client.get(EXPORT, query_string={"app": "shop"})
     assert lines.mimetype == "application/x-ndjson"

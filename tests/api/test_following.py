@@ -10,11 +10,11 @@ from sqlalchemy import select, text, update
 
 from tests.api.world import DEF, URL, World
 from wangtimer import calendar_follower
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.schedule import Bounded, Schedule
-from wangtimer.core.timer import Notify
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.timer import Notify
 from wangtimer.registrar import Registrar
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
 from wangtimer.store.sql.tables import firings, timers

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.world import World
 from tests.servers.mariadb import MariaDBServer
-from wangtimer.api.health import READY_WITHIN_S
+from wangtimer.api.operations.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
 from wangtimer.stack.ports import free_port
 

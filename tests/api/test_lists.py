@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, DEFS, DISABLE, RECORDS, World
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 
 BY_NAME = "/api/timer/v1/defsByName"
 MINUTE, HOUR = 60_000, 3_600_000

@@ -3,8 +3,8 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.world import World
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 
 
 def figures(world: World) -> dict[str, float]:

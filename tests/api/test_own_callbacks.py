@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, DEFS, DISABLE, ENABLE, World, definition
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 from wangtimer.executor.prepare import request_of
 
 FIRE, REPLAY, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("fire", "replay", "backfill"))

@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEFS, RECORDS, World
-from wangtimer.api import cursors
-from wangtimer.api.record_routes import ORDER
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.moment_text import show_moment
-from wangtimer.core.outcome import Outcome
+from wangtimer.api.compat.firings.record_routes import ORDER
+from wangtimer.api.http import cursors
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.time.moment_text import show_moment
 
 SECOND = 1_000
 

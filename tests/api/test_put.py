@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, ENABLE, RECORDS, URL, World, definition
-from wangtimer.core.timer import Timer
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timers import TimerStore
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, ENABLE, World
-from wangtimer.core.moment_text import show_moment
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql import calendars
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000

@@ -14,8 +14,8 @@ import pytest
 
 from tests.api.world import DEF, DEFS, ENABLE, RECORDS, UNABLE, URL, Answered, World
 from wangtimer.api import create_app
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
 BY_NAME = "/api/timer/v1/defsByName"

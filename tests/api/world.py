@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from wangtimer.api import create_app
-from wangtimer.api.codes import ErrorCode
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk
+from wangtimer.core.flow.firing import Chunk
 from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.wiring import Wiring

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import create_engine, select
 
-from wangtimer.cli.bench import bench
-from wangtimer.cli.bench_verdict import Verdict, judge
+from wangtimer.cli.bench.bench import bench
+from wangtimer.cli.bench.bench_verdict import Verdict, judge
 from wangtimer.stack.arrivals import Arrival
 from wangtimer.stack.embedded import EmbeddedStack, embedded_stack
 from wangtimer.stack.ports import free_port

@@ -20,8 +20,8 @@ from benchmarks.redis_figures import CommandCounter
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from wangtimer.broker import Broker
-from wangtimer.core.firing import Chunk
-from wangtimer.core.slicing import TriggerOrder
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.slicing import TriggerOrder
 from wangtimer.settings import Settings
 from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.redis.connection import RedisConnection

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Condition
 
 from wangtimer.callback import Call, PlainCall, Reply, Request
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 
 
 class MachineClock:

@@ -7,7 +7,7 @@ import trustme
 from tests.callback.calls import MachineClock, Outcomes
 from tests.callback.target import Answer, Target
 from wangtimer.callback import DeliveryEngine, Limits
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
 from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S
-from wangtimer.core.backlog import LATE_MS
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.backlog import LATE_MS
+from wangtimer.core.flow.slicing import SharedLane
 
 NOW_MS = 1_000_000.0
 LONGEST_S = 9.0

@@ -3,7 +3,7 @@
 from tests.chaos.creates import SOON_MS, Creates, all_done
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 # Each API process dies when it comes here for the third time, and so does the one that follows it.
 _THIRD = 3

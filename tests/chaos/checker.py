@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.chaos.load import Key, Window
 from tests.servers.nginx import ArrivedCall
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tests.chaos.holdings import flush_after_look
 from tests.chaos.load import add_many_to_plan
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import Harm
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 # A process and its fail point, as `WANGTIMER_FAIL_POINT` takes it.
 Place = tuple[str, str]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import redis
 
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 # What stands in every slice: running with its claim, armed, and due up to a moment.
 _LOOK = """

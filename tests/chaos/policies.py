@@ -10,7 +10,7 @@ from sqlalchemy.pool import NullPool
 
 from tests.chaos.load import Cohort, Key, Window, make
 from tests.e2e.deployment import Deployment
-from wangtimer.core.misfire import COALESCED, MISSED
+from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql.tables import firings
 
 GRACE_MS = 5_000

@@ -18,7 +18,7 @@ from tests.chaos.load import Cohort, Key, Window, add_pending, cohorts, make
 from tests.chaos.policies import PolicyTimers
 from tests.chaos.rows import Row
 from tests.chaos.trial import ChaosDeployment, Strike, Trial
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 from wangtimer.store.sql.tables import firings
 
 WARM_S = 6

@@ -7,7 +7,7 @@ from tests.chaos.checker import judge
 from tests.chaos.load import Shape, Window, cohorts, moment_of_one_shot, moments_of
 from tests.chaos.proxy import MessageDoubler
 from tests.servers.nginx import ArrivedCall
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 WINDOW = Window(10_000, 20_000)
 PROMISED = {(1, 10_000), (1, 11_000), (2, 12_345)}

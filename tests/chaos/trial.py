@@ -21,7 +21,7 @@ from tests.e2e.deployment import Deployment
 from tests.servers.nginx import ArrivedCall
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.servers.server_process import has_stopped
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import Command
 from wangtimer.stack.supervisor import Supervisor

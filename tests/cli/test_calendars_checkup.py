@@ -8,11 +8,11 @@ from datetime import date, timedelta
 import pytest
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
-from wangtimer.cli.calendars_checkup import SOON, judged
-from wangtimer.cli.findings import Finding, Severity
-from wangtimer.core.calendars import Calendar, built_in
-from wangtimer.core.schedule import Bounded
-from wangtimer.core.timer import TimerStatus
+from wangtimer.cli.doctor.calendars_checkup import SOON, judged
+from wangtimer.cli.doctor.findings import Finding, Severity
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.schedule import Bounded
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import calendars, timers

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.api.world import World
-from wangtimer.cli.cron_command import preview
 from wangtimer.cli.main import commands
-from wangtimer.core.cron import Cron
-from wangtimer.core.words import Language, describe
+from wangtimer.cli.timers.cron_command import preview
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.words.words import Language, describe
 
 
 def run(*arguments: str) -> Result:

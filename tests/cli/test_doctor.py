@@ -13,12 +13,12 @@ from redis import Redis
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
-from wangtimer.cli.broker_checkup import judge_beat
-from wangtimer.cli.clock_checkup import judged
-from wangtimer.cli.findings import Finding, Severity
-from wangtimer.cli.output import printable
-from wangtimer.cli.redis_checkup import check_redis
-from wangtimer.cli.sql_checkup import check_sql
+from wangtimer.cli.doctor.broker_checkup import judge_beat
+from wangtimer.cli.doctor.clock_checkup import judged
+from wangtimer.cli.doctor.findings import Finding, Severity
+from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.sql_checkup import check_sql
+from wangtimer.cli.terminal.output import printable
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.embedded import embedded_stack, said
 from wangtimer.stack.ports import free_port

@@ -9,7 +9,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.flaky import flaky
 from tests.client.outcomes import fired
-from wangtimer.cli.export_command import Screen
+from wangtimer.cli.firings.export_command import Screen
 
 
 @pytest.fixture

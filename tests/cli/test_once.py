@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from wangtimer.cli.main import commands
-from wangtimer.cli.once import takes_one_value
+from wangtimer.cli.terminal.once import takes_one_value
 
 
 def _options(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:

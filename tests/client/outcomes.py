@@ -2,7 +2,7 @@
 
 from tests.api.world import World
 from tests.store.members import outcome_of, row_at
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.firings import insert_missing
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.client.outcomes import fired
 from tests.client.served import Served, cut_off_redis
 from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
-from wangtimer.core.told import COUNTS_WITHIN_MS
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
 CALLBACK: Callback = {"url": "http://target.example/", "header": {"X-Tag": ["a", "b"]}, "body": "{}"}
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wangtimer.core.calendars import Calendar, built_in
-from wangtimer.core.cron import END_MS, Cron
-from wangtimer.core.every import Every
-from wangtimer.core.schedule import Bounded, Spread
+from wangtimer.core.cron.cron import END_MS, Cron
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Bounded, Spread
 
 SECOND_MS, MINUTE_MS, DAY_MS = 1_000, 60_000, 86_400_000
 START = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp() * 1_000)

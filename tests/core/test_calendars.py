@@ -8,8 +8,8 @@ from chinese_calendar import is_workday
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.calendars import Calendar, built_in
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.schedules.calendars import Calendar, built_in
 
 MAY_DAY = date(2026, 5, 1)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.credit import Credits
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.slicing import Slice
 
 MINUTE = 7
 

@@ -13,10 +13,10 @@ from cronsim import CronSim, CronSimError
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.cron_fields import MACROS, MAX_LENGTH
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_fields import MACROS, MAX_LENGTH
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.zones import read_zone, transitions
+from wangtimer.core.time.zones import read_zone, transitions
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

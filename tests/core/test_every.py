@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.cron import END_MS
+from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.every import Every
+from wangtimer.core.schedules.every import Every
 
 MINUTE_MS = 60_000
 ANCHOR = 1_800_000_000_123

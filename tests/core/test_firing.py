@@ -3,8 +3,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.firing import Chunk, DueMember, Firing, Member
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import Chunk, DueMember, Firing, Member
+from wangtimer.core.flow.slicing import Slice
 
 IDS = st.integers(1, 2**63 - 1)
 MOMENTS = st.integers(0, 7_000_000_000_000)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.meant_zones import _ELSEWHERE, meant_zone, unknown_zone
-from wangtimer.core.zones import zone_names
+from wangtimer.core.time.meant_zones import _ELSEWHERE, meant_zone, unknown_zone
+from wangtimer.core.time.zones import zone_names
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 
 MINUTE = 60_000
 NOON = 1_795_000_020_000

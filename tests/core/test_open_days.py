@@ -12,13 +12,13 @@ from tests.oracle.brute_force import moments_by_brute_force
 from tests.oracle.expressions import any_expression
 from tests.oracle.meaning import read_meaning
 from tests.oracle.wall_hours import changes_of
-from wangtimer.core.calendars import Calendar, built_in
-from wangtimer.core.cron import END_MS, Cron
+from wangtimer.core.cron.cron import END_MS, Cron
 from wangtimer.core.errors import TooMuchWork
-from wangtimer.core.every import Every
-from wangtimer.core.schedule import Bounded
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Bounded
+from wangtimer.core.time.zones import read_zone
 from wangtimer.core.work_budget import work_budget
-from wangtimer.core.zones import read_zone
 
 SECOND_MS, HOUR_MS, DAY_MS = 1_000, 3_600_000, 86_400_000
 WEEKENDS = built_in()["weekends"]

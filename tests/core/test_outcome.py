@@ -3,9 +3,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import Slice
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
 MAYBE = st.none() | st.integers(0, 100_000)

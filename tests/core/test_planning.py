@@ -3,12 +3,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan, count_by_minute, firings_of, plan
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan, count_by_minute, firings_of, plan
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.timer import Definition, Notify, Timer, TimerStatus
 
 # The first millisecond of an hour, in January 2027.
 START_MS = 1_800_000_000_000

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.cron_dialect import CronDialect
-from wangtimer.core.cron_fields import MAX_LENGTH
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_dialect import CronDialect
+from wangtimer.core.cron.cron_fields import MAX_LENGTH
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.warning import WarningCode
-from wangtimer.core.warnings import warnings_of
-from wangtimer.core.words import Language, describe
+from wangtimer.core.previews.warning import WarningCode
+from wangtimer.core.previews.warnings import warnings_of
+from wangtimer.core.words.words import Language, describe
 from wangtimer.store.cron_text import cron_from, cron_text
 
 FIRST, LAST = date(2027, 1, 1), date(2028, 12, 31)

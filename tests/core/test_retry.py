@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.flow.retry import RetryPolicy
 
 
 @given(st.integers(1, 4), st.integers())

@@ -1,7 +1,7 @@
 import pytest
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.schedule import Once, Schedule
 
 AT_MS = 1_800_000_000_123
 

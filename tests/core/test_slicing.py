@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.slicing import MINUTE_MS, BucketRule, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, Slice
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
 BUCKETS = st.integers(0, 255)

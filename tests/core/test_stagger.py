@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.stagger import Stagger
+from wangtimer.core.flow.stagger import Stagger
 
 
 @given(st.integers(1, 1_000), st.integers(0, 10_000))

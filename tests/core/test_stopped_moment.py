@@ -2,10 +2,10 @@
 
 import pytest
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.stopped_moment import StopState, stopped_moment
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.stopped_moment import StopState, stopped_moment
+from wangtimer.core.schedules.schedule import Once, Schedule
 
 NOW = 1_795_198_620_000
 REACH = 1_500

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.schedule import Bounded
-from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.schedule import Bounded
+from wangtimer.core.timers.timer import Definition, Notify, Timer, TimerStatus
 
 # A full minute, and half a minute later.
 MOMENT_MS, BETWEEN_MS = 1_800_000_000_000, 1_800_000_030_000

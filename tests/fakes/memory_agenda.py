@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.slicing import Slice
 
 
 class MemoryAgenda:

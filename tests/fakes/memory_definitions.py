@@ -5,8 +5,8 @@ from itertools import accumulate
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.bad_timers import Readable
-from wangtimer.core.timer import UNREAD, Definition
+from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.core.timers.timer import UNREAD, Definition
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.firing import Firing, FiringKind
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.firing import Firing, FiringKind
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.bad_timers import Readable
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import SharedLane, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane, Slice
+from wangtimer.core.flow.tally import Tally
+from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.store.sql.firings import FiringRecord, Overdue
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from tests.fakes.memory_slices import MemorySlices, _first_until, _of
-from wangtimer.core.firing import DueMember
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled
 from wangtimer.store.redis.slices import Taken

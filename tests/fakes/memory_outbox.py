@@ -6,9 +6,9 @@ from itertools import islice
 import orjson
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.bad_timers import Readable
-from wangtimer.core.firing import Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.timers.bad_timers import Readable
 
 
 class MemoryOutbox:

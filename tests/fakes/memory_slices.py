@@ -6,10 +6,10 @@ from math import ceil
 
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
-from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
 from wangtimer.store.redis.slices import BacklogRoom, Leases, Taken, Turn
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.bad_timers import Readable
 from wangtimer.core.errors import Conflict, UnknownTimer
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan
-from wangtimer.core.timer import UNREAD, Definition, Timer, TimerStatus
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.core.timers.timer import UNREAD, Definition, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import (
     ChangedTimer,

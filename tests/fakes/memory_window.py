@@ -3,7 +3,7 @@
 from itertools import count
 
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.window import (
     AHEAD_MS,
     FEEDER_LEASE_MS,

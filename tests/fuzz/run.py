@@ -16,7 +16,7 @@ from schemathesis.specs.openapi import checks
 
 from tests.fuzz.sensible import make_sensible
 from tests.fuzz.standing import Standing
-from wangtimer.api.codes import ErrorCode
+from wangtimer.api.http.codes import ErrorCode
 
 CASES_A_ROUND = 20
 CASES_A_LOOK = 25

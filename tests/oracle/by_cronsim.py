@@ -9,7 +9,7 @@ from cronsim import CronSim, CronSimError
 
 from tests.oracle.brute_force import END_S
 from tests.oracle.meaning import Meaning, fields_of
-from wangtimer.core.zones import read_zone
+from wangtimer.core.time.zones import read_zone
 
 # Far more than a case has: an end for a cronsim that would walk in a circle.
 MOST_MOMENTS = 100_000

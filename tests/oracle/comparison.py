@@ -9,7 +9,7 @@ from tests.oracle.case import ALL, Case
 from tests.oracle.differences import Asked, Reason, explain
 from tests.oracle.meaning import Meaning, read_meaning
 from tests.oracle.wall_hours import DAY_S
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import InvalidSchedule
 
 

@@ -1,6 +1,6 @@
 """What a cron expression means, read from the dialect's description alone: sets of numbers, and a rule for days.
 
-It shares no code with `wangtimer.core.cron_fields` and uses no croniter. It does not refuse: what it is given
+It shares no code with `wangtimer.core.cron.cron_fields` and uses no croniter. It does not refuse: what it is given
 is in the dialect. Readings that the description leaves open are settled here: `n/step` runs to the field's last
 value, for weekdays to 6 (Saturday); `31W` in a shorter month is the weekday nearest to its last day; a field
 that holds a bare `*` or is `?` says nothing; every year that can be written means every year.

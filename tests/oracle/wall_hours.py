@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from wangtimer.core.zones import read_zone
+from wangtimer.core.time.zones import read_zone
 
 MINUTE_S = 60
 HOUR_S = 3_600

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 # Rows one INSERT makes.

@@ -10,13 +10,13 @@ from tests.fakes import HandClock
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cancelling import without
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.planning import plan
-from wangtimer.core.slicing import MINUTE_MS, Slice
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.planning import plan
+from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore

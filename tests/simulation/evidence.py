@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.simulator import Process, Simulation
-from wangtimer.core.firing import CANCELLED, Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer, TimerStatus
 
 Key = tuple[int, int]
 

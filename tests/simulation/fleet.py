@@ -28,14 +28,14 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
-from wangtimer.core.credit import Credits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
-from wangtimer.core.firing import Chunk
-from wangtimer.core.pace import Pace
-from wangtimer.core.planning import Ahead
-from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.slicing import MINUTE_MS, BucketRule, TriggerOrder
-from wangtimer.core.timer import Notify
+from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.pace import Pace
+from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
+from wangtimer.core.timers.timer import Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims

@@ -7,9 +7,9 @@ from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
 from tests.simulation.scenario import ACTIVE_MS
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
 from wangtimer.store.redis.clock import WITH_SCRIPTS_S
 

@@ -35,8 +35,8 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.timer import Definition
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor import executor, keeper, settler, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.fakes.hand_clock import START_MS
-from wangtimer.core.cron import Cron
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 
 # Within the run's two minutes; no moment after them.
 EXPRESSIONS = tuple(

@@ -5,7 +5,7 @@ from typing import Any
 from tests.fakes import HandClock, MemoryServer
 from tests.fakes.memory_slices import Sets
 from tests.simulation.fault import Fault, Kind
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.slicing import Slice
 
 Tables = dict[str, dict[Any, Any]]
 

@@ -6,7 +6,7 @@ from math import inf
 
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.callback import Call, EngineStopped, Reply, Request
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 
 # Cut off by a stop: the target may have acted on it.
 CUT_OFF = "cut off"

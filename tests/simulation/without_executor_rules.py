@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.executor import executor
 from wangtimer.executor.claim import by_claim
 from wangtimer.executor.verifier import Drop, PutBack, Send

@@ -4,9 +4,9 @@ from typing import Any
 
 from tests.fakes import memory_firings, memory_timers
 from wangtimer import registrar, sweeper
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
 
 # planning
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.fakes import MemoryWindow, memory_slices
 from tests.fakes.memory_slices import MemorySlices, Sets
-from wangtimer.core.firing import DueMember, Firing, Member
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.firing import DueMember, Firing, Member
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store import hot
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import BacklogRoom

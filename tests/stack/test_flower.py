@@ -10,8 +10,8 @@ from celery import Celery
 
 from tests.servers.redis_server import RedisServer
 from wangtimer.broker import Broker
-from wangtimer.core.firing import Chunk, DueMember, Member
-from wangtimer.core.slicing import Slice, TriggerOrder
+from wangtimer.core.flow.firing import Chunk, DueMember, Member
+from wangtimer.core.flow.slicing import Slice, TriggerOrder
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service

@@ -6,7 +6,7 @@ from tests.stages.scripted_target import Answer, Arrival, ScriptedTarget
 from tests.stages.timeline import Process, Timeline
 from wangtimer.callback import Call, EngineStopped, Reply
 from wangtimer.callback.flows import Flow, Flows, Waiting
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0

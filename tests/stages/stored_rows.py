@@ -2,7 +2,7 @@
 
 from tests.stages.world import World
 from tests.store.members import row_at
-from wangtimer.core.firing import Firing
+from wangtimer.core.flow.firing import Firing
 
 
 def stored(world: World, *seconds: float) -> list[Firing]:

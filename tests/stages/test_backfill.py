@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import InvalidInput, UnknownTimer
-from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import Notify
 from wangtimer.on_demand import LONGEST_RANGE_MS, Rate
 from wangtimer.store.sql.timers import NewTimer
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor.unread import GIVEN_UP_AFTER_MS
 
 MINUTE_S = 60

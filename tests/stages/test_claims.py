@@ -1,7 +1,7 @@
 from threading import Event, Thread
 
-from wangtimer.core.firing import Member
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.executor.claim import Claim, Claims
 
 

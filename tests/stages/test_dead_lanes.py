@@ -6,9 +6,9 @@ import pytest
 
 from tests.stages.test_lanes import HUNG, LANE, NEVER, PLACES, latest_of, waiting_in
 from tests.stages.world import World
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.sql.timers import NewTimer
 
 MakeWorld = Callable[..., World]

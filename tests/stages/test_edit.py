@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cron import Cron
-from wangtimer.core.ending import Ending
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
-from wangtimer.core.every import Every
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.ending import Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.registrar import Change, following
 from wangtimer.store.sql.timers import NewTimer
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, FiringStatus
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Chunk, FiringStatus
+from wangtimer.core.timers.timer import Timer
 
 SUCCEEDED, FAILED, SKIPPED, PENDING = (
     FiringStatus.SUCCEEDED,

@@ -7,8 +7,8 @@ from tests.stages.timeline import Killed
 from tests.stages.world import Beat, World
 from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS, SharedLane
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
 from wangtimer.feeder import Feeder
 from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
 

@@ -7,12 +7,12 @@ import pytest
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Notify
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import Notify
 from wangtimer.store.sql.timers import NewTimer
 
 HOUR_MS = 3_600_000

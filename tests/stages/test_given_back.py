@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import World
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 
 # Long enough for what is given back to be armed again well before its moment.
 LEAD_MS = 2_000

@@ -4,7 +4,7 @@ import pytest
 
 from tests.stages.world import World
 from tests.store.members import row_at
-from wangtimer.core.firing import DueMember, Firing, Member
+from wangtimer.core.flow.firing import DueMember, Firing, Member
 from wangtimer.executor.claim import Claim, Claims, Held
 from wangtimer.executor.keeper import Keeper
 

@@ -9,9 +9,9 @@ from tests.stages.scripted_target import Answer
 from tests.stages.test_lanes import HUNG, LANE, PLACES, hang, latest_of, start_both, waiting_in
 from tests.stages.world import World
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.lane_budget import LEAST
 from wangtimer.store.sql.timers import NewTimer
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.world import World
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.slicing import SharedLane
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.sql.timers import NewTimer
 
 MakeWorld = Callable[..., World]

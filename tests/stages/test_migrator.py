@@ -5,11 +5,11 @@ from threading import Barrier
 import pytest
 
 from tests.stages.world import APP, Beat, World
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.redis.window import NARROW_MS
 
 HOUR_MS = 3_600_000

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.misfire import COALESCED, MISSED, MisfirePolicy, MisfireRule
-from wangtimer.core.timer import Notify
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.misfire import COALESCED, MISSED, MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import Notify
 from wangtimer.store.sql.timers import NewTimer
 
 GRACE_MS = 5_000

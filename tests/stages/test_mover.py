@@ -7,8 +7,8 @@ import pytest
 from tests.stages.test_keeper import LEASE_S, Keeping
 from tests.stages.world import World
 from tests.store.members import row_at
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Held
 from wangtimer.executor.mover import Move, Mover
 

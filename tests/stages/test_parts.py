@@ -8,9 +8,9 @@ import pytest
 from tests.stages.scripted_target import Answer
 from tests.stages.timeline import Timeline
 from tests.stages.world import ExecutorNode, World
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
 from wangtimer.executor.room import Room
 from wangtimer.store.redis.definitions import READ_BYTES
 

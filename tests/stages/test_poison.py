@@ -1,7 +1,7 @@
 """What executors died on: `tests/store/test_deaths.py` shows how deaths are counted, this what a count leads to."""
 
 from tests.stages.world import World
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.executor.quarantine import DIED_ALONE
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from wangtimer.core.firing import Member
-from wangtimer.core.timer import Notify
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 
 MEMBER = Member(7, 1_000, 2)

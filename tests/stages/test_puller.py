@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.fakes import HandClock
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims, Fired
 from wangtimer.executor.puller import Puller
 from wangtimer.store.redis.lanes import Pulled

@@ -5,7 +5,7 @@ import pytest
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, PlainCall, Reply, Request
-from wangtimer.core.firing import Member
+from wangtimer.core.flow.firing import Member
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.sender import Ready

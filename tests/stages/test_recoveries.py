@@ -8,8 +8,8 @@ import pytest
 from tests.stages.scripted_target import Answer
 from tests.stages.timeline import Killed
 from tests.stages.world import World
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.timers.timer import Timer
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
 

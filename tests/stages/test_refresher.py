@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.timer import Definition
+from wangtimer.core.timers.timer import Definition
 from wangtimer.store import refresher
 from wangtimer.store.refresher import Refresher
 

@@ -4,10 +4,10 @@ import pytest
 
 from tests.stages.world import APP, World
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.slicing import Slice
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import TimerStatus
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 

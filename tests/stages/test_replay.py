@@ -7,8 +7,8 @@ import pytest
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
-from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.timers.timer import Timer
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
 from wangtimer.store.sql.firing_filter import FiringFilter

@@ -6,9 +6,9 @@ from threading import Event, Thread
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import World
-from wangtimer.core.firing import DueMember, FiringStatus, Member
-from wangtimer.core.schedule import Once
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import DueMember, FiringStatus, Member
+from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.executor.claim import Claim
 from wangtimer.executor.executor import part_of
 from wangtimer.executor.room import PART_BYTES, Room

@@ -5,7 +5,7 @@ import pytest
 
 from tests.stages.world import Beat, World
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.slices import BacklogRoom
 
 

@@ -6,8 +6,8 @@ from sqlalchemy.exc import DataError
 from tests.stages.world import Node, World
 from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember, Firing, FiringStatus
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
 

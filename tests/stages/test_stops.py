@@ -7,11 +7,11 @@ import pytest
 from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.stopped_moment import StoppedMoment, StopState
-from wangtimer.core.timer import Timer
-from wangtimer.core.told import COUNTS_WITHIN_MS
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
 SOON_MS = 1_500
 
@@ -176,5 +176,5 @@ def test_a_timer_that_cannot_be_planned_here_leaves_the_others_their_answer(
     def unknown_zone(*_: Any) -> None:
         raise KeyError("Mars/Base")
 
-    monkeypatch.setattr("wangtimer.core.cron.Cron.first_after", unknown_zone)
+    monkeypatch.setattr("wangtimer.core.cron.cron.Cron.first_after", unknown_zone)
     assert list(world.stops.of(changed)) == [good.id]

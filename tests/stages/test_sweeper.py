@@ -8,9 +8,9 @@ from tests.stages.timeline import Killed
 from tests.stages.world import APP, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.in_turn import do_in_turn
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.sweeper import Sweeper

@@ -11,7 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from tests.stages.timeline import TimelineEvent
 from tests.stages.timer_model import History, Rhythm
 from tests.stages.world import APP, World
-from wangtimer.core.timer import Timer
+from wangtimer.core.timers.timer import Timer
 
 # After a moment it is settled what was called, if everything is on time.
 SETTLED_MS = 2_000

@@ -8,8 +8,8 @@ import pytest
 from tests.stages.timeline import Killed
 from tests.stages.world import CATCH_UP_A_TURN, World
 from tests.store.members import many_due_at, row_at
-from wangtimer.core.firing import Chunk, DueMember, Firing
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import Chunk, DueMember, Firing
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.trigger import chunks_of
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.stages.world import ExecutorNode, World
 from tests.store.members import due_at, outcome_of, row_at
-from wangtimer.core.firing import DueMember, Firing, FiringStatus
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
 
 SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING

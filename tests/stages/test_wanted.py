@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from tests.stages.world import APP, World
-from wangtimer.core.cron import Cron
-from wangtimer.core.firing import DueMember, Firing, FiringKind
-from wangtimer.core.timer import Definition, Timer
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.firing import DueMember, Firing, FiringKind
+from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted

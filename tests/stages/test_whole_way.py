@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from tests.stages.world import World
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
 
 
 def test_an_every_second_timer_fires_each_moment_of_an_hour_exactly_once_and_on_time(

@@ -7,9 +7,9 @@ import pytest
 
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.world import APP, World
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
 
 SUCCEEDED, FAILED = FiringStatus.SUCCEEDED, FiringStatus.FAILED
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.every import Every
-from wangtimer.core.schedule import Once, Schedule
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once, Schedule
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,15 @@ from tests.stages.fake_engine import UNLIMITED, FakeEngine
 from tests.stages.scripted_target import ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
-from wangtimer.core.credit import Credits
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, FiringStatus
-from wangtimer.core.planning import Ahead
-from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.slicing import BucketRule, TriggerOrder
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.firing import Chunk, FiringStatus
+from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims

@@ -1,9 +1,9 @@
 """Definitions as tests write them."""
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.timer import Definition, Notify, TimerStatus
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 
 NOTIFY = Notify(
     "https://shop.example/早?a=1&b=ü",

@@ -1,7 +1,7 @@
 """Members and outcomes as tests write them."""
 
-from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 
 
 def due_at(moment: float, timer_id: int = 1, attempt: int = 1, fire_at: float | None = None) -> DueMember:

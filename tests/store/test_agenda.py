@@ -3,7 +3,7 @@
 import pytest
 
 from tests.store.worlds import HotWorld
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.agenda import Agenda
 
 HERE = Slice(29_920_000, 0)

@@ -7,8 +7,8 @@ from sqlalchemy import event, func, select, text, update
 
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.attempts import AttemptRecord, AttemptStore
 from wangtimer.store.sql.database import Database

@@ -8,16 +8,16 @@ from redis import Redis
 from sqlalchemy import text, update
 
 from tests.fakes import HandClock
-from wangtimer.cli.bad_timers_checkup import judged
-from wangtimer.cli.findings import Severity
-from wangtimer.core.bad_timers import BadTimers, Readable
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.cron import Cron
+from wangtimer.cli.doctor.bad_timers_checkup import judged
+from wangtimer.cli.doctor.findings import Severity
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Unreadable
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.planning import Plan
-from wangtimer.core.timer import Notify, TimerStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.bad_timers import BadTimers, Readable
+from wangtimer.core.timers.timer import Notify, TimerStatus
 from wangtimer.store.redis.bad_record import FORGOTTEN_AFTER_MS, MOST, PRESENT_MS, BadRecord
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore

@@ -18,7 +18,7 @@ from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import FiringStatus, Member
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
 from wangtimer.store.sql.database import READ_TIMEOUT_S, STATEMENT_S, Database
 from wangtimer.store.sql.tables import firings

@@ -2,8 +2,8 @@
 
 from tests.store.members import due_at
 from tests.store.worlds import LEASES, HotWorld
-from wangtimer.core.firing import DueMember
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.slices import BacklogRoom
 
 PLENTY = 1_000

@@ -4,8 +4,8 @@ import pytest
 
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
-from wangtimer.core.schedule import Schedule
-from wangtimer.core.timer import UNREAD, Notify, TimerStatus
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES
 
 LONG = Notify("http://a", body="x" * 60_000)

@@ -9,13 +9,13 @@ import pytest
 from tests.store.definitions import EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.cancelling import without
 from wangtimer.core.errors import Conflict, UnknownTimer
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.planning import plan
-from wangtimer.core.schedule import Bounded, Schedule
-from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.planning import plan
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.firing_filter import FiringFilter

@@ -10,11 +10,11 @@ from tests.fakes import HandClock
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.planning import plan
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Timer
-from wangtimer.core.timer_ids import TimerIds
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.planning import plan
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.finished_purger import DAY_MS, MOST_DELETED, PAGE, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers

@@ -4,10 +4,10 @@ import pytest
 
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import MINUTE_MS, Slice
-from wangtimer.core.tally import ID_MODULUS, Tally
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.store.sql.firings import TALLIED_AT_ONCE_MS, FiringRecord
 
 AT = 1_800_000_000_000

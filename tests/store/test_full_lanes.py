@@ -4,8 +4,8 @@ import pytest
 
 from tests.store.members import due_at
 from tests.store.worlds import LANE_FIRINGS, LEASES, HotWorld
-from wangtimer.core.firing import DueMember
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.slicing import SharedLane
 
 LANE = SharedLane.of_host("a.example:80")
 OTHER = SharedLane.of_app("shop")

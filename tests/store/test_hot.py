@@ -6,9 +6,9 @@ from tests.fakes import HandClock, MemoryAgenda, MemoryLanes, MemoryServer, Memo
 from tests.store.members import due_at, row_at
 from tests.store.worlds import LEASES, WINDOW, HotWorld
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, DueMember, Firing
-from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.firing import Chunk, DueMember, Firing
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.flow.tally import Tally
 from wangtimer.store.hot import ALWAYS_HELD_MS, TRIES, HotStore
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import BacklogRoom

@@ -8,8 +8,8 @@ from sqlalchemy import text
 from tests.store.members import row_at
 from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld
-from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.store.sql import firing_filter
 from wangtimer.store.sql.firing_filter import FiringFilter
 

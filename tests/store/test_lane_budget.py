@@ -1,6 +1,6 @@
 """How many firings a lane may hold."""
 
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 
 ALL = 1_200

@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 from tests.fakes import HandClock
 from tests.store.members import outcome_of
 from tests.store.worlds import LEASES, WINDOW
-from wangtimer.core.firing import DueMember, Firing, FiringStatus
-from wangtimer.core.schedule import Once
-from wangtimer.core.timer import Notify, Timer
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor.verifier import Drop, Verifier
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
@@ -168,7 +168,7 @@ def test_an_id_that_another_process_drew_is_drawn_anew(
 ) -> None:
     first, _ = deployment.planned("bank", NOW)
     drawn = iter([first.id, first.id, first.id + 1])
-    monkeypatch.setattr("wangtimer.core.timer_ids.TimerIds.next", lambda _self, _now: next(drawn))
+    monkeypatch.setattr("wangtimer.core.timers.timer_ids.TimerIds.next", lambda _self, _now: next(drawn))
     timer, _ = deployment.planned("shop", NOW)
     assert timer.id == first.id + 1
     assert deployment.timers.get("bank", first.id) == first

@@ -1,7 +1,7 @@
 """How many firings each minute has: what decides their buckets."""
 
 from tests.store.worlds import HotWorld
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.slicing import MINUTE_MS
 
 
 def this_minute(hot: HotWorld) -> int:

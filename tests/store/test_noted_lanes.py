@@ -2,9 +2,9 @@
 
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
-from wangtimer.core.firing import Firing, FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import MINUTE_MS, SharedLane
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT
 
 AT = 1_800_000_000_000

@@ -4,8 +4,8 @@ import pytest
 
 from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.redis.outbox import Outbox
 
 ONE, TWO, RETRY = Member(1, 60_000, 1), Member(2, 60_000, 1), Member(1, 60_000, 2)

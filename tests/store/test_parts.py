@@ -12,7 +12,7 @@ from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter

@@ -12,9 +12,9 @@ from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new, planned
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql import planned_load
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.planned_load import REMEMBERED_TIMES, PlannedLoad

@@ -4,8 +4,8 @@ from tests.fakes import HandClock
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.schedule import Once
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.purger import DAY_MS, Purger
 from wangtimer.store.sql.firings import Overdue
 from wangtimer.store.sql.timers import NewTimer

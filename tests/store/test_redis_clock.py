@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Member
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis import clock as clock_module
 from wangtimer.store.redis.clock import WITH_COMMANDS_S, WITH_SCRIPTS_S, RedisClock
 from wangtimer.store.redis.connection import RedisConnection, TimeListener

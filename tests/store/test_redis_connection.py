@@ -21,8 +21,8 @@ from tests.store.definitions import definition
 from tests.store.members import due_at, outcome_of
 from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.slicing import SharedLane, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.slicing import SharedLane, Slice
+from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.slices import BacklogRoom

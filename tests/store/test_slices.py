@@ -7,10 +7,10 @@ import pytest
 
 from tests.store.members import due_at, many_due_at
 from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld
-from wangtimer.core.backlog import LATE_MS
-from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import MINUTE_MS, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.backlog import LATE_MS
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis.slices import BacklogRoom, Taken, Turn
 
 DAY_S = 86_400

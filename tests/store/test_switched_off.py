@@ -6,10 +6,10 @@ import pytest
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import SqlWorld
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan, firings_of, plan
-from wangtimer.core.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan, firings_of, plan
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timers import NewTimer, TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute

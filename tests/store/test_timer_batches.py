@@ -6,11 +6,11 @@ from sqlalchemy import select
 from tests.store.definitions import NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.test_timers import EVERY_MINUTE, NOW, ONE_BUCKET
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan, firings_of, plan
-from wangtimer.core.schedule import Schedule
-from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan, firings_of, plan
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags

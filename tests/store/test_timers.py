@@ -9,13 +9,13 @@ from sqlalchemy import event
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.worlds import SqlWorld
-from wangtimer.core.cron import Cron
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan, firings_of, plan
-from wangtimer.core.schedule import Once, Schedule
-from wangtimer.core.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.timer import UNREAD, Notify, Timer, TimerStatus
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan, firings_of, plan
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.timer import UNREAD, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision, TimerStore
 

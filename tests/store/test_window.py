@@ -1,7 +1,7 @@
 """The window's marks: which minute is fed next, by whom, and what adders are told."""
 
 from tests.store.worlds import WINDOW, HotWorld
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.window import AHEAD_MS, Found, Next, Window
 
 LEAST = WINDOW.least_ms // MINUTE_MS

@@ -22,8 +22,8 @@ from tests.fakes import (
     MemoryTimers,
     MemoryWindow,
 )
-from wangtimer.core.firing import Firing
-from wangtimer.core.slicing import MINUTE_MS, Slice
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore

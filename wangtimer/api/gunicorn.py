@@ -24,7 +24,7 @@ _read = _settings()
 
 bind = _read.http_bind
 workers = _read.http_workers
-worker_class = "wangtimer.api.web_worker.WebWorker"
+worker_class = "wangtimer.api.http.web_worker.WebWorker"
 threads = _read.http_threads
 
 # A kept connection holds no thread. 75 s is over the 60 s for which most load balancers keep an idle one, so that

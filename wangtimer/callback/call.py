@@ -7,7 +7,7 @@ from typing import Protocol
 
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 
 _logger = logging.getLogger(__name__)
 

@@ -22,9 +22,9 @@ from wangtimer.callback.request import Request
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import WangTimerError
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
 
 _logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 _READ_BYTES = 65_536
 # Of the age a connection may have: those opened together are not all opened anew together.

@@ -12,7 +12,7 @@ from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 _LOOK_FOR_STALE_S = 1.0
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, share_of
-from wangtimer.core.backlog import BACKLOG_SHARE, is_backlog
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
+from wangtimer.core.flow.slicing import SharedLane
 
 # So many calls of a host, or of an app that has its share, may always wait in the process.
 FEW = 20

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from wangtimer.callback.resolver import Resolved
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 # Look-ups of one app under way: names that nobody answers for cost the others of the app time, and no other app.
 _MOST_OF_AN_APP = 64

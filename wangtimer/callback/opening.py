@@ -13,7 +13,7 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.flows import Flow
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 # An address that does not answer holds a call up for so long before the next one is tried beside it (RFC 8305, 5).
 _NEXT_ADDRESS_S = 0.25

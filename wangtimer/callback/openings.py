@@ -13,7 +13,7 @@ from wangtimer.callback.opening import Opening
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 # A step of a handshake takes up to 1 ms or 2; between so many, others have their turn.
 _HANDSHAKE_STEPS_A_TURN = 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pycares
 
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
 
 # A packet that is lost is sent again after so long, once; a name has several servers to be asked in turn.
 _TRY_S = 1.0

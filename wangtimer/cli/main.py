@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from wangtimer.cli.asking import EXIT_CODES
-from wangtimer.cli.bench import bench
-from wangtimer.cli.cron_command import cron
-from wangtimer.cli.doctor import doctor
-from wangtimer.cli.firing_commands import firings
-from wangtimer.cli.load_command import load
-from wangtimer.cli.once import OnceGroup
-from wangtimer.cli.schema_command import schema
-from wangtimer.cli.settings import settings
-from wangtimer.cli.timer_commands import timers
+from wangtimer.cli.admin.schema_command import schema
+from wangtimer.cli.admin.settings import settings
+from wangtimer.cli.bench.bench import bench
+from wangtimer.cli.doctor.doctor import doctor
+from wangtimer.cli.firings.firing_commands import firings
+from wangtimer.cli.firings.load_command import load
+from wangtimer.cli.terminal.asking import EXIT_CODES
+from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.timers.cron_command import cron
+from wangtimer.cli.timers.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
 

@@ -6,8 +6,8 @@ from threading import Event, Lock, Thread
 
 import structlog
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.timer import Definition
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Definition
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()

@@ -6,9 +6,9 @@ from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
-from wangtimer.core.backlog import CROWD_SHARE
-from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import SliceOrLane
+from wangtimer.core.flow.backlog import CROWD_SHARE
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.executor.room import Room
 
 # No send with less of the lease left than this, by this process's own stop-watch.

@@ -7,14 +7,14 @@ from random import Random
 import structlog
 
 from wangtimer.callback import DeliveryEngine, EngineStopped
-from wangtimer.core.backlog import is_backlog
-from wangtimer.core.bad_timers import reason_of
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, DueMember, FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import SharedLane
-from wangtimer.core.timer import Definition
+from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import reason_of
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper

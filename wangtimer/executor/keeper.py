@@ -5,8 +5,8 @@ from threading import Event, Lock, Thread
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Claims, Held
 from wangtimer.store.redis.slices import SliceStore
 

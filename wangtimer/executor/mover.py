@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import SliceStore

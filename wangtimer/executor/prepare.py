@@ -7,8 +7,8 @@ import orjson
 from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
-from wangtimer.core.firing import Member
-from wangtimer.core.timer import Notify
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.timers.timer import Notify
 
 # Characters of a body that is one of many to be remembered.
 SMALL = 1_024

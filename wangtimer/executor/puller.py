@@ -5,10 +5,10 @@ from threading import Event, Thread
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Claims, Fired
 from wangtimer.store.redis.lanes import LaneStore, Pulled
 from wangtimer.store.redis.slices import Taken

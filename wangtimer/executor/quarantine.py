@@ -8,9 +8,9 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.callback import Call, DeliveryEngine
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember
+from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.store.redis.slices import SliceStore
 

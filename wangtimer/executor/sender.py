@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.core import fail_points
-from wangtimer.core.bad_timers import reason_of
-from wangtimer.core.clock import Clock
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import FiringStatus, Member
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import SharedLane
-from wangtimer.core.timer import Definition
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import reason_of
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.outbox import Outbox

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from wangtimer.core.bad_timers import BadTimers
+from wangtimer.core.timers.bad_timers import BadTimers
 
 # So long after its moment, or after this process first met its bad timer if that was later, such a firing has failed.
 GIVEN_UP_AFTER_MS = 600_000

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import DueMember, Firing, FiringStatus, Member
-from wangtimer.core.slicing import SliceOrLane
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.core.flow.slicing import SliceOrLane
+from wangtimer.core.time.clock import Clock
 from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import CANCELLED, DueMember, Firing, FiringKind, Member
-from wangtimer.core.timer import Definition, TimerStatus
-from wangtimer.core.told import is_believed
+from wangtimer.core.flow.firing import CANCELLED, DueMember, Firing, FiringKind, Member
+from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.timer import Definition, TimerStatus
+from wangtimer.core.timers.told import is_believed
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.verifier import Send, Verdict, Verifier
 from wangtimer.store.redis.definitions import UNKNOWN_BYTES, DefinitionStore, Told

@@ -7,10 +7,10 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from wangtimer.core.calendars import Calendar, built_in
-from wangtimer.core.cron import Cron
-from wangtimer.core.every import Every
-from wangtimer.core.schedule import Bounded, Schedule, Spread
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread
 
 BoundFields = dict[str, Any]
 

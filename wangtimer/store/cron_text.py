@@ -4,8 +4,8 @@ A version that knows no dialects has the dialect's name for a field, and refuses
 weekday for another. So an expression of the unix dialect, the only one it has, stays as it is.
 """
 
-from wangtimer.core.cron import Cron
-from wangtimer.core.cron_dialect import CronDialect
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_dialect import CronDialect
 
 
 def cron_text(cron: Cron) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.firing import Chunk, DueMember, Firing
-from wangtimer.core.slicing import MINUTE_MS, SharedLane, Slice
-from wangtimer.core.tally import Tally
+from wangtimer.core.flow.firing import Chunk, DueMember, Firing
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.flow.tally import Tally
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.slices import SliceStore

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from wangtimer.core.slicing import Slice
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import structlog
 
-from wangtimer.core.bad_timers import BadTimers
-from wangtimer.core.clock import Clock
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from wangtimer.core.bad_timers import BadTimers, Readable, reason_of
-from wangtimer.core.cron import Cron
-from wangtimer.core.every import Every
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once, Schedule, rule_of
-from wangtimer.core.timer import UNREAD, Definition, Notify, TimerStatus
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script

@@ -5,7 +5,7 @@ one slice, or the agenda, never both. Only reading definitions takes keys of all
 would refuse.
 """
 
-from wangtimer.core.slicing import SliceOrLane
+from wangtimer.core.flow.slicing import SliceOrLane
 
 DAY_S = 86_400
 

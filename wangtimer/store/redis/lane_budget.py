@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from threading import Lock
 
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane
 
 # What a firing that waits in a lane takes of Redis.
 BYTES_A_FIRING = 250

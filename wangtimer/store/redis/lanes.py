@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from wangtimer.core.clock import LeaseClock
-from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import SharedLane
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import LeaseClock
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
 from wangtimer.store.redis.lane_budget import LaneBudget

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from wangtimer.core.bad_timers import Readable, reason_of
-from wangtimer.core.firing import Member
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 

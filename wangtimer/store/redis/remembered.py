@@ -3,7 +3,7 @@
 from sys import getsizeof
 from threading import Lock
 
-from wangtimer.core.timer import Definition
+from wangtimer.core.timers.timer import Definition
 
 # 20,000 definitions without a body take about this.
 MOST_BYTES = 30_000_000

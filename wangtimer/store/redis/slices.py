@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from wangtimer.core.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
-from wangtimer.core.clock import LeaseClock
-from wangtimer.core.firing import DueMember, Member
-from wangtimer.core.slicing import Slice, SliceOrLane
-from wangtimer.core.tally import ID_MODULUS, Tally
+from wangtimer.core.flow.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import Slice, SliceOrLane
+from wangtimer.core.flow.tally import ID_MODULUS, Tally
+from wangtimer.core.time.clock import LeaseClock
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
 

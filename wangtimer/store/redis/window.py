@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import uuid4
 
-from wangtimer.core.slicing import MINUTE_MS
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.connection import Argument, RedisConnection
 from wangtimer.store.redis.keys import Keys
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Column, Connection, Select, and_, column, select, text
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings
 

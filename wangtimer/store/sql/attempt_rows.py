@@ -10,7 +10,7 @@ from functools import cache
 from sqlalchemy import ColumnElement, Connection, and_, literal_column
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import FiringStatus, Member, MemberKey
+from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.store.sql.asked import RowKey, asked_for, in_parts, with_keys
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import attempts, firings

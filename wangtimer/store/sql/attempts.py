@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import FiringRecord, record_of

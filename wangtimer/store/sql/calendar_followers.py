@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select, update
 
-from wangtimer.core.bad_timers import BadTimers, reason_of
-from wangtimer.core.calendars import Calendar
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.bad_timers import BadTimers, reason_of
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.bounds import calendar_from
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, and_, select, update
 
-from wangtimer.core.calendars import built_in
-from wangtimer.core.schedule import Bounded, Schedule
+from wangtimer.core.schedules.calendars import built_in
+from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.store.bounds import calendar_from
 from wangtimer.store.sql.tables import calendars
 

@@ -7,10 +7,10 @@ import structlog
 from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.calendars import Calendar
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index

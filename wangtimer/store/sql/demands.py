@@ -7,8 +7,8 @@ from sqlalchemy import Connection, and_, insert, select, update
 
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import CANCELLED, Firing, FiringKind, FiringStatus
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying

@@ -23,7 +23,7 @@ from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
 
-from wangtimer.core.misfire import USUAL
+from wangtimer.core.timers.misfire import USUAL
 from wangtimer.store.sql.tables import metadata
 
 # What rows of before a column have in it, where that is neither 0 nor "" nor the first of its words.

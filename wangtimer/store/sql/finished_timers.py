@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, select, union_all, update
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers

@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import Select, func, select
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, reach_of
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, end_of_patience, parts_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
-from wangtimer.core.firing import FiringKind, FiringStatus
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timers
 

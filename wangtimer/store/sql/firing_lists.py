@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Executable, RowMapping, Select, func, select, union_all
 
-from wangtimer.core.clock import Clock
-from wangtimer.core.firing import Firing, FiringKind
+from wangtimer.core.flow.firing import Firing, FiringKind
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, read_records, record_of

@@ -9,8 +9,8 @@ from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import Firing, FiringStatus
-from wangtimer.core.outcome import Outcome
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
 

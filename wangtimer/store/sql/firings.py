@@ -25,12 +25,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.bad_timers import Readable, reason_of
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
-from wangtimer.core.outcome import Outcome
-from wangtimer.core.slicing import SharedLane, Slice
-from wangtimer.core.tally import ID_MODULUS, Tally
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane, Slice
+from wangtimer.core.flow.tally import ID_MODULUS, Tally
+from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from wangtimer.core.firing import Firing
-from wangtimer.core.timer import Timer
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import timers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.timer import Timer
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import idempotency
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from wangtimer.core.planning import Plan
+from wangtimer.core.flow.planning import Plan
 from wangtimer.store.sql.many_rows import number
 
 # Timers one UPDATE moves: each row looks its own marks up among all of them.

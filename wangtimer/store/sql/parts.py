@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.time.clock import Clock
 
 # A statement looks at about 400,000 rows a second (2 cores, MariaDB), and is given up after 5 s: a part that took
 # longer than this is followed by a shorter one.

@@ -6,10 +6,10 @@ from threading import Lock
 
 from sqlalchemy import Select, func, select
 
-from wangtimer.core.clock import Clock
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.slicing import MINUTE_MS
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING
 from wangtimer.store.sql.keyset import by_index, in_this_order

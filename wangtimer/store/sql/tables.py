@@ -19,10 +19,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.firing import FiringKind, FiringStatus
-from wangtimer.core.misfire import MisfirePolicy
-from wangtimer.core.slicing import LANE_CHARACTERS
-from wangtimer.core.timer import TimerStatus
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.core.timers.misfire import MisfirePolicy
+from wangtimer.core.timers.timer import TimerStatus
 
 TAG_CHARACTERS = 64
 TAGS_CHARACTERS = 2048

@@ -7,15 +7,15 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.calendars import Calendar
-from wangtimer.core.ending import ENDLESS
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import Firing
-from wangtimer.core.planning import Plan
-from wangtimer.core.schedule import Bounded, Schedule
-from wangtimer.core.timer import Timer, TimerStatus
-from wangtimer.core.timer_ids import TimerIds
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.ending import ENDLESS
+from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.timer import Timer, TimerStatus
+from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, Select, and_, func, literal_column, not_, or_, select
 
-from wangtimer.core.bad_timers import BadTimers, Readable
-from wangtimer.core.firing import FiringStatus
-from wangtimer.core.timer import Timer, TimerStatus
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.bad_timers import BadTimers, Readable
+from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timer_tags, timers

@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 import orjson
 
-from wangtimer.core.bad_timers import Readable, reason_of
-from wangtimer.core.cron import Cron
-from wangtimer.core.ending import ENDLESS, Ending
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Unreadable
-from wangtimer.core.every import Every
-from wangtimer.core.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.schedule import Once, Schedule, rule_of
-from wangtimer.core.timer import UNREAD, Definition, Notify, Timer, TimerStatus
+from wangtimer.core.schedules.ending import ENDLESS, Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import UNREAD, Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
 

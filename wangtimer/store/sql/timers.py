@@ -18,16 +18,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.bad_timers import BadTimers, Readable
-from wangtimer.core.ending import ENDLESS, Ending
 from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
 from wangtimer.core.fail_points import Step
-from wangtimer.core.firing import Firing
-from wangtimer.core.misfire import USUAL, MisfireRule
-from wangtimer.core.planning import Plan
-from wangtimer.core.schedule import Schedule
-from wangtimer.core.timer import Definition, Notify, Timer, TimerStatus
-from wangtimer.core.timer_ids import TimerIds
+from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.planning import Plan
+from wangtimer.core.schedules.ending import ENDLESS, Ending
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.bad_timers import BadTimers, Readable
+from wangtimer.core.timers.misfire import USUAL, MisfireRule
+from wangtimer.core.timers.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database

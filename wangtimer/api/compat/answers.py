@@ -1,0 +1,303 @@
+"""The data of each operation's answer.
+
+`status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Answer, Sent, is_none
+from wangtimer.core.flow.stopped_moment import StopState
+from wangtimer.core.previews.warning import WarningCode
+from wangtimer.core.timers.misfire import MisfirePolicy
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
+
+_Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
+
+
+class Moment(Sent):
+    """A moment of a schedule: as text in the timer's zone and in UTC, and in ms since 1970."""
+
+    at: _Text
+    at_ms: int
+    utc: _Text
+
+
+class Words(Sent):
+    """A schedule in words."""
+
+    en: str
+    zh: str
+
+
+class WarningData(Sent):
+    """What may surprise about a schedule within 13 months of its first moment, or as far as its moments are shown."""
+
+    code: WarningCode
+    text: str
+    text_zh: str
+
+
+class Preview(Sent):
+    """What a schedule comes to."""
+
+    next_moments: list[Moment]
+    words: Words
+    warnings: list[WarningData]
+
+
+class NotifyData(Sent):
+    """The HTTP call a timer makes."""
+
+    url: str
+    method: str
+    header: dict[str, list[str]]
+    body: str
+
+
+class TimerData(Sent):
+    """A timer; it has either `cron` and `cronDialect`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+
+    id: int
+    app: str
+    name: str
+    status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
+    status_name: str
+    cron: Annotated[str | None, Field(exclude_if=is_none)] = None
+    cron_dialect: Annotated[str | None, Field(exclude_if=is_none, description="unix or quartz")] = None
+    every_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    anchor_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    at_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    timezone: str
+    start_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    end_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
+    jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
+    tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
+    retention_days: Annotated[
+        int | None,
+        Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None, Field(exclude_if=is_none, description="true: it is deleted once it is finished")
+    ] = None
+    notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
+    misfire: Annotated[
+        MisfirePolicy, Field(description="what becomes of firings found long after their moment")
+    ]
+    misfire_grace_ms: int
+    catchup_window_ms: Annotated[int, Field(description="0: no such bound")]
+    next_fire_at: Annotated[_Text | None, Field(description="null while disabled, or when no moment is left")]
+    version: Annotated[int, Field(description="grows with every change")]
+    created_at: _Text
+    updated_at: _Text
+
+
+class PlannedTimerData(TimerData, Preview):
+    """A timer just created or edited, with the next five moments it will fire at once enabled."""
+
+
+class ChangeAnswer(Answer):
+    """What was changed, and how soon that counts."""
+
+    counts_within_ms: Annotated[
+        int,
+        Field(
+            description="it counts for every moment later than so many ms after this answer: as a rule lead_ms (1000); "
+            f"{COUNTS_WITHIN_MS} where Redis could not be told at once"
+        ),
+    ]
+
+
+class PreviewAnswer(Answer):
+    """What the schedule comes to; nothing is stored."""
+
+    data: Preview
+
+
+class CreateAnswer(Answer):
+    """The new timer; it is disabled until it is enabled."""
+
+    id: int
+    data: PlannedTimerData
+
+
+class PutAnswer(CreateAnswer, ChangeAnswer):
+    """The timer as it is now."""
+
+    created: Annotated[bool, Field(description="false: it was there")]
+
+
+class EditAnswer(ChangeAnswer):
+    """The timer as it is now."""
+
+    data: PlannedTimerData
+
+
+class FollowingData(Sent):
+    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+
+    followers: Annotated[int, Field(description="timers that name it")]
+    left: Annotated[
+        int, Field(description="those that are still to take over its days: within seconds, as a rule")
+    ]
+    refused: Annotated[
+        int,
+        Field(
+            description="those that keep older days, because their moments could not be worked out by these"
+        ),
+    ]
+    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
+
+
+class CalendarData(Sent):
+    """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, save those in `working`."""
+
+    name: str
+    weekdays: list[int]
+    days: list[str]
+    working: list[str]
+    first_year: Annotated[int | None, Field(description="of the years whose days are known")] = None
+    last_year: Annotated[int | None, Field(description="after it only the weekdays count")] = None
+    is_built_in: bool
+    following: Annotated[
+        FollowingData | None,
+        Field(
+            description="how far timers follow it; null in a list, and for a calendar that is always there"
+        ),
+    ] = None
+
+
+class CalendarAnswer(Answer):
+    """A calendar. `edited`: how many timers are edited to follow it, within seconds of the answer."""
+
+    data: CalendarData
+    edited: Annotated[int, Field(description="of an upload: how many timers will follow it")] = 0
+
+
+class CalendarsAnswer(Answer):
+    """The calendars an app can name."""
+
+    data: list[CalendarData]
+
+
+class TimerAnswer(Answer):
+    """A timer."""
+
+    data: TimerData
+
+
+class StoppedData(Sent):
+    """The moment of a timer for which switching it off came just in time, or just did not."""
+
+    at: _Text
+    at_ms: int
+    state: Annotated[
+        StopState,
+        Field(
+            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
+            "way, since it is near, or past without an outcome; its record will say. already_fired: a call of it was "
+            "sent, and there is no later moment"
+        ),
+    ]
+
+
+StoppedField = Annotated[
+    StoppedData | None,
+    Field(
+        description="null: there is no moment to stop, the last has failed and was never sent, the next is near and "
+        "the timer was off already, or it could not be told"
+    ),
+]
+
+
+class StopAnswer(TimerAnswer, ChangeAnswer):
+    """A timer that was switched off."""
+
+    stopped: StoppedField
+
+
+class DeleteAnswer(ChangeAnswer):
+    """A timer is deleted."""
+
+    stopped: StoppedField
+
+
+class LastOutcome(Sent):
+    """What became of a timer's latest firing that has an outcome."""
+
+    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    status_name: str
+    lateness_ms: int | None
+    http_status: int | None
+    error: str
+
+
+class ListedTimerData(TimerData):
+    """A timer in a list."""
+
+    last_outcome: Annotated[LastOutcome | None, Field(description="null: nothing has fired yet")]
+
+
+class TimersAnswer(Answer):
+    """A page of timers."""
+
+    data: list[ListedTimerData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+    total: Annotated[
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many timers there are")
+    ] = None
+
+
+class RecordData(Sent):
+    """A firing; moments in ms since 1970 UTC where the name ends in Ms."""
+
+    timer_id: Annotated[int, Field(alias="timerID")]
+    app: str
+    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    fire_at_ms: Annotated[int, Field(description="its scheduled moment")]
+    first_sent_at_ms: int | None
+    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    cost_time: Annotated[
+        int, Field(description="ms of the last attempt's call, connecting included; 0 until then")
+    ]
+    attempt: int
+    status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
+    status_name: str
+    http_status: int | None
+    output: Annotated[str, Field(description="the start of the target's last answer")]
+    error: str
+    webhook_id: Annotated[
+        str, Field(description="header webhook-id of its callback, the same on each attempt")
+    ]
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"],
+        Field(description="by its timer's schedule, or because somebody asked for it"),
+    ]
+    waited_for: Annotated[
+        str,
+        Field(
+            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
+            "connection of its app's share (`app:` and the app); empty: it found room at once"
+        ),
+    ]
+
+
+class RecordsAnswer(Answer):
+    """A page of a timer's firings, latest first."""
+
+    data: list[RecordData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
+    total: Annotated[
+        int | None, Field(exclude_if=is_none, description="with pageIndex: how many firings there are")
+    ] = None
+
+
+class FiringsAnswer(Answer):
+    """A page of an app's firings, latest first."""
+
+    data: list[RecordData]
+    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]

@@ -1,0 +1,1 @@
+"""Firings and records by the seed's paths."""

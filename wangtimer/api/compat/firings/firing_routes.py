@@ -1,0 +1,179 @@
+"""Firings over HTTP: searched, and taken away as CSV or JSON Lines."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import orjson
+from flask import Response, stream_with_context
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.compat.answers import FiringsAnswer, RecordData
+from wangtimer.api.compat.firings.count_models import CountAnswer, CountData
+from wangtimer.api.compat.firings.record_routes import record_data
+from wangtimer.api.http import cursors
+from wangtimer.api.http.documented import documented
+from wangtimer.api.http.field_types import (
+    PAGE,
+    App,
+    Cursor,
+    Given,
+    GivenMoment,
+    Id,
+    Limit,
+    Span,
+    moment,
+    number,
+)
+from wangtimer.api.http.moments import read_range
+from wangtimer.api.http.reading import taking_query
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.wiring import Wiring
+
+# Rows read at once for an export, which may be long.
+EXPORT_PAGE = 1_000
+# The order in which both lists are: moment and timer, latest first.
+ORDER = "firings"
+_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+_Moment = Annotated[GivenMoment, BeforeValidator(number)]
+
+
+class FiringsFilter(Given):
+    """Which of an app's firings."""
+
+    app: App
+    id: Annotated[Id | None, BeforeValidator(number), Field(description="of this timer only")] = None
+    status: Annotated[
+        Literal["pending", "succeeded", "failed", "skipped"] | None,
+        Field(description="with this outcome only"),
+    ] = None
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"] | None,
+        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
+    ] = None
+    since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
+    until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
+    later_than_ms: Annotated[
+        Span | None,
+        BeforeValidator(number),
+        Field(alias="laterThanMs", description="first sent later than so much after their moment"),
+    ] = None
+
+    def read(self, now: int) -> FiringFilter:
+        """Return what is asked for; raises `Refused` for a moment that cannot be read."""
+        first, last = read_range(self.since, self.until)
+        return FiringFilter(
+            self.app,
+            self.id,
+            () if self.status is None else (FiringStatus(self.status),),
+            first,
+            now if last is None else last,
+            self.later_than_ms,
+            None if self.kind is None else FiringKind(self.kind),
+        )
+
+
+class FiringsQuery(FiringsFilter):
+    """Which page of an app's firings."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class ExportQuery(FiringsFilter):
+    """Which firings to take away, and in what form."""
+
+    format: Annotated[
+        Literal["csv", "jsonl"], Field(description="comma-separated, or a JSON object a line")
+    ] = "jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class FiringViews:
+    """The operations on firings."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: FiringsQuery) -> FiringsAnswer:
+        """Search an app's firings.
+
+        Of one timer or of all, latest first; rows that come meanwhile neither hide nor repeat others. Refused where
+        too few are found in a few seconds.
+        """
+        wiring = self.wiring()
+        behind, order = None, cursors.of_list(ORDER, query)
+        if query.cursor is not None:
+            fire_at, timer_id = cursors.read(order, query.cursor, int)
+            behind = (int(fire_at), timer_id)
+        wanted = query.read(int(wiring.clock.now_ms()))
+        found = wiring.firing_lists.page(wanted, query.limit + 1, behind)
+        shown, is_last = found[: query.limit], len(found) <= query.limit
+        cursor = None
+        if not is_last:
+            last = shown[-1].firing
+            cursor = cursors.write(order, last.fire_at, last.timer_id)
+        return FiringsAnswer(data=[record_data(one, query.app) for one in shown], next_cursor=cursor)
+
+    def export(self, query: ExportQuery) -> Response:
+        """Export an app's firings.
+
+        Every one that the filters leave, latest first, sent as it is read.
+        """
+        wanted = query.read(int(self.wiring().clock.now_ms()))
+        rows = self._all(wanted)
+        lines = _as_csv(rows, query.app) if query.format == "csv" else _as_json_lines(rows, query.app)
+        answer = Response(stream_with_context(lines), content_type=_TYPES[query.format])
+        answer.headers["Content-Disposition"] = f'attachment; filename="firings.{query.format}"'
+        return answer
+
+    def count(self, query: FiringsFilter) -> CountAnswer:
+        """Count an app's firings by what became of them.
+
+        Those that the filters leave; refused where they are too many to count in a few seconds.
+        """
+        wiring = self.wiring()
+        counts = wiring.firing_counts.by_status(query.read(int(wiring.clock.now_ms())))
+        return CountAnswer(data=CountData(**{status.value: number for status, number in counts.items()}))
+
+    def _all(self, wanted: FiringFilter) -> Iterator[FiringRecord]:
+        behind: tuple[int, int] | None = None
+        while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind, is_patient=True):
+            yield from page
+            behind = (page[-1].firing.fire_at, page[-1].firing.timer_id)
+
+
+def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of firings."""
+    views = FiringViews(wiring)
+    routes = APIBlueprint("firings", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
+    routes.get("/firings", **documented(views.page, "listFirings"))(taking_query(views.page))
+    routes.get("/export", **documented(views.export, "exportFirings", texts=tuple(_TYPES.values())))(
+        taking_query(views.export)
+    )
+    routes.get("/counts", **documented(views.count, "countFirings"))(taking_query(views.count))
+    return routes
+
+
+def _as_json_lines(rows: Iterator[FiringRecord], app: str) -> Iterator[bytes]:
+    for row in rows:
+        yield orjson.dumps(record_data(row, app).model_dump(by_alias=True)) + b"\n"
+
+
+def _as_csv(rows: Iterator[FiringRecord], app: str) -> Iterator[str]:
+    names = [field.alias or name for name, field in RecordData.model_fields.items()]
+    held = io.StringIO()
+    writer = csv.DictWriter(held, names, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(record_data(row, app).model_dump(by_alias=True))
+        if held.tell() > 1 << 16:
+            yield held.getvalue()
+            held.seek(0)
+            held.truncate()
+    yield held.getvalue()

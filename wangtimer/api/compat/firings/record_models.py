@@ -1,0 +1,42 @@
+"""What callers may ask of records."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page
+from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Id, Limit, flag, number
+from wangtimer.api.http.refusals import given_once
+
+
+class RecordsQuery(Given):
+    """Which page of a timer's firings; `id` or `timerID` says which timer."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("status", "statuses"), "GET /api/task/v1/firings has it"
+    )
+
+    app: App
+    id: Annotated[Id | None, BeforeValidator(number)] = None
+    timer_id: Annotated[
+        Id | None, BeforeValidator(number), Field(alias="timerID", description="xTimer's name of id")
+    ] = None
+    pending: Annotated[
+        bool, BeforeValidator(flag), Field(description="show the planned firings still to come, too")
+    ] = False
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+    page_index: PageIndex = None
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage | None:
+        """The page by number, if one is asked for."""
+        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
+
+    @property
+    def timer(self) -> int:
+        """The timer's id, under whichever name it came; raises `Refused`."""
+        return given_once(("id", self.id), ("timerID", self.timer_id))

@@ -1,0 +1,40 @@
+"""The load to come: what callers may ask of it, and how it is answered."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.http.envelope import Answer, Sent
+from wangtimer.api.http.field_types import App, Given, number
+
+
+class LoadQuery(Given):
+    """Whose firings to come, and how far ahead."""
+
+    app: Annotated[App | None, Field(description="of this app only")] = None
+    minutes: Annotated[
+        int | None,
+        BeforeValidator(number),
+        Field(
+            ge=1, description="from the current one on; at most, and by default, all that are planned (120)"
+        ),
+    ] = None
+
+
+class LoadMinute(Sent):
+    """A minute that has firings."""
+
+    minute: Annotated[str, Field(examples=["2026-11-20T18:16:00.000Z"], description="its start")]
+    minute_ms: int
+    total: int
+    apps: Annotated[dict[str, int], Field(description="firings by app")]
+
+
+class LoadAnswer(Answer):
+    """The firings planned into each minute to come, retries included."""
+
+    data: Annotated[list[LoadMinute], Field(description="minutes without firings are left out")]
+    total: int
+    planned_until_ms: Annotated[
+        int, Field(description="up to here every schedule is planned; what comes after it may be missing")
+    ]

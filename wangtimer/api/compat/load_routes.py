@@ -1,0 +1,71 @@
+"""The load to come over HTTP: firings planned by minute."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.compat.load_models import LoadAnswer, LoadMinute, LoadQuery
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.documented import documented
+from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.refusals import Refused
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class LoadViews:
+    """The operation on the load."""
+
+    wiring: Callable[[], Wiring]
+
+    def show(self, query: LoadQuery) -> LoadAnswer:
+        """Show how many firings come in each minute.
+
+        Of enabled timers, as far as they are planned. In a large deployment counts are remembered for a while: for 20
+        times as long as counting took.
+        """
+        load = self.wiring().planned_load
+        first, number = self._first_minute, self._asked(query)
+        by_minute = load.minutes(first, number)
+        rows = [_row(minute, _of(query.app, apps)) for minute, apps in sorted(by_minute.items())]
+        data = [row for row in rows if row.total]
+        ends_at = (first + number) * MINUTE_MS
+        unplanned = load.first_unplanned()
+        planned_until = ends_at - 1 if unplanned is None else min(unplanned, ends_at) - 1
+        return LoadAnswer(data=data, total=sum(row.total for row in data), planned_until_ms=planned_until)
+
+    @property
+    def _first_minute(self) -> int:
+        return int(self.wiring().clock.now_ms()) // MINUTE_MS
+
+    def _asked(self, query: LoadQuery) -> int:
+        most = max(1, self.wiring().settings.horizon_ms // MINUTE_MS)
+        if query.minutes is None:
+            return most
+        if query.minutes > most:
+            raise Refused(
+                ErrorCode.BAD_VALUE, "minutes", "further than firings are planned", f"ask for {most} at most"
+            )
+        return query.minutes
+
+
+def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the route of the load."""
+    views = LoadViews(wiring)
+    routes = APIBlueprint("load", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    routes.get("/load", **documented(views.show, "getLoad"))(taking_query(views.show))
+    return routes
+
+
+def _of(app: str | None, apps: Mapping[str, int]) -> dict[str, int]:
+    if app is None:
+        return dict(sorted(apps.items()))
+    return {app: apps[app]} if app in apps else {}
+
+
+def _row(minute: int, apps: dict[str, int]) -> LoadMinute:
+    starts_at = minute * MINUTE_MS
+    return LoadMinute(minute=show_moment(starts_at), minute_ms=starts_at, total=sum(apps.values()), apps=apps)

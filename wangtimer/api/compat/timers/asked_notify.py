@@ -1,0 +1,65 @@
+"""From what a request says of a timer's call, to the call it is to make."""
+
+from collections.abc import Iterator
+
+from wangtimer.api.compat.timers.timer_models import NotifyChange, NotifyParam
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.notify_rules import HeaderChanges, check_headers
+from wangtimer.api.http.refusals import Refused
+from wangtimer.core.timers.timer import Notify
+
+_Headers = tuple[tuple[str, str], ...]
+
+
+def new_notify(asked: NotifyParam) -> Notify:
+    """Return the call as it is asked for in full."""
+    return Notify(asked.url, asked.method, asked.header, asked.body or "")
+
+
+def changed_notify(asked: NotifyChange | None, notify: Notify) -> Notify:
+    """Return the call with what is asked for merged into it, as RFC 7396 merges; raises `Refused`."""
+    if asked is None:
+        return notify
+    given = asked.model_fields_set
+    return Notify(
+        notify.url if asked.url is None else asked.url,
+        (asked.method or "POST") if "method" in given else notify.method,
+        _merged(notify.headers, asked.header) if "header" in given else notify.headers,
+        (asked.body or "") if "body" in given else notify.body,
+    )
+
+
+def _merged(held: _Headers, changes: HeaderChanges | None) -> _Headers:
+    """Return the headers after the changes; one that changes keeps its place."""
+    if changes is None:
+        return ()
+    headers = tuple(_replaced(held, _by_name(changes)))
+    check_headers(headers)
+    return headers
+
+
+def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
+    """Return each changed header as it is to be, by its name in lower case; raises `Refused`."""
+    wanted: dict[str, _Headers] = {}
+    for name, values in changes:
+        before = wanted.get(name.lower())
+        if before is not None and not (before and values):
+            raise Refused(
+                ErrorCode.BAD_CALLBACK,
+                f"notifyHTTPParam.header.{name[:64]}",
+                "it is taken away and given, in two spellings",
+                "give it once: names of headers are the same in either case",
+            )
+        wanted[name.lower()] = (before or ()) + tuple((name, value) for value in values)
+    return wanted
+
+
+def _replaced(held: _Headers, wanted: dict[str, _Headers]) -> Iterator[tuple[str, str]]:
+    left = dict(wanted)
+    for name, value in held:
+        if name.lower() in wanted:
+            yield from left.pop(name.lower(), ())
+        else:
+            yield name, value
+    for headers in left.values():
+        yield from headers

@@ -1,0 +1,24 @@
+"""What a schedule comes to, as the API shows it."""
+
+from typing import Any
+
+from wangtimer.api.compat.answers import Moment, WarningData, Words
+from wangtimer.core.previews.previews import preview_of
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.words import Language
+
+
+def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
+    """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings."""
+    found = preview_of(schedule, now, count)
+    return {
+        "next_moments": [
+            Moment(at=show_moment(moment, found.zone), at_ms=moment, utc=show_moment(moment))
+            for moment in found.moments
+        ],
+        "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
+        "warnings": [
+            WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found.warnings
+        ],
+    }

@@ -1,0 +1,96 @@
+"""A timer as the API shows it."""
+
+from typing import Any
+
+from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData
+from wangtimer.api.compat.timers.previews import preview
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.stopped_moment import StoppedMoment
+from wangtimer.core.schedules.ending import Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
+
+MOMENTS_SHOWN = 5
+
+# xTimer's numbers; the last is ours.
+_STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
+FINISHED = 3
+
+
+def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
+    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    ending = timer.ending
+    count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
+    return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
+
+
+def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
+    """Return the fields of a `TimerData` as they are at `now` (ms UTC)."""
+    definition = timer.definition
+    next_at = definition.schedule.first_after(now) if definition.is_enabled else None
+    is_finished = timer.is_finished(now)
+    return (
+        _schedule_fields(definition.schedule)
+        | _ending_fields(timer.ending)
+        | {
+            "id": timer.id,
+            "app": definition.app,
+            "name": timer.name,
+            "status": FINISHED if is_finished else _STATUS[definition.status],
+            "status_name": "finished" if is_finished else definition.status.value,
+            "tags": list(timer.tags) or None,
+            "retention_days": timer.keep_days or None,
+            "delete_after_finish": True if timer.keep_days == 0 else None,
+            "notify": _notify_data(definition.notify),
+            "misfire": definition.misfire.policy,
+            "misfire_grace_ms": definition.misfire.grace_ms,
+            "catchup_window_ms": definition.misfire.window_ms,
+            "next_fire_at": None if next_at is None else show_moment(next_at),
+            "version": definition.version,
+            "created_at": show_moment(timer.created_at),
+            "updated_at": show_moment(timer.updated_at),
+        }
+    )
+
+
+def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
+    """Return a stopped moment as it is shown."""
+    if stopped is None:
+        return None
+    return StoppedData(at=show_moment(stopped.at_ms), at_ms=stopped.at_ms, state=stopped.state)
+
+
+def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
+    if isinstance(schedule, Once):
+        return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
+    if isinstance(schedule, Cron):
+        return {
+            "cron": schedule.expression,
+            "cron_dialect": schedule.dialect.value,
+            "timezone": schedule.timezone,
+        }
+    if isinstance(schedule, Every):
+        anchor = show_moment(schedule.anchor_ms)
+        return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
+    return _schedule_fields(schedule.rule) | {
+        "start_at": _shown_or_none(schedule.start_ms),
+        "jitter_ms": schedule.jitter_ms,
+        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+    }
+
+
+def _ending_fields(ending: Ending) -> dict[str, Any]:
+    return {"end_at": _shown_or_none(ending.end_ms), "max_firings": ending.most}
+
+
+def _shown_or_none(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else show_moment(moment_ms)
+
+
+def _notify_data(notify: Notify) -> NotifyData:
+    header: dict[str, list[str]] = {}
+    for name, value in notify.headers:
+        header.setdefault(name, []).append(value)
+    return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)

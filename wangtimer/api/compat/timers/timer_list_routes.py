@@ -1,0 +1,152 @@
+"""Lists of timers over HTTP: filtered, sorted, page by page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field
+
+from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
+from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
+from wangtimer.api.compat.timers.batch_routes import add_batch_routes
+from wangtimer.api.compat.timers.bulk_routes import add_bulk_routes
+from wangtimer.api.compat.timers.filter_fields import FilterFields, Text
+from wangtimer.api.compat.timers.timer_data import timer_fields
+from wangtimer.api.compat.timers.timer_models import OfAnApp
+from wangtimer.api.http import cursors
+from wangtimer.api.http.documented import documented
+from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
+from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.refusals import given_once
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
+from wangtimer.wiring import Wiring
+
+
+class TimersQuery(FilterFields, OfAnApp):
+    """Which of an app's timers, in what order, and which page."""
+
+    sort: Annotated[
+        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
+        Field(description="a minus: largest first; id by default, and -id in pages by number, as in xTimer"),
+    ] = None
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+    page_index: PageIndex = None
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage | None:
+        """The page by number, if one is asked for."""
+        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
+
+    @property
+    def sorted_by(self) -> str:
+        """`sort`, or what stands for it."""
+        return self.sort or ("id" if self.numbered is None else "-id")
+
+    @property
+    def order(self) -> Order:
+        """What `sorted_by` says."""
+        return Order(SortKey(self.sorted_by.removeprefix("-")), self.sorted_by.startswith("-"))
+
+    @property
+    def wanted(self) -> TimerFilter:
+        """What is asked for; raises `Refused` for a moment that cannot be read."""
+        return self.wanted_of(self.app)
+
+
+class NameQuery(Given):
+    """Timers whose name contains a text; `name` or `fuzzyName` says which."""
+
+    app: App
+    name: Text | None = None
+    fuzzy_name: Annotated[Text | None, Field(alias="fuzzyName", description="xTimer's name of name")] = None
+    page_index: PageIndex = 1
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage:
+        """The page asked for; the first by default."""
+        return page_at(self.page_index or 1, self.page_size)
+
+    @property
+    def text(self) -> str:
+        """What a name must contain, under whichever name it came; raises `Refused`."""
+        return given_once(("name", self.name), ("fuzzyName", self.fuzzy_name))
+
+
+@dataclass(frozen=True, slots=True)
+class TimerListViews:
+    """The lists of timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: TimersQuery) -> TimersAnswer:
+        """List an app's timers.
+
+        By id unless sorted otherwise; rows that come and go meanwhile neither hide nor repeat others. Each row has its
+        next moment and its last outcome.
+        """
+        if query.numbered is not None:
+            return self._numbered(query.wanted, query.order, query.numbered)
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        order = query.order
+        kind = str if order.key is SortKey.NAME else int
+        listed = cursors.of_list(query.sorted_by, query)
+        behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
+        found = wiring.timer_lists.page(query.wanted, order, query.limit + 1, now, behind)
+        shown, is_last = found[: query.limit], len(found) <= query.limit
+        cursor = None
+        if not is_last:
+            cursor = cursors.write(listed, order.value_of(shown[-1]), shown[-1].id)
+        return TimersAnswer(data=self._rows(shown, now), next_cursor=cursor)
+
+    def by_name(self, query: NameQuery) -> TimersAnswer:
+        """List an app's timers whose name contains a text.
+
+        As xTimer lists them: latest first, page by number. Cursors and filters are those of `/defs`.
+        """
+        wanted = TimerFilter(query.app, contains=query.text)
+        return self._numbered(wanted, Order(SortKey.ID, descending=True), query.numbered)
+
+    def _numbered(self, wanted: TimerFilter, order: Order, page: NumberedPage) -> TimersAnswer:
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        found = wiring.timer_lists.page(wanted, order, page.size, now, skipped=page.skipped)
+        total = wiring.timer_lists.count(wanted, now)
+        return TimersAnswer(data=self._rows(found, now), next_cursor=None, total=total)
+
+    def _rows(self, timers: list[Timer], now: int) -> list[ListedTimerData]:
+        outcomes = self.wiring().firing_lists.last_outcomes([timer.id for timer in timers], now)
+        return [
+            ListedTimerData(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+            for timer in timers
+        ]
+
+
+def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of lists of timers."""
+    views = TimerListViews(wiring)
+    routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
+    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
+    add_batch_routes(routes, wiring)
+    add_bulk_routes(routes, wiring)
+    return routes
+
+
+def _last(record: FiringRecord | None) -> LastOutcome | None:
+    if record is None:
+        return None
+    return LastOutcome(
+        run_timer=show_moment(record.firing.fire_at),
+        status_name=record.firing.status.value,
+        lateness_ms=record.lateness_ms,
+        http_status=record.http_status,
+        error=record.error,
+    )

@@ -1,0 +1,196 @@
+"""Timers over HTTP: create, read, list, enable, disable, delete."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.compat.answers import (
+    CreateAnswer,
+    DeleteAnswer,
+    EditAnswer,
+    Preview,
+    PreviewAnswer,
+    PutAnswer,
+    StopAnswer,
+    StoppedData,
+    TimerAnswer,
+    TimerData,
+)
+from wangtimer.api.compat.calendar_routes import find_calendar
+from wangtimer.api.compat.timers.asked_key import id_of
+from wangtimer.api.compat.timers.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.compat.timers.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.compat.timers.kept_answer import CreateHeader, answer_once
+from wangtimer.api.compat.timers.previews import preview
+from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields
+from wangtimer.api.compat.timers.timer_models import (
+    CreateTimer,
+    EditTimer,
+    PreviewSchedule,
+    PutTimer,
+    TimerKey,
+    TimerQuery,
+)
+from wangtimer.api.http.documented import documented
+from wangtimer.api.http.envelope import Answer
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.reading import taking_body, taking_query
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.registrar import Registrar, refuse_past
+from wangtimer.store.sql.kept_answers import ToKeep
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class TimerViews:
+    """The operations on timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def create(self, body: CreateTimer, header: CreateHeader) -> Answer | Response:
+        """Create a timer.
+
+        It stays disabled until it is enabled. The answer shows the next five moments.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+
+        def create(keep: ToKeep | None = None) -> Timer:
+            registrar: Registrar = wiring.registrar
+            return registrar.create(new_timer(body.app, body, now, self._calendars_of(body.app)), keep)
+
+        def answer_of(timer: Timer) -> CreateAnswer:
+            return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+
+        if header.idempotency_key is None:
+            return answer_of(create())
+        return answer_once(wiring.kept_answers, header.idempotency_key, body, now, create, answer_of)
+
+    def put(self, body: PutTimer) -> PutAnswer:
+        """Create a timer, or replace it.
+
+        The app's timer of this name becomes what the body says, enabled or not as it was; where there is none it is
+        created, disabled. The same body again changes nothing, save that delayMs counts from each request.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = self._calendars_of(body.app)
+        timer, created = wiring.registrar.put(
+            body.app,
+            body.name,
+            lambda: new_timer(body.app, body, now, find),
+            lambda was: replaced_timer(body, was, now, find),
+            body.version,
+        )
+        return PutAnswer(
+            id=timer.id,
+            data=planned_timer(timer, now),
+            created=created,
+            counts_within_ms=self._counts_within_ms(timer),
+        )
+
+    def edit(self, body: EditTimer) -> EditAnswer:
+        """Edit a timer.
+
+        It may be enabled, and stays so: a moment of the old schedule more than countsWithinMs away no longer fires,
+        those of the new one do, at once. What is not given stays as it is. The answer shows the next five moments.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = self._calendars_of(body.app)
+        timer = wiring.registrar.edit(
+            body.app, body.id, lambda was: edited_timer(body, was, now, find), body.version
+        )
+        return EditAnswer(data=planned_timer(timer, now), counts_within_ms=self._counts_within_ms(timer))
+
+    def preview(self, body: PreviewSchedule) -> PreviewAnswer:
+        """Preview a schedule.
+
+        Its next moments in its zone and in UTC, in words, and what may surprise about it. Nothing is stored.
+        """
+        now = int(self.wiring().clock.now_ms())
+        asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
+        refuse_past(asked.schedule, now)
+        ending = replace(asked.ending, counted_from=now)
+        return PreviewAnswer(data=Preview(**preview(ending.applied_to(asked.schedule), now, body.count)))
+
+    def enable(self, body: TimerKey) -> TimerAnswer:
+        """Enable a timer, by its id or by its name.
+
+        A one-shot up to a minute past fires at once; longer past is refused. Enabling twice changes nothing.
+        """
+        return self._answer(self.wiring().registrar.enable(body.app, self._id_of(body)))
+
+    def disable(self, body: TimerKey) -> StopAnswer:
+        """Disable a timer, by its id or by its name.
+
+        A moment more than countsWithinMs away no longer fires, nor does what was asked for before (fire now, replay,
+        backfill) and is not sent by then; `stopped` says what becomes of the next moment. Disabling twice changes
+        nothing.
+        """
+        timer = self.wiring().registrar.disable(body.app, self._id_of(body))
+        return StopAnswer(
+            data=self._data(timer),
+            stopped=self._stopped(timer),
+            counts_within_ms=self._counts_within_ms(timer),
+        )
+
+    def delete(self, body: TimerKey) -> DeleteAnswer:
+        """Delete a timer, by its id or by its name.
+
+        A moment more than countsWithinMs away no longer fires; `stopped` says what becomes of the next one. Its name is
+        free, its records stay.
+        """
+        timer = self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
+        return DeleteAnswer(stopped=self._stopped(timer), counts_within_ms=self._counts_within_ms(timer))
+
+    def get(self, query: TimerQuery) -> TimerAnswer:
+        """Read a timer."""
+        return self._answer(self.wiring().timers.get(query.app, query.id))
+
+    def _stopped(self, timer: Timer) -> StoppedData | None:
+        return stopped_data(self.wiring().stops.of([timer]).get(timer.id))
+
+    def _id_of(self, body: TimerKey) -> int:
+        return id_of(body, self.wiring().timers)
+
+    def _calendars_of(self, app: str) -> FindCalendar:
+        return partial(find_calendar, self.wiring().calendars, app)
+
+    def _answer(self, timer: Timer) -> TimerAnswer:
+        return TimerAnswer(data=self._data(timer))
+
+    def _data(self, timer: Timer) -> TimerData:
+        return TimerData(**timer_fields(timer, int(self.wiring().clock.now_ms())))
+
+    def _counts_within_ms(self, timer: Timer) -> int:
+        return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
+
+
+def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of timers."""
+    views = TimerViews(wiring)
+    routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    create, enable, disable = views.create, views.enable, views.disable
+    routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
+        refusing_callbacks(taking_body(create))
+    )
+    routes.put("/def", **documented(views.put, "putTimer", 409))(refusing_callbacks(taking_body(views.put)))
+    routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
+    routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
+        refusing_callbacks(taking_body(views.edit))
+    )
+    routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
+    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
+    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(
+        refusing_callbacks(taking_body(enable))
+    )
+    routes.post("/disable", **documented(disable, "disableTimer", 404))(taking_body(disable))
+    # xTimer's word for it.
+    unable = documented(disable, "unableTimer", 404)
+    routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
+    return routes

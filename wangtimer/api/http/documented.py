@@ -1,0 +1,49 @@
+"""What the OpenAPI document says of an operation: read off its view."""
+
+from collections.abc import Callable
+from inspect import getdoc
+from typing import Any, get_type_hints
+
+from wangtimer.api.http.envelope import Answer, ErrorAnswer
+
+# The web server's own, before a request is one of ours.
+TOO_LONG = {
+    "description": "The request line is over 8,190 bytes; the web server says so, in HTML",
+    "content": {"text/html": {"schema": {"type": "string"}}},
+}
+
+
+def documented(
+    view: Callable[..., Any],
+    operation_id: str,
+    *errors: int,
+    texts: tuple[str, ...] = (),
+    answer: type[Answer] | None = None,
+) -> dict[str, Any]:
+    """Return a route's options: a stable operation id, text, answer, and errors as HTTP statuses.
+
+    `texts` are the content types of an answer that is no JSON object; `answer` is what a view answers that makes the
+    response itself.
+
+    What any operation can answer (bad input, a fault, a store away) need not be named.
+    """
+    hints = get_type_hints(view)
+    summary, _, description = (getdoc(view) or "").partition("\n")
+    of_a_body = (413, 415) if "body" in hints else ()
+    of_a_query = {414: TOO_LONG} if "query" in hints else {}
+    statuses = sorted({400, 500, 503, *of_a_body, *errors})
+    return {
+        "operation_id": operation_id,
+        "summary": summary.rstrip("."),
+        "description": " ".join(description.split()),
+        "responses": {200: _text(texts) if texts else answer or hints["return"]}
+        | dict.fromkeys(statuses, ErrorAnswer)
+        | of_a_query,
+    }
+
+
+def _text(content_types: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "description": "OK",
+        "content": {one: {"schema": {"type": "string"}} for one in content_types},
+    }

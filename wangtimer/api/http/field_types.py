@@ -1,0 +1,169 @@
+"""The types of what callers may send. They are strict, and unknown fields are refused."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.cursors import MOST_CHARACTERS, SPELLING
+from wangtimer.api.http.described import Described
+from wangtimer.api.http.notify_rules import (
+    MOST_HEADERS,
+    HeaderChanges,
+    read_header_changes,
+    read_headers,
+    read_method,
+)
+from wangtimer.api.http.refusals import Refused
+
+MOST_ID = 2**63 - 1
+# A hundred years.
+MOST_MS = 100 * 366 * 86_400_000
+PAGE = 50
+MOST_A_PAGE = 500
+
+_DECIMAL = re.compile(r"-?[0-9]{1,30}")
+
+
+class Given(Described):
+    """Something a caller sent."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def plain(text: str, info: ValidationInfo) -> str:
+    """Return a text that SQL servers and people read alike; raises `Refused` for any other."""
+    # SQL servers ignore spaces at an end when they compare, so "shop " would be the app "shop".
+    if text.isprintable() and text == text.strip():
+        return text
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        str(info.field_name),
+        "it has a control or invisible character, or a space at an end",
+        "use printable characters",
+    )
+
+
+def number(given: Any) -> Any:
+    """Read a query parameter's digits; leave what is no number for the type check to refuse."""
+    return int(given) if isinstance(given, str) and _DECIMAL.fullmatch(given) else given
+
+
+def flag(given: Any) -> Any:
+    """Read a query parameter's truth; leave anything else for the type check to refuse."""
+    return {"true": True, "1": True, "false": False, "0": False}.get(given, given)
+
+
+App = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="the business service; checked on every call",
+        examples=["shop"],
+    ),
+    AfterValidator(plain),
+]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=128, description="unique in its app", examples=["expire-orders"]),
+    AfterValidator(plain),
+]
+Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
+Cursor = Annotated[
+    str,
+    # The spelling is in the schema for readers; `cursors.read` says it better.
+    Field(
+        max_length=MOST_CHARACTERS,
+        description="nextCursor of the page before",
+        json_schema_extra={"pattern": SPELLING},
+    ),
+]
+Limit = Annotated[
+    int, Field(ge=1, le=MOST_A_PAGE, description="entries of a page, at most"), BeforeValidator(number)
+]
+Headers = Annotated[
+    tuple[tuple[str, str], ...],
+    PlainValidator(read_headers),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+            },
+            "description": f"name to value or list of values; at most {MOST_HEADERS}, 8 KiB in all. Not allowed: "
+            "names starting with webhook- or x-wangtimer-, and those of the connection (Host, Content-Length, "
+            "Transfer-Encoding, Connection, Expect, ...), be they written with _ or another sign instead of -",
+            "examples": [{"Content-Type": "application/json", "X-Tag": ["a", "b"]}],
+        }
+    ),
+]
+ChangedHeaders = Annotated[
+    HeaderChanges | None,
+    PlainValidator(read_header_changes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {
+                        "anyOf": [
+                            {"type": "string"},
+                            {"type": "array", "items": {"type": "string"}},
+                            {"type": "null"},
+                        ],
+                    },
+                },
+                {"type": "null"},
+            ],
+            "description": "name to what it is to be: a value, a list of values, or null, which takes the header away. "
+            "Headers that are not named stay. Names are compared without regard to case. null instead of the object "
+            "takes all headers away",
+            "examples": [{"X-Tag": "c", "Authorization": None}],
+        }
+    ),
+]
+Method = Annotated[
+    Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+    BeforeValidator(read_method),
+    Field(description="lower case is accepted too"),
+]
+ChangedMethod = Annotated[
+    Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
+    BeforeValidator(read_method),
+    Field(description="lower case is accepted too; null: POST"),
+]
+Span = Annotated[int, Field(ge=0, le=MOST_MS)]
+
+
+def _text_or_number(given: Any) -> Any:
+    if given is None or type(given) in (str, int):
+        return given
+    raise PydanticCustomError("moment_type", "not a moment")
+
+
+# A moment, which is read where the clock is at hand; until then it is any text or whole number, or None.
+GivenMoment = Annotated[Any, AfterValidator(_text_or_number)]
+
+
+def moment(description: str) -> WithJsonSchema:
+    """Return the JSON schema of a moment."""
+    return WithJsonSchema(
+        {
+            # One name for all, or generated clients have a type for each field.
+            "title": "GivenMoment",
+            "anyOf": [{"type": "string"}, {"type": "integer", "format": "int64"}, {"type": "null"}],
+            "description": f"{description}; RFC 3339 with an offset (finer than 1 ms is rounded up), or ms since 1970",
+            "examples": ["2026-11-20T18:16:51.123Z", 1795198611123],
+        }
+    )

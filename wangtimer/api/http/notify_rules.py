@@ -1,0 +1,179 @@
+"""What a callback may be: its URL, method and headers."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv6Address
+from itertools import islice
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.callback.request import METHODS
+from wangtimer.callback.reserved import folded, is_ours
+
+MOST_URL_CHARACTERS = 2_048
+MOST_HEADERS = 50
+MOST_HEADER_BYTES = 8_192
+
+# A host name, an address or a name of a private network (`my_service`); RFC 3986 allows more, resolvers do not.
+_HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?", re.ASCII)
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab; RFC 9110, 5.5
+# They belong to the connection or say where the body ends: the engine writes them.
+_OF_THE_CONNECTION = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+# Headers by name, each with the values it is to have; without any it goes.
+HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def check_url(url: str) -> str:
+    """Return the URL if it is one a callback can be sent to; raises `Refused`."""
+    if len(url) > MOST_URL_CHARACTERS:
+        raise _bad_url(f"it has {len(url)} characters", f"at most {MOST_URL_CHARACTERS} are allowed")
+    if not re.fullmatch(r"[!-~]+", url) or "\\" in url:
+        raise _bad_url(
+            "it has a space, a backslash, a control or a non-ASCII character",
+            "percent-encode what is not plain (%20), and write a host in other scripts as xn--...",
+        )
+    _check_parts(url)
+    return url
+
+
+def check_changed_url(url: str | None) -> str:
+    """Return the URL a call is to have from now on; raises `Refused`, for null too."""
+    if url is None:
+        raise _bad_url("null, and no call is without one", "leave it out where it is to stay")
+    return check_url(url)
+
+
+def _check_parts(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _bad_url("its host or port cannot be read", "write it as in http://host:8080/path") from None
+    if parts.scheme not in ("http", "https"):
+        raise _bad_url("it is neither http nor https", "write the whole of it, as in https://host/path")
+    if "@" in parts.netloc:
+        # Shown to whoever reads the timer, and the trick of https://trusted.example@elsewhere/.
+        raise _bad_url("it has a user name in it", "send credentials in an Authorization header")
+    if port == 0 or not _is_host(parts):
+        raise _bad_url("it has no host that can be called", "write it as in http://host:8080/path")
+
+
+def _is_host(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    if not parts.netloc.startswith("["):
+        return _HOST.fullmatch(host) is not None
+    try:
+        IPv6Address(host)
+    except ValueError:
+        return False
+    return "%" not in host
+
+
+def read_method(method: Any) -> Any:
+    """Return the method in capitals, POST where none is given; raises `Refused` for one that cannot be called."""
+    if method is None:
+        return "POST"
+    if not isinstance(method, str):
+        return method
+    if method.upper() not in METHODS:
+        raise Refused(
+            ErrorCode.BAD_CALLBACK,
+            "notifyHTTPParam.method",
+            f"{shown(method)} cannot be called",
+            "write GET, POST, PUT, PATCH or DELETE",
+        )
+    return method.upper()
+
+
+def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
+    """Return headers as pairs, in their order; a name with a list of values comes once for each.
+
+    Takes a map from name to text or list of texts, or None. Raises `Refused`.
+    """
+    if given is None:
+        return ()
+    pairs = ((name, value) for name, values in _named_values(given) for value in values)
+    headers = tuple(islice(pairs, MOST_HEADERS + 1))
+    check_headers(headers)
+    return headers
+
+
+def read_header_changes(given: Any) -> HeaderChanges | None:
+    """Return what is to become of each named header, in their order; None, what is to become of all: they go.
+
+    Takes the same as `read_headers`, and null for a header that is to go. Raises `Refused`.
+    """
+    return None if given is None else tuple(_named_values(given, takes_null=True))
+
+
+def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
+    """Return unless these are too many, or too long in all, for one call: raises `Refused`."""
+    if len(headers) > MOST_HEADERS:
+        raise _bad_header("", f"over {MOST_HEADERS} headers", f"at most {MOST_HEADERS} are allowed")
+    size = sum(len(name) + len(value.encode()) for name, value in headers)
+    if size > MOST_HEADER_BYTES:
+        raise _bad_header("", f"{size} bytes in all", f"at most {MOST_HEADER_BYTES} are allowed")
+
+
+def _named_values(given: Any, takes_null: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if not isinstance(given, dict):
+        raise _wrong_type("notifyHTTPParam.header", "an object of names and values")
+    for name, values in given.items():
+        _check_name(name)
+        if values is None and takes_null:
+            yield name, ()
+            continue
+        listed = values[: MOST_HEADERS + 1] if isinstance(values, list) else [values]
+        for value in listed:
+            _check_value(name, value)
+        yield name, tuple(listed)
+
+
+def _check_name(name: str) -> None:
+    if not _TOKEN.fullmatch(name):
+        raise _bad_header(name, "not a header's name", "use letters, digits and -")
+    if folded(name) in _OF_THE_CONNECTION:
+        raise _bad_header(name, "reserved: the connection decides it", "leave it out")
+    if is_ours(name):
+        raise _bad_header(
+            name,
+            "reserved: every callback carries ours, and targets read _ and - alike",
+            "choose another name",
+        )
+
+
+def _check_value(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise _wrong_type(f"notifyHTTPParam.header.{name[:64]}", "text, or a list of texts")
+    if _CONTROL.search(value):
+        raise _bad_header(name, "a line break or control character in its value", "take it out")
+
+
+def _bad_url(reason: str, mend: str) -> Refused:
+    return Refused(ErrorCode.BAD_CALLBACK, "notifyHTTPParam.url", reason, mend)
+
+
+def _bad_header(name: str, reason: str, mend: str) -> Refused:
+    field = f"notifyHTTPParam.header.{name[:64]}".rstrip(".")
+    return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+
+
+def _wrong_type(field: str, wanted: str) -> Refused:
+    return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {wanted}")

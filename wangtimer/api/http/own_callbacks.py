@@ -1,0 +1,35 @@
+"""A callback of ours that calls the API back: refused wherever it would make more firings.
+
+A timer whose target was the operation that fires timers made 150 calls a second of one request, for as long as it
+was let.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+from flask import Response, request
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.refusals import Refused
+
+ID = "webhook-id"
+OURS = "X-WangTimer-"
+
+
+def refusing_callbacks(view: Callable[[], Response]) -> Callable[[], Response]:
+    """Return a view that refuses what carries the headers of a callback."""
+
+    @wraps(view)
+    def answer() -> Response:
+        if ID in request.headers and any(
+            name.lower().startswith(OURS.lower()) for name, _ in request.headers
+        ):
+            raise Refused(
+                ErrorCode.OWN_CALLBACK,
+                ID,
+                "this request is a callback of a timer, which may make no timers and no firings",
+                f"let the timer call a service of yours, which leaves {ID} and {OURS}* out of what it asks here",
+            )
+        return view()
+
+    return answer

@@ -1,0 +1,253 @@
+"""Requests into models, once: JSON bodies and query strings, and nothing but what a model has."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial, wraps
+from itertools import chain, islice
+from typing import Any, NoReturn, TypeVar, get_type_hints
+
+import orjson
+from flask import Response, request
+from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Answer, send
+from wangtimer.api.http.refusals import Refused, refusal_of, shown
+from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.core.work_budget import work_budget
+
+MOST_BODY_BYTES = 65_536
+# Objects and lists within one another; no request has use for more than five.
+MOST_DEPTH = 32
+# Of one object; no model has half as many, and no timer more headers than 50.
+MOST_FIELDS = 64
+# Objects, lists and numbers of one request, and commas; a batch of 1,000 timers with everything has some 70,000 and
+# 100,000.
+MOST_PARTS = 200_000
+# Of a whole number; Python reads no more.
+MOST_DIGITS = 4_300
+
+# A text, or one that does not end.
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def taking_body(
+    view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
+) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
+    return _taking(view, "body", partial(_read_body, most_bytes))
+
+
+def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
+    """Return a Flask view that gives `view` the query string, and sends what it answers."""
+    return _taking(view, "query", _read_query)
+
+
+def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
+    """Return a plain function of a view: flask-openapi leaves a mark on it, which a bound method does not take."""
+
+    @wraps(view)
+    def answer() -> Response:
+        return view()
+
+    return answer
+
+
+def _taking(
+    view: Callable[..., Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
+) -> Callable[[], Response]:
+    hints = get_type_hints(view)
+    model: type[BaseModel] = hints[argument]
+    header: type[BaseModel] | None = hints.get("header")
+
+    @wraps(view)
+    def read_and_answer() -> Response:
+        with work_budget(work_s()):
+            given = [read_model(model, read())]
+            if header is not None:
+                given.append(read_model(header, _read_header(header)))
+            answer = view(*given)
+        return answer if isinstance(answer, Response) else send(answer)
+
+    # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
+    # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
+    read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
+    return read_and_answer
+
+
+def read_model(model: type[Model], given: Any) -> Model:
+    """Return what is given as a model; raises `Refused`."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise refusal_of(error, model) from None
+
+
+def _read_header(model: type[BaseModel]) -> dict[str, str]:
+    names = (field.alias or name for name, field in model.model_fields.items())
+    return {name: request.headers[name] for name in names if name in request.headers}
+
+
+def _read_query() -> dict[str, Any]:
+    return _unique(list(request.args.items(multi=True)))
+
+
+def _read_body(most_bytes: int) -> dict[str, Any]:
+    charset = request.mimetype_params.get("charset", "utf-8")
+    if request.mimetype != "application/json" or charset.lower() != "utf-8":
+        raise Refused(
+            ErrorCode.WRONG_CONTENT_TYPE,
+            "",
+            f"the content type is {shown(request.content_type or '')}",
+            "send JSON in UTF-8 with Content-Type: application/json",
+        )
+    return read_object(_read_raw(most_bytes))
+
+
+def _read_raw(most_bytes: int) -> bytes:
+    # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
+    request.max_content_length = most_bytes + 1
+    try:
+        raw = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise _too_large(most_bytes) from None
+    if len(raw) > most_bytes:
+        raise _too_large(most_bytes)
+    return raw
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """Return the JSON object that `raw` spells; raises `Refused` for anything else."""
+    _refuse_many_parts(raw)
+    parts = _Parts()
+    try:
+        found = json.loads(
+            raw.decode(),
+            object_pairs_hook=parts.object_of,
+            parse_int=parts.whole,
+            parse_float=parts.fraction,
+            parse_constant=_refuse_constant,
+        )
+        if b"\\u" in raw:
+            # Escapes can spell half a surrogate pair, which no UTF-8 can hold: orjson refuses that.
+            orjson.loads(raw)
+    except RecursionError:
+        raise _broken("it is nested too deep") from None
+    except ValueError as error:
+        raise _broken(str(error)) from None
+    if _is_deep(found):
+        raise _broken("it is nested too deep")
+    if not isinstance(found, dict):
+        raise Refused(ErrorCode.NOT_AN_OBJECT, "", "the body is no JSON object", "write {...}")
+    return found
+
+
+def _is_deep(found: Any) -> bool:
+    """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
+    level = [found]
+    seen = 0
+    for _ in range(MOST_DEPTH):
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        within = (part for parts in inner for part in parts if isinstance(part, dict | list))
+        level = list(islice(within, MOST_PARTS + 1 - seen))
+        seen += len(level)
+        if seen > MOST_PARTS:
+            raise _too_many_parts()
+        if not level:
+            return False
+    return True
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    seen: set[str] = set()
+    # The first that comes again: each is looked at once.
+    twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    raise Refused(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
+
+
+class _Parts:
+    """Reads the objects and numbers of one body, and counts them: what is too many is read no further."""
+
+    def __init__(self) -> None:
+        self._left = MOST_PARTS
+
+    def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the object of these fields; raises `Refused` for one given twice, and for too many."""
+        self._count()
+        found = _unique(pairs)
+        if len(pairs) > MOST_FIELDS:
+            raise Refused(
+                ErrorCode.TOO_MUCH_WORK,
+                "",
+                f"an object has {len(pairs)} fields",
+                f"write {MOST_FIELDS} at most; /docs shows which there are",
+            )
+        return found
+
+    def whole(self, digits: str) -> int:
+        """Return the whole number; raises ValueError for one that is too long."""
+        self._count()
+        if len(digits) > MOST_DIGITS:
+            raise ValueError(f"it has a number of {len(digits)} digits")
+        return int(digits)
+
+    def fraction(self, digits: str) -> float:
+        """Return the number that is no whole one."""
+        self._count()
+        return float(digits)
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _too_many_parts()
+
+
+def _refuse_many_parts(raw: bytes) -> None:
+    """Raise `Refused` for more objects and lists, or more commas, than a request may have, before any is made.
+
+    Commas tell of values of any kind. Those within texts do not count, and so texts are skipped; no further than to the
+    first that is too much.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MOST_PARTS and raw.count(b",") <= MOST_PARTS:
+        return
+    brackets = commas = at = 0
+    for begin, end in chain((text.span() for text in _TEXT.finditer(raw)), [(len(raw), len(raw))]):
+        brackets += raw.count(b"[", at, begin) + raw.count(b"{", at, begin)
+        commas += raw.count(b",", at, begin)
+        at = end
+        if max(brackets, commas) > MOST_PARTS:
+            raise _too_many_parts()
+
+
+def _too_many_parts() -> Refused:
+    return Refused(
+        ErrorCode.TOO_MUCH_WORK,
+        "",
+        f"it has more than {MOST_PARTS} values",
+        "divide it into smaller requests",
+    )
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _too_large(most_bytes: int) -> Refused:
+    return Refused(
+        ErrorCode.BODY_TOO_LARGE, "", f"the body is over {most_bytes // 1_024} KiB", "shorten or divide it"
+    )
+
+
+def _broken(reason: str) -> Refused:
+    return Refused(
+        ErrorCode.BROKEN_JSON, "", f"the body is not JSON: {reason}", "send one JSON object in UTF-8"
+    )

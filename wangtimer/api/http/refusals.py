@@ -1,0 +1,119 @@
+"""Refusing input: which code, which field, what is wrong with it, what to write instead."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.known_fields import known_fields
+from wangtimer.core.errors import InvalidInput
+
+SHOWN_CHARACTERS = 64
+
+Value = TypeVar("Value")
+
+_SCHEDULE_FIELDS = frozenset(
+    {
+        "cron",
+        "everyMs",
+        "anchorAt",
+        "at",
+        "delayMs",
+        "timezone",
+        "startAt",
+        "endAt",
+        "maxFirings",
+        "jitterMs",
+        "excludeCalendar",
+    }
+)
+_TYPE_NAMES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "model_type": "an object",
+    "list_type": "a list",
+    "moment_type": "text in RFC 3339, or a whole number of ms",
+}
+
+
+# Of a call whose body was written as JSON, where its text is wanted.
+_BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
+
+
+class Refused(InvalidInput):
+    """Input the API itself refuses, with the code that says why."""
+
+    def __init__(self, code: ErrorCode, field: str, reason: str, mend: str) -> None:
+        super().__init__(field, reason, mend)
+        self.code = code
+
+
+def code_of(error: InvalidInput) -> ErrorCode:
+    """Return the code of refused input; what core refuses is told by its field."""
+    if isinstance(error, Refused):
+        return error.code
+    return ErrorCode.BAD_SCHEDULE if error.field in _SCHEDULE_FIELDS else ErrorCode.BAD_VALUE
+
+
+def given_once(*spellings: tuple[str, Value | None]) -> Value:
+    """Return the one value given among a parameter's spellings (name and value); raises `Refused`."""
+    given = [value for _, value in spellings if value is not None]
+    if len(given) == 1:
+        return given[0]
+    code = ErrorCode.DUPLICATE_FIELD if given else ErrorCode.MISSING_FIELD
+    names = " or ".join(name for name, _ in spellings)
+    raise Refused(code, spellings[0][0], f"given {len(given)} times", f"give it once, as {names}")
+
+
+def shown(text: str) -> str:
+    """Return foreign text as a message may quote it."""
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
+
+
+def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
+    """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
+    found = error.errors(include_url=False, include_context=True)
+    first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
+    field = _dotted(first["loc"])
+    match first["type"]:
+        case "extra_forbidden":
+            return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", known_fields(model, first["loc"]))
+        case "missing":
+            return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+        case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
+        case kind if kind in _TYPE_NAMES:
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
+        case "literal_error" if not isinstance(first["input"], str):
+            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
+        case _:
+            return Refused(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
+
+
+def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
+    """Return what is wrong with a value of the right type, and what to write instead."""
+    given, bound = detail["input"], detail.get("ctx", {})
+    match detail["type"]:
+        case "literal_error":
+            return f"{shown(given)} is none of its values", f"write {bound['expected']}"
+        case "greater_than_equal" | "less_than_equal":
+            reason = f"it is {str(given)[:30]}"
+        case "string_too_short" | "string_too_long":
+            reason = f"it has {_counted(len(given), 'character', 'characters')}"
+        case "too_short" | "too_long":
+            reason = f"it has {_counted(len(given), 'entry', 'entries')}"
+        case _:
+            return "it cannot be taken", "see /docs for what it may be"
+    least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))
+    return reason, f"write {least} or more" if most is None else f"write {most} at most"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number or 'no'} {many}"
+
+
+def _dotted(path: Sequence[int | str]) -> str:
+    return ".".join(str(part)[:SHOWN_CHARACTERS] for part in path)

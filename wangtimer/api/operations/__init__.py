@@ -1,0 +1,1 @@
+"""What operators and readers ask: health, metrics, the documentation."""

@@ -1,0 +1,126 @@
+"""Health: is this process alive, and does what it needs answer?"""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from typing import Any
+
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
+from wangtimer.api.http.reading import asking_nothing
+from wangtimer.core.errors import StoreAway
+from wangtimer.wiring import Wiring
+
+# A load balancer's own time-out is seldom shorter.
+READY_WITHIN_S = 2.0
+
+
+class PartHealth(Sent):
+    """Whether one part answers, and what it said if not."""
+
+    ok: bool
+    error: str = ""
+
+
+class PartsHealth(Sent):
+    """The parts without which no timer can be made or fired."""
+
+    sql: PartHealth
+    store: PartHealth
+    broker: PartHealth
+
+
+class ReadyAnswer(Answer):
+    """Whether this process can serve."""
+
+    data: PartsHealth
+
+
+class Probe:
+    """Asks one part whether it answers, one question at a time: a frozen part holds one thread, not one a look."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._check = check
+        self._lock = threading.Lock()
+        self._asking: Future[None] | None = None
+
+    def ask(self) -> Future[None]:
+        """Return the answer to come: of the question under way, else of a new one."""
+        with self._lock:
+            if self._asking is None or self._asking.done():
+                self._asking = Future()
+                threading.Thread(target=self._run, args=(self._asking,), name="ready", daemon=True).start()
+            return self._asking
+
+    def _run(self, answer: Future[None]) -> None:
+        try:
+            self._check()
+        except Exception as error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(None)
+
+
+class HealthViews:
+    """The two questions an operator's machinery asks."""
+
+    def __init__(self, wiring: Callable[[], Wiring], within_s: float = READY_WITHIN_S) -> None:
+        self._within_s = within_s
+        self._probes = {
+            "sql": Probe(lambda: wiring().check_sql()),
+            "store": Probe(lambda: wiring().check_store()),
+            "broker": Probe(lambda: wiring().check_broker()),
+        }
+
+    def alive(self) -> Response:
+        """Tell that this process is alive; nothing else is asked."""
+        return send(Answer())
+
+    def ready(self) -> Response:
+        """Tell whether SQL, store and broker answer: 503 unless each does within two seconds."""
+        asked = {name: probe.ask() for name, probe in self._probes.items()}
+        wait(asked.values(), self._within_s)
+        health = {name: self._health(answer) for name, answer in asked.items()}
+        return _answer(health)
+
+    def _health(self, answer: Future[None]) -> PartHealth:
+        if not answer.done():
+            return PartHealth(ok=False, error=f"no answer within {self._within_s:g} s")
+        error = answer.exception()
+        if error is None:
+            return PartHealth(ok=True)
+        return PartHealth(
+            ok=False, error=str(error) if isinstance(error, StoreAway) else type(error).__name__
+        )
+
+
+def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of health."""
+    views = HealthViews(wiring)
+    routes = APIBlueprint("health", __name__, abp_tags=[{"name": "health"}])
+    alive: dict[str | int, Any] = {200: Answer, 400: ErrorAnswer, 500: ErrorAnswer}
+    ready: dict[str | int, Any] = {
+        200: ReadyAnswer,
+        400: ErrorAnswer,
+        500: ErrorAnswer,
+        503: ReadyAnswer,
+    }
+    routes.get("/healthz", operation_id="isAlive", responses=alive)(asking_nothing(views.alive))
+    routes.get("/readyz", operation_id="isReady", responses=ready)(asking_nothing(views.ready))
+    return routes
+
+
+def _answer(health: Mapping[str, PartHealth]) -> Response:
+    parts = PartsHealth(**health)
+    away = [name for name, part in health.items() if not part.ok]
+    if not away:
+        return send(ReadyAnswer(data=parts))
+    code = ErrorCode.NOT_READY
+    return send(ReadyAnswer(code=code.number, msg=_reason(away), data=parts), code.status)
+
+
+def _reason(away: list[str]) -> str:
+    return f"request: {', '.join(away)} not ready; data says what each of them answered"

@@ -1,0 +1,1 @@
+"""Commands of operators: settings, schema."""

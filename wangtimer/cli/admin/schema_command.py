@@ -1,0 +1,59 @@
+"""`wangtimer schema upgrade`: bring an existing database to the tables this version expects."""
+
+import sys
+from contextlib import ExitStack
+
+import click
+
+from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.terminal.output import show_json
+from wangtimer.core.errors import WangTimerError
+from wangtimer.settings import read_settings
+from wangtimer.store.sql.database import missing_file
+from wangtimer.store.sql.drift import Lack, lacks
+from wangtimer.store.sql.upgrade import add_missing, patient_connection
+
+
+@click.group(cls=OnceGroup)
+def schema() -> None:
+    """The database's tables; the settings say which database."""
+
+
+@schema.command()
+@click.option("--apply", "is_applied", is_flag=True, help="Run the statements instead of printing them.")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def upgrade(is_applied: bool, as_json: bool) -> None:
+    """Print the statements that add the tables, columns and indexes the database lacks, or run them.
+
+    Nothing is dropped or changed that is there, save that an index may get columns at its end. Begun again after a
+    failure, it goes on. Exits with 1 where a person must look: something is there, but another than expected.
+    """
+    try:
+        url = read_settings().database_url
+        # A look makes no file: what an empty one lacks is the same.
+        if not is_applied and missing_file(url) is not None:
+            url = "sqlite://"
+        with ExitStack() as stack:
+            sql = stack.enter_context(patient_connection(url))
+            found = lacks(sql)
+            for lack in add_missing(sql) if is_applied else ():
+                click.echo(f"added {lack.what}", err=True)
+    except WangTimerError as error:
+        raise Failed(str(error)) from error
+    _show(found, is_applied, as_json)
+    if any(lack.statement is None for lack in found):
+        sys.exit(1)
+
+
+def _show(found: list[Lack], is_applied: bool, as_json: bool) -> None:
+    if as_json:
+        show_json([{"what": lack.what, "statement": lack.statement} for lack in found])
+        return
+    for lack in found:
+        if lack.statement is None:
+            click.echo(f"-- by hand: the database lacks {lack.what}")
+        elif not is_applied:
+            click.echo(f"{lack.statement};\n")
+    if not found:
+        click.echo("-- the database has all it needs")

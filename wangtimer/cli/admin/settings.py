@@ -1,0 +1,38 @@
+"""`wangtimer settings`: every setting, what it is now and why."""
+
+import click
+
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.settings import ENV_PREFIX, Settings, read_settings
+from wangtimer.shown_url import shown_url
+
+
+@click.command(cls=OnceCommand)
+@click.option("--markdown", is_flag=True, help="Print the table of the README: defaults instead of values.")
+def settings(markdown: bool) -> None:
+    """Show every setting: its variable, what it is now, what it means."""
+    click.echo(markdown_table() if markdown else _present())
+
+
+def markdown_table() -> str:
+    """Return every setting with its default as a Markdown table."""
+    rows = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {field.description} |")
+    return "\n".join(rows)
+
+
+def _present() -> str:
+    values = read_settings().model_dump()
+    lines = []
+    for name, field in Settings.model_fields.items():
+        lines.append(f"{ENV_PREFIX}{name.upper()}={_safe(name, values[name])}")
+        lines.append(f"    {field.description}")
+    return "\n".join(lines)
+
+
+def _safe(name: str, value: object) -> str:
+    """Return the value without the secrets a URL may carry."""
+    text = "" if value is None else str(value)
+    return shown_url(text) if name.endswith("_url") else text

@@ -1,0 +1,1 @@
+"""`wangtimer bench`."""

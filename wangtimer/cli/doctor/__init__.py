@@ -1,0 +1,1 @@
+"""`wangtimer doctor`, one check-up a file."""

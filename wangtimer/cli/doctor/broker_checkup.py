@@ -1,0 +1,91 @@
+"""The check-up of the broker: reachable, each queue with its workers, none of them long, a beat that ticks."""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qs, urlsplit
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from wangtimer.broker import CALLBACK, Broker
+from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.core.errors import StoreAway
+from wangtimer.settings import Settings
+
+PART = "broker"
+SETTING = "WANGTIMER_BROKER_URL"
+# Workers that are alive answer within ms; one busy with a page of plans may take a little.
+ANSWER_WITHIN_S = 2.0
+BEAT = "beat@"
+
+
+def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
+    """Yield what is found; workers are asked, nothing is sent to their queues."""
+    try:
+        Broker(app).ping()
+    except StoreAway as away:
+        yield error(PART, str(away), f"look at {SETTING}, the server, and the network between")
+        return
+    redis_url = _redis_url(settings.broker_url)
+    if redis_url is not None:
+        yield from check_redis(redis_url, PART, SETTING)
+    else:
+        yield ok(PART, "it answers")
+    if redis_url == settings.store_url:
+        yield warning(
+            PART,
+            "broker and store are one Redis database",
+            "give the broker another: it is flushed and moved alone",
+        )
+    try:
+        yield from _workers(settings, app)
+    except (OperationalError, OSError) as gone:
+        yield error(PART, f"workers could not be asked: {gone}", f"look at {SETTING}")
+
+
+def _redis_url(broker_url: str) -> str | None:
+    """Return a broker's URL as redis-py reads it; None where the broker is no Redis."""
+    url = urlsplit(broker_url)
+    if url.scheme == "redis+socket":
+        database = parse_qs(url.query).get("virtual_host", ["0"])[0]
+        return f"unix://{url.path}?db={database}"
+    return broker_url if url.scheme in ("redis", "rediss") else None
+
+
+def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:
+    asked = app.control.inspect(timeout=ANSWER_WITHIN_S)
+    by_worker = asked.active_queues() or {}
+    for queue in (one.name for one in app.conf.task_queues):
+        workers = sorted(name for name, taken in by_worker.items() if queue in _names(taken))
+        if workers:
+            yield ok(PART, f"queue {queue}: {', '.join(workers)}")
+        else:
+            yield error(
+                PART,
+                f"queue {queue} has no worker",
+                f"start one: celery -A wangtimer worker -Q {queue} (the Procfile has it in full)",
+            )
+    yield judge_beat(asked.ping() or {})
+    waiting = Broker(app).waiting_chunks()
+    if waiting > settings.callback_queue_most:
+        yield warning(
+            PART,
+            f"{waiting} chunks wait in queue {CALLBACK}",
+            "add callback processes, or look for a slow target",
+        )
+
+
+def _names(queues: list[dict[str, object]] | None) -> set[object]:
+    return {queue.get("name") for queue in queues or ()}
+
+
+def judge_beat(answered: Mapping[str, object]) -> Finding:
+    """Return what it comes to that these processes, by node name, answered a ping."""
+    beats = sorted(name for name in answered if name.startswith(BEAT))
+    if beats:
+        return ok(PART, f"beat: {', '.join(beats)}")
+    return error(
+        PART,
+        "no beat answers: nothing is planned, scheduled or swept",
+        "start it as the Procfile does, with --hostname beat@%h --enable-remote-control",
+    )

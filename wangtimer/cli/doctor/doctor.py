@@ -1,0 +1,77 @@
+"""`wangtimer doctor`: a check-up of what the workers need, read from the same settings."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from wangtimer.cli.doctor.bad_timers_checkup import check_bad_timers
+from wangtimer.cli.doctor.broker_checkup import check_broker
+from wangtimer.cli.doctor.calendars_checkup import check_calendars
+from wangtimer.cli.doctor.clock_checkup import check_clocks
+from wangtimer.cli.doctor.findings import Finding, is_wrong
+from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.settings_checkup import check_variables
+from wangtimer.cli.doctor.sql_checkup import check_sql
+from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.cli.terminal.output import show_json, show_line, show_table
+from wangtimer.core.errors import WangTimerError
+from wangtimer.settings import read_settings
+from wangtimer.stack.data_directory import known_directory
+
+
+@click.command(cls=OnceCommand)
+@click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Look at the service that `wangtimer up` runs there.",
+)
+def doctor(as_json: bool, data_dir: Path | None) -> None:
+    """Look at SQL, Redis, broker, workers, clocks and calendars, and say what is wrong and what to do.
+
+    Run it with the workers' settings, or with --data-dir. Nothing is changed. Exits with 1 where something is wrong; a
+    warning is not.
+    """
+    try:
+        if data_dir is not None:
+            os.environ.update(known_directory(data_dir).settings)
+        findings = examine()
+    except WangTimerError as error:
+        raise Failed(str(error)) from error
+    if as_json:
+        show_json([_data(one) for one in findings])
+    else:
+        _show(findings)
+    sys.exit(1 if is_wrong(findings) else 0)
+
+
+def examine() -> list[Finding]:
+    """Return everything found; raises `BadSetting`."""
+    settings = read_settings()
+    # Its settings are read when it is imported.
+    from wangtimer.celery import app
+
+    return [
+        *check_variables(),
+        *check_sql(settings.database_url),
+        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
+        *check_broker(settings, app),
+        *check_clocks(settings),
+        *check_bad_timers(settings),
+        *check_calendars(settings),
+    ]
+
+
+def _data(one: Finding) -> dict[str, str]:
+    return {"severity": one.severity.value, "part": one.part, "text": one.text, "mend": one.mend}
+
+
+def _show(findings: Sequence[Finding]) -> None:
+    show_table(("", "part", "found"), ((one.severity.value, one.part, one.text) for one in findings))
+    for one in findings:
+        if one.mend:
+            show_line(f"\n{one.severity.value}: {one.part}: {one.text}\n  {one.mend}")

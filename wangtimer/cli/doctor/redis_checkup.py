@@ -1,0 +1,94 @@
+"""The check-up of a Redis: reachable, new enough, the primary, never evicting."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import NoPermissionError, ResponseError
+
+from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.redis.connection import RedisConnection
+
+OLDEST_REDIS, OLDEST_VALKEY = 7, 7
+NEARLY_FULL = 0.9
+
+Info = Mapping[str, Any]
+
+
+def check_redis(url: str, part: str, setting: str) -> Iterator[Finding]:
+    """Yield what is found of the Redis at a URL that `setting` names; nothing is written."""
+    connection = RedisConnection(url)
+    try:
+        info: Info = connection.command(lambda client: client.info())
+        yield from _judged(info, connection.command(_save_points), part, setting)
+    except StoreAway as away:
+        yield error(part, str(away), f"look at {setting}, the server, and the network between")
+    finally:
+        connection.close()
+
+
+def _save_points(client: "Redis") -> str | None:
+    """Return when it saves snapshots; None where it may not be asked."""
+    try:
+        found = client.config_get("save")
+    except (NoPermissionError, ResponseError):
+        return None
+    return str(found.get("save", ""))
+
+
+def _judged(info: Info, save_points: str | None, part: str, setting: str) -> Iterator[Finding]:
+    yield _version(info, part)
+    if info.get("role") not in (None, "master"):
+        yield error(part, "it is a replica and takes no writes", f"point {setting} at the primary")
+    yield _policy(info, part)
+    yield from _memory(info, part)
+    yield from _persistence(info, save_points, part)
+
+
+def _version(info: Info, part: str) -> Finding:
+    is_valkey = info.get("server_name") == "valkey" or "valkey_version" in info
+    name, oldest = ("Valkey", OLDEST_VALKEY) if is_valkey else ("Redis", OLDEST_REDIS)
+    version = str(info.get("valkey_version") or info.get("redis_version", "?"))
+    major = version.partition(".")[0]
+    if not major.isdecimal() or int(major) < oldest:
+        return error(
+            part, f"{name} {version} answers", f"update it: {name} {oldest} is the oldest that will do"
+        )
+    return ok(part, f"{name} {version} answers")
+
+
+def _policy(info: Info, part: str) -> Finding:
+    policy = info.get("maxmemory_policy")
+    if policy == "noeviction":
+        return ok(part, "maxmemory-policy is noeviction")
+    if policy is None:
+        return warning(part, "it does not tell its maxmemory-policy", "see that it is noeviction")
+    return error(
+        part,
+        f"maxmemory-policy is {policy}: when memory is short it drops firings without a word",
+        "CONFIG SET maxmemory-policy noeviction, and the same in its configuration file",
+    )
+
+
+def _memory(info: Info, part: str) -> Iterator[Finding]:
+    most, used = int(info.get("maxmemory", 0)), int(info.get("used_memory", 0))
+    if most and used > NEARLY_FULL * most:
+        yield warning(part, f"{used * 100 // most} % of its maxmemory is used", "give it more memory")
+    if int(info.get("evicted_keys", 0)):
+        yield warning(
+            part,
+            f"it has evicted {info['evicted_keys']} keys since it started",
+            "give it a maxmemory-policy of noeviction, and memory of its own",
+        )
+
+
+def _persistence(info: Info, save_points: str | None, part: str) -> Iterator[Finding]:
+    if info.get("aof_last_write_status", "ok") != "ok" or info.get("rdb_last_bgsave_status", "ok") != "ok":
+        yield error(part, "its last write to disk failed", "look at its log and its disk")
+    if int(info.get("aof_enabled", 0)):
+        yield ok(part, "it persists (appendonly)")
+    elif save_points:
+        yield ok(part, f"it persists by snapshots (save {save_points})")
+    elif save_points is not None:
+        yield ok(part, "it persists nothing, which is enough: what it loses is loaded again from SQL")

@@ -1,0 +1,96 @@
+"""The check-up of SQL: reachable, new enough, set well, with all its tables."""
+
+import re
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, text
+
+from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.sql.database import Database, missing_file
+from wangtimer.store.sql.drift import lacks
+
+PART = "sql"
+# The oldest versions that are meant to do: the README says on which of them it was run.
+OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
+UPGRADE = "wangtimer schema upgrade --apply"
+
+
+def check_sql(url: str) -> Iterator[Finding]:
+    """Yield what is found; the database is only read."""
+    file = missing_file(url)
+    if file is not None:
+        yield warning(PART, f"there is no file {file} yet", "nothing: the service makes it when it starts")
+        return
+    try:
+        database = Database(url, pool_size=1)
+    except ImportError as missing:
+        yield error(PART, f"the driver is missing: {missing}", "install wangtimer[mysql]")
+        return
+    try:
+        yield from database.read(lambda sql: [*_server(sql), *_schema(sql)])
+    except StoreAway as away:
+        yield error(PART, str(away), "look at WANGTIMER_DATABASE_URL, the server, and the network between")
+    finally:
+        database.close()
+
+
+def _server(sql: Connection) -> Iterator[Finding]:
+    if sql.dialect.name == "sqlite":
+        version = sql.execute(text("SELECT sqlite_version()")).scalar_one()
+        yield ok(PART, f"SQLite {version} answers")
+        return
+    version = str(sql.execute(text("SELECT VERSION()")).scalar_one())
+    kind = "MariaDB" if "mariadb" in version.lower() else "MySQL"
+    yield _version(kind, version)
+    isolation = sql.get_isolation_level()
+    if isolation == "READ COMMITTED":
+        yield ok(PART, f"transactions are {isolation}")
+    else:
+        yield error(
+            PART, f"transactions are {isolation}", "let the account choose READ COMMITTED for its sessions"
+        )
+    yield from _variables(sql)
+
+
+def _version(kind: str, version: str) -> Finding:
+    found = re.match(r"(\d+)\.(\d+)", version)
+    oldest = OLDEST[kind]
+    if found is None or (int(found[1]), int(found[2])) < oldest:
+        wanted = ".".join(map(str, oldest))
+        return warning(
+            PART, f"{kind} {version} answers", f"update it: {kind} {wanted} is the oldest that is meant to do"
+        )
+    return ok(PART, f"{kind} {version} answers")
+
+
+def _variables(sql: Connection) -> Iterator[Finding]:
+    is_read_only, flushes = sql.execute(
+        text("SELECT @@GLOBAL.read_only, @@GLOBAL.innodb_flush_log_at_trx_commit")
+    ).one()
+    # MariaDB 11 and later say it in words.
+    if str(is_read_only) not in ("0", "OFF"):
+        yield error(
+            PART, "the server takes no writes (read_only)", "point WANGTIMER_DATABASE_URL at the primary"
+        )
+    if int(flushes) != 1:
+        yield warning(
+            PART,
+            f"innodb_flush_log_at_trx_commit is {flushes}: a crash of the server loses what it had confirmed",
+            "set it to 1",
+        )
+
+
+def _schema(sql: Connection) -> Iterator[Finding]:
+    found = lacks(sql)
+    for lack in found:
+        if lack.statement is None:
+            yield error(
+                PART, f"the schema lacks {lack.what}", "compare it with schema.sql, and alter it by hand"
+            )
+        else:
+            yield error(
+                PART, f"the schema lacks {lack.what}", f"{UPGRADE}, or run: {lack.statement.expandtabs(4)};"
+            )
+    if not found:
+        yield ok(PART, "the schema has every table, column and index")

@@ -1,0 +1,78 @@
+"""`wangtimer firings export`: firings as CSV or JSON Lines, into a file or a pipe."""
+
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import IncrementalNewlineDecoder
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import click
+
+from wangtimer.cli.firings.firing_options import FILTERS, filter_of
+from wangtimer.cli.terminal.asking import Asked, Failed, asking
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.cli.terminal.output import printable, progress
+from wangtimer.cli.timers.timer_options import options
+
+
+class Target(Protocol):
+    """Where the lines go."""
+
+    def write(self, piece: bytes, /) -> object:
+        """Take a piece of any length."""
+
+
+class Screen:
+    """A terminal: it gets no control characters."""
+
+    def __init__(self) -> None:
+        # CSV ends its lines with CR LF.
+        self._decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
+
+    def write(self, piece: bytes, /) -> None:
+        """Print what the piece completes."""
+        click.echo(printable(self._decoder.decode(piece)), nl=False)
+
+
+@click.command(cls=OnceCommand)
+@options(*FILTERS)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File; standard output else.")
+@asking
+def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
+    """Take firings away, latest first, as JSON Lines or CSV (--json is JSON Lines too).
+
+    A file is there whole or not at all.
+    """
+    if asked.as_json and form == "csv":
+        raise click.UsageError("--json and --format csv: say one of them")
+    found = asked.client.export_firings(format=form or "jsonl", **filter_of(asked, wanted))
+    with _whole(out) as file, progress() as bar:
+        task = bar.add_task("lines", total=None)
+        for piece in found:
+            file.write(piece)
+            bar.update(task, advance=piece.count(b"\n"))
+
+
+@contextmanager
+def _whole(out: Path | None) -> Iterator[Target]:
+    """Yield a file that gets its name once all is in it."""
+    if out is None:
+        yield Screen() if sys.stdout.isatty() else sys.stdout.buffer
+        sys.stdout.flush()
+        return
+    part = out.with_name(out.name + ".part")
+    try:
+        opened = part.open("wb")
+    except OSError as error:
+        raise click.UsageError(f"--out: {error}") from None
+    try:
+        with opened as file:
+            yield file
+        part.replace(out)
+    except OSError as error:
+        raise Failed(f"--out: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Firings as a person reads them."""
+
+from collections.abc import Iterable
+from typing import cast
+
+import click
+
+from wangtimer.cli.terminal.how_soon import show_how_soon
+from wangtimer.cli.terminal.output import show_pairs, show_table
+from wangtimer.client.firing_types import CancelledFiring, Firing, FiringDetail
+from wangtimer.core.time.moment_text import show_moment
+
+
+def show_firings(firings: Iterable[Firing]) -> None:
+    """Print a line for each firing."""
+    show_table(
+        ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "error"),
+        (
+            (
+                firing["webhookId"],
+                firing["runTimer"],
+                firing["statusName"],
+                firing["latenessMs"],
+                firing["costTime"],
+                firing["attempt"],
+                firing["httpStatus"],
+                firing["error"],
+            )
+            for firing in firings
+        ),
+    )
+
+
+def show_firing(firing: Firing | FiringDetail) -> None:
+    """Print all of a firing, and its attempts where they came with it."""
+    show_pairs(
+        {
+            "firing": firing["webhookId"],
+            "moment": firing["runTimer"],
+            "kind": firing["kind"],
+            "status": firing["statusName"],
+            "late": _ms(firing["latenessMs"]),
+            "took": _ms(firing["costTime"]),
+            "attempt": firing["attempt"],
+            "waited for": firing.get("waitedFor"),
+            "HTTP status": firing["httpStatus"],
+            "error": firing["error"],
+            "output": firing["output"],
+        }
+    )
+    if "attempts" in firing:
+        click.echo()
+        _show_attempts(cast(FiringDetail, firing))
+
+
+def show_cancelled(firing: CancelledFiring) -> None:
+    """Print a firing that was cancelled, and how soon that counts."""
+    show_firing(firing)
+    show_how_soon(firing.get("countsWithinMs"))
+
+
+def _show_attempts(firing: FiringDetail) -> None:
+    show_table(
+        ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        (
+            (
+                one["attempt"],
+                None if one["sentAtMs"] is None else show_moment(one["sentAtMs"]),
+                one["latenessMs"],
+                one["connectMs"],
+                one["firstByteMs"],
+                one["costMs"],
+                one["httpStatus"],
+                one["statusName"],
+                one["error"],
+            )
+            for one in firing["attempts"]
+        ),
+    )
+
+
+def _ms(value: int | None) -> str | None:
+    return None if value is None else f"{value} ms"

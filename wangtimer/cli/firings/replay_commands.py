@@ -1,0 +1,108 @@
+"""`wangtimer firings replay` and `backfill`: firings made again, or for the first time, round after round."""
+
+from typing import Any, Literal
+
+import click
+
+from wangtimer.cli.firings.firing_options import SINCE, TIMER, UNTIL
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, timer_id
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.cli.terminal.parameter_types import FIRING, PAST
+from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
+from wangtimer.cli.timers.timer_options import options
+from wangtimer.client.fields import FiringKey
+from wangtimer.client.firing_types import Backfill, Replay
+
+Status = Literal["failed", "skipped"]
+
+PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
+# A dry run of a backfill counts so many moments, and no more.
+MOST_COUNTED = 100_000
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
+
+
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(TIMER, SINCE, UNTIL)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(["failed", "skipped"]),
+    help="failed else; again for more. skipped includes what somebody stopped: disabled, superseded, cancelled.",
+)
+@PER_SECOND
+@DRY_RUN
+@asking
+def replay(
+    asked: Asked,
+    firings: tuple[FiringKey, ...],
+    timer: str | None,
+    since: Any,
+    until: Any,
+    statuses: tuple[Status, ...],
+    per_second: int | None,
+    dry_run: bool,
+) -> None:
+    """Make FIRINGS again: these, or all that failed (or --status skipped) --since a moment."""
+    if bool(firings) == (since is not None):
+        raise click.UsageError("say which: FIRINGS, or --since")
+    if firings:
+        if timer or until or statuses:
+            raise click.UsageError("FIRINGS are named in full: leave out --timer, --until and --status")
+        done = asked.client.replay_firings(firings, per_second=per_second, dry_run=dry_run)
+    else:
+        number = None if timer is None else timer_id(asked.client, timer)
+        wanted: dict[str, Any] = {
+            "id": number,
+            "since": since,
+            "until": until,
+            "statuses": statuses or ("failed",),
+        }
+        counted = asked.client.replay_firings(**wanted, per_second=per_second, dry_run=True)
+        rounds = asked.client.replay_in_rounds(**wanted, per_second=per_second)
+        done = counted if dry_run else carry_out("replay", counted, rounds)
+    asked.tell(done, lambda whole: _show_replay(whole, dry_run))
+    if not dry_run:
+        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+
+
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("timer")
+@click.option("--since", type=PAST, required=True, help="RFC 3339, ms, or so long ago: 2h.")
+@click.option("--until", type=PAST, required=True)
+@PER_SECOND
+@DRY_RUN
+@asking
+def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
+    """Make the firings of a TIMER's past moments for which there is none."""
+    number = timer_id(asked.client, timer)
+    counted = asked.client.backfill_firings(
+        number, since=since, until=until, per_second=per_second, dry_run=True
+    )
+    rounds = asked.client.backfill_in_rounds(number, since=since, until=until, per_second=per_second)
+    done = counted if dry_run else carry_out("backfill", counted, rounds)
+    asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
+    if not dry_run:
+        end_of_rounds(done, done["planned"], done["remaining"])
+
+
+def _show_backfill(done: Backfill, is_dry: bool) -> None:
+    if is_dry:
+        least = "at least " if done["matched"] >= MOST_COUNTED else ""
+        show_line(f"{least}{done['remaining']} firings would be planned, of {least}{done['matched']} moments")
+    else:
+        show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
+
+
+def _show_replay(done: Replay, is_dry: bool) -> None:
+    if is_dry:
+        show_line(f"{done['matched']} firings would be replayed")
+    else:
+        show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
+    if done["notReplayed"]:
+        show_table(
+            ("firing", "why not"),
+            ((f"{one['id']}-{one['fireAtMs']}", one["msg"]) for one in done["notReplayed"]),
+        )

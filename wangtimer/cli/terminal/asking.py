@@ -1,0 +1,139 @@
+"""What every command that asks a service has in common: where it is, which app, how to answer, how to end."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from wangtimer.cli.terminal.output import printable, show_json
+from wangtimer.client import Client, ClientError, Unreachable
+
+DEFAULT_URL = "http://127.0.0.1:5000"
+REFUSED, PARTLY = 1, 3
+HINT = "; is the service running (wangtimer up)? --url names another"
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
+    "3 partly done (some of many failed), or in doubt (an answer was lost)."
+)
+
+
+Data = TypeVar("Data")
+_ID = re.compile(r"\d{1,19}", re.ASCII)
+_NAME = "name:"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A client of the service, and whether JSON is wanted."""
+
+    client: Client
+    as_json: bool
+
+    def tell(self, data: Data, show: Callable[[Data], None]) -> None:
+        """Print data as JSON, or as a person reads it."""
+        if self.as_json:
+            show_json(data)
+        else:
+            show(data)
+
+
+class Failed(click.ClickException):
+    """The service did not do it; one line says why."""
+
+    exit_code = REFUSED
+
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        click.echo(f"wangtimer: {printable(self.format_message())}", err=True, file=file)
+
+
+class InDoubt(Failed):
+    """An answer was lost: the service may have done it."""
+
+    exit_code = PARTLY
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `--url`, `--app` and `--json`, and an `Asked` as its first argument."""
+    return _asking(command, needs_app=True)
+
+
+def asking_of_any_app(command: Callable[..., None]) -> Callable[..., None]:
+    """The same, where `--app` may be left out."""
+    return _asking(command, needs_app=False)
+
+
+def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None]:
+    @click.option(
+        "--url",
+        envvar="WANGTIMER_URL",
+        show_envvar=True,
+        default=DEFAULT_URL,
+        show_default=True,
+        help="The service's API.",
+    )
+    @click.option(
+        "--app",
+        envvar="WANGTIMER_APP",
+        show_envvar=True,
+        required=needs_app,
+        help="The business service." + ("" if needs_app else " All of them by default."),
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print the service's data as JSON.")
+    @wraps(command)
+    def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
+        try:
+            client = Client(url, app)
+        except ValueError as error:
+            raise click.UsageError(f"--url: {error}") from None
+        with client:
+            try:
+                command(Asked(client, as_json), **arguments)
+            except ClientError as error:
+                if error.was_in_doubt:
+                    raise InDoubt(str(error)) from error
+                raise Failed(f"{error}{HINT if isinstance(error, Unreachable) else ''}") from error
+            except UnicodeEncodeError as error:
+                raise click.UsageError(_no_text(error)) from None
+
+    return ask
+
+
+def _no_text(error: UnicodeEncodeError) -> str:
+    """Return what is wrong with the word in which a byte stands that is no UTF-8."""
+    word = re.split(r'["\s]', error.object[: error.end])[-1]
+    return f"{word!r} is not text in UTF-8"
+
+
+def timer_id(client: Client, timer: str) -> int:
+    """Return the id of a timer written as id or, where it is no number or behind `name:`, as name; raises `Failed`."""
+    if _ID.fullmatch(timer):
+        return int(timer)
+    if timer.isascii() and timer.isdecimal():
+        raise click.UsageError(
+            f"{timer[:19]}... is no id; a name that is a number is written name:{timer[:19]}..."
+        )
+    timer = timer.removeprefix(_NAME)
+    found = client.list_timers(name=timer, limit=1)["data"]
+    if not found:
+        raise Failed(f"app {client.app!r} has no timer named {timer!r}")
+    return found[0]["id"]
+
+
+def written_name(name: str) -> str:
+    """Return a timer's name as `timer_id` reads it for a name."""
+    return f"{_NAME}{name}" if name.isdecimal() or name.startswith(_NAME) else name
+
+
+def show_trouble(text: str) -> None:
+    """Print one line of what went wrong beside what was done."""
+    click.echo(f"wangtimer: {printable(text)}", err=True)
+
+
+def end_of_many(done: int, undone: int) -> None:
+    """End with 0 where nothing was left undone, 3 where some of it was, 1 where all of it was."""
+    if undone:
+        click.get_current_context().exit(PARTLY if done else REFUSED)

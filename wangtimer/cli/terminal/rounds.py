@@ -1,0 +1,64 @@
+"""Work that goes on in rounds: until nothing is left, or the service fails; and what all of them did together."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
+
+import click
+
+from wangtimer.cli.terminal.asking import PARTLY, end_of_many, show_trouble
+from wangtimer.cli.terminal.output import progress
+from wangtimer.client import ClientError
+from wangtimer.client.firing_types import Backfill, Replay
+from wangtimer.client.timer_types import TimersChange
+
+Round = TypeVar("Round", TimersChange, Replay, Backfill)
+
+# What each round says of itself alone; the rest is as the last one left it.
+_ADDED = frozenset({"done", "failed", "stopped", "replayed", "notReplayed", "planned"})
+
+
+def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
+    """Return what all rounds did of what a dry run counted; where they break off, that is said, and what was done.
+
+    Raises `ClientError` where nothing is known to be done.
+    """
+    whole: Round = cast(Round, {**counted, "wasInDoubt": False})
+    with progress() as bar:
+        task = bar.add_task(name, total=counted["matched"])
+        try:
+            for done in rounds:
+                whole = joined(whole, done)
+                bar.update(task, completed=counted["matched"] - whole["remaining"])
+        except ClientError as error:
+            if not (whole["wasInDoubt"] or any(whole.get(key) for key in _ADDED)):
+                raise
+            show_trouble(f"it broke off: {error}")
+    return whole
+
+
+def joined(whole: Round, then: Round) -> Round:
+    """Return what two rounds did, one after the other."""
+    was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
+    sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
+    kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
+    # A later round no longer finds what this one deleted.
+    kept |= {"unknownNames": was["unknownNames"]} if "unknownNames" in was else {}
+    soon = [one["countsWithinMs"] for one in (was, now) if "countsWithinMs" in one]
+    kept |= {"countsWithinMs": max(soon)} if soon else {}
+    dues = {
+        key: one or other
+        for key, one, other in (
+            ("firstDueAtMs", was.get("firstDueAtMs"), now.get("firstDueAtMs")),
+            ("lastDueAtMs", now.get("lastDueAtMs"), was.get("lastDueAtMs")),
+        )
+        if key in now
+    }
+    return cast(Round, now | sums | kept | dues)
+
+
+def end_of_rounds(whole: TimersChange | Replay | Backfill, done: int, undone: int) -> None:
+    """End as many do; with 3 too where an answer was lost, so that more may be done than is counted."""
+    if whole["wasInDoubt"]:
+        show_trouble("an answer was lost on the way: at least so much was done")
+        click.get_current_context().exit(PARTLY)
+    end_of_many(done, undone)

@@ -1,0 +1,71 @@
+"""`wangtimer cron`: what a cron expression comes to, without a server."""
+
+import sys
+import time
+
+import click
+
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.cli.terminal.output import show_json
+from wangtimer.cli.timers.timer_tables import show_preview
+from wangtimer.client.timer_types import Preview
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_dialect import CronDialect
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.previews.previews import preview_of
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.words import Language
+
+MOST_SHOWN = 1_000
+
+
+@click.command(cls=OnceCommand)
+@click.argument("expression")
+@click.option("--tz", default="UTC", show_default=True, help="IANA zone in whose wall time it is meant.")
+@click.option(
+    "--dialect",
+    type=click.Choice([one.value for one in CronDialect]),
+    default=CronDialect.UNIX.value,
+    show_default=True,
+    help="How it is read; quartz counts weekdays from 1, Sunday.",
+)
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(1, MOST_SHOWN),
+    default=10,
+    show_default=True,
+    help="Moments to show, at most.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the `data` that POST /preview would answer.")
+def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> None:
+    """Show the next moments of a cron EXPRESSION, the schedule in words, and what may surprise about it.
+
+    Needs no server. Six or seven fields have the SECONDS FIRST. Exits with 2 where the expression or the zone cannot
+    be read.
+    """
+    try:
+        schedule = Cron.read(expression, tz, CronDialect(dialect))
+    except InvalidSchedule as error:
+        click.echo(f"wangtimer: {error}", err=True)
+        sys.exit(2)
+    found = preview(schedule, int(time.time() * 1_000), count)
+    if as_json:
+        show_json(found)
+    else:
+        show_preview(found, tz)
+
+
+def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
+    """Return the `data` of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
+    found = preview_of(schedule, now_ms, count)
+    return {
+        "nextMoments": [
+            {"at": show_moment(moment, found.zone), "atMs": moment, "utc": show_moment(moment)}
+            for moment in found.moments
+        ],
+        "words": {"en": found.words[Language.EN], "zh": found.words[Language.ZH]},
+        "warnings": [
+            {"code": one.code.value, "text": one.text, "textZh": one.text_zh} for one in found.warnings
+        ],
+    }

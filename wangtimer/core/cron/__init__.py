@@ -1,0 +1,1 @@
+"""Cron expressions: read in their dialect, and the moments at which they fire."""

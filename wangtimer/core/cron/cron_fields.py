@@ -1,0 +1,93 @@
+"""The fields of a cron expression: split by name, and read in the dialect they are written in."""
+
+import re
+from array import array
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wangtimer.core.cron.cron_dialect import CronDialect
+from wangtimer.core.cron.cron_meaning import Meaning
+from wangtimer.core.cron.cron_quartz import read_quartz
+from wangtimer.core.cron.cron_unix import read_unix
+from wangtimer.core.errors import InvalidSchedule
+
+# As long as it is stored, the name of a dialect but unix before it.
+MAX_LENGTH = 128
+
+MACROS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+FIELD_NAMES = {
+    5: ("minute", "hour", "day", "month", "weekday"),
+    6: ("second", "minute", "hour", "day", "month", "weekday"),
+    7: ("second", "minute", "hour", "day", "month", "weekday", "year"),
+}
+# The fields without seconds, which the quartz dialect does not have.
+FEWEST_FIELDS = 5
+QUARTZ_MEND = (
+    "the quartz dialect has 6 fields (second minute hour day month weekday), or 7 with the year last"
+)
+UNIX_MEND = (
+    "write 5 fields (minute hour day month weekday), 6 or 7 with seconds first and the year last, "
+    f"or one of {', '.join(MACROS)}"
+)
+
+# As other schedulers write it: @every 5m, rate(5 minutes).
+_INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A read expression: what it means, and the seconds within an hour that match."""
+
+    meaning: Meaning
+    seconds_of_hour: "array[int]"
+
+
+# Daily schedules are of 1,440 minutes: with fewer places, going through them all would read each anew, 0.2 ms each.
+@lru_cache(maxsize=2_048)
+def read_fields(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Fields:
+    """Return the fields of an expression; InvalidSchedule if it cannot be read."""
+    texts = field_texts(expression, dialect)
+    meaning = read_quartz(texts) if dialect is CronDialect.QUARTZ else read_unix(texts)
+    return Fields(
+        meaning,
+        array("H", (minute * 60 + second for minute in meaning.minutes for second in meaning.seconds)),
+    )
+
+
+def meaning_of(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Meaning:
+    """Return what an expression means; InvalidSchedule if it cannot be read."""
+    return read_fields(expression, dialect).meaning
+
+
+def field_count(expression: str) -> int:
+    """Return how many fields an expression is written with: 5, 6 or 7; 0 for a macro."""
+    return 0 if expression.lower() in MACROS else len(expression.split())
+
+
+def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dict[str, str]:
+    """Return the fields of an expression as they are written, by name, macros written out.
+
+    InvalidSchedule if their number is not one that the dialect has.
+    """
+    longest = MAX_LENGTH if dialect is CronDialect.UNIX else MAX_LENGTH - len(f"{dialect} ")
+    if len(expression) > longest:
+        raise InvalidSchedule(
+            "cron", f"longer than {longest} characters", "shorten it with ranges (1-5) and steps (*/10)"
+        )
+    if _INTERVAL.match(expression):
+        mend = "write everyMs, in ms, in place of cron: 300000 is every five minutes"
+        raise InvalidSchedule("cron", f"{expression!r} is an interval", mend)
+    is_quartz = dialect is CronDialect.QUARTZ
+    texts = expression.split() if is_quartz else MACROS.get(expression.lower(), expression).split()
+    if len(texts) not in FIELD_NAMES or (is_quartz and len(texts) == FEWEST_FIELDS):
+        mend = QUARTZ_MEND if is_quartz else UNIX_MEND
+        raise InvalidSchedule("cron", f"{expression!r} has {len(texts)} fields", mend)
+    return dict(zip(FIELD_NAMES[len(texts)], texts, strict=True))

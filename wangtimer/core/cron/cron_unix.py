@@ -1,0 +1,198 @@
+"""The unix dialect: croniter reads its fields; what croniter reads as nobody means it is refused."""
+
+import re
+
+from croniter import CroniterError, croniter
+from croniter.croniter import (
+    DAY_FIELD,
+    DOW_ALPHAS,
+    DOW_FIELD,
+    HOUR_FIELD,
+    M_ALPHAS,
+    MINUTE_FIELD,
+    MONTH_FIELD,
+    SECOND_FIELD,
+    YEAR_FIELD,
+)
+
+from wangtimer.core.cron.cron_meaning import DAYS_OF_WEEK, LAST, Days, Meaning
+from wangtimer.core.errors import InvalidSchedule
+
+DAYS_OF_MONTH, MONTHS = 31, 12
+FIELD_RANGES = {
+    "second": "0-59",
+    "minute": "0-59",
+    "hour": "0-23",
+    "day": "1-31, L or 15W",
+    "month": "1-12 or jan-dec",
+    "weekday": "0-7 or sun-sat (0 and 7 are Sunday), L5 or 5#2",
+    "year": "1970-2099",
+}
+NAMED_VALUES = {"month": M_ALPHAS, "weekday": DOW_ALPHAS, "day": {"l": 31}}
+RANDOM_OR_HASHED = re.compile(r"[hr]($|\(|/)")
+RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
+# Days as the quartz dialect alone has them.
+ONLY_QUARTZ = {"day": re.compile(r"lw|l-[0-9]+w?"), "weekday": re.compile(r"([1-7]|[a-z]{3})l")}
+# What croniter is to read of the time where only the days are asked for.
+MIDNIGHT = "0 0 0"
+
+
+def read_unix(by_name: dict[str, str]) -> Meaning:
+    """Return what the fields mean, as they are written; InvalidSchedule if one cannot be read."""
+    for name, text in by_name.items():
+        _refuse_misread(name, text.lower())
+    try:
+        values = croniter(" ".join(by_name.values()), second_at_beginning=True).expanded
+    except (CroniterError, ValueError, TypeError, KeyError) as error:
+        raise _unreadable(by_name) from error
+    return Meaning(
+        seconds=_all_values(values[SECOND_FIELD], 60) if "second" in by_name else (0,),
+        minutes=_all_values(values[MINUTE_FIELD], 60),
+        hours=_all_values(values[HOUR_FIELD], 24),
+        days=_days(by_name),
+        months=_numbers(values[MONTH_FIELD], MONTHS),
+        years=_numbers(values[YEAR_FIELD], None) if "year" in by_name else (),
+        is_fixed=not by_name["minute"].startswith("*") and not by_name["hour"].startswith("*"),
+    )
+
+
+def _all_values(expanded: list[int | str], count: int) -> tuple[int, ...]:
+    """Return the numbers of a field as croniter expanded it; `*` anywhere in it means all `count`."""
+    return tuple(range(count)) if "*" in expanded else tuple(sorted(map(int, expanded)))
+
+
+def _numbers(expanded: list[int | str], count: int | None) -> tuple[int, ...]:
+    """Return the numbers of a field, ascending, none where all `count` match."""
+    if "*" in expanded:
+        return ()
+    numbers = tuple(sorted(int(value) for value in expanded if value != "l"))
+    return () if len(numbers) == count else numbers
+
+
+def _days(by_name: dict[str, str]) -> Days:
+    """Return the days of both day fields, of which either is enough where both say something.
+
+    croniter reads each by itself: together it wants both, or overlooks one, in `13 * 5#2`, `15W * 1` and `1-31 * */2`.
+    """
+    day, weekday = by_name["day"], by_name["weekday"]
+    if not (_says_something(day) and _says_something(weekday)):
+        return _days_of(f"{day} * {weekday}")
+    month_days, weekdays = _days_of(f"{day} * *"), _days_of(f"* * {weekday}")
+    if month_days.is_every_day or weekdays.is_every_day:
+        return Days()
+    return Days(
+        month_days=month_days.month_days,
+        from_end=month_days.from_end,
+        nearest_to=month_days.nearest_to,
+        weekdays=weekdays.weekdays,
+        nth_weekdays=weekdays.nth_weekdays,
+        is_either=True,
+    )
+
+
+def _says_something(text: str) -> bool:
+    """Tell whether a day field leaves any day out by its writing: neither `*`, alone or in a list, nor `?`."""
+    return not {"*", "?"} & set(text.split(","))
+
+
+def _days_of(days: str) -> Days:
+    """Return the days of `day month weekday`; croniter does not look at plain values beside `W`, or `#` and `L5`."""
+    read = croniter(f"{MIDNIGHT} {days}", second_at_beginning=True)
+    day_values, weekday_values = read.expanded[DAY_FIELD], read.expanded[DOW_FIELD]
+    nearest_to = next(iter(read.nearest_weekday), None)
+    nth_weekdays = _nth_weekdays(read.nth_weekday_of_month)
+    has_month_days = nearest_to is None and "*" not in day_values
+    month_days = _numbers(day_values, DAYS_OF_MONTH) if has_month_days else ()
+    is_last_day = has_month_days and "l" in day_values and (len(day_values) == 1 or bool(month_days))
+    weekdays = () if nth_weekdays else _numbers(weekday_values, DAYS_OF_WEEK)
+    return Days(
+        month_days=month_days,
+        from_end=(0,) if is_last_day else (),
+        nearest_to=nearest_to,
+        weekdays=tuple(sorted(day or DAYS_OF_WEEK for day in weekdays)),
+        nth_weekdays=nth_weekdays,
+    )
+
+
+def _nth_weekdays(places: dict[int, set[int | str]]) -> tuple[tuple[int, int], ...]:
+    pairs = [
+        (day or DAYS_OF_WEEK, LAST if place == "l" else int(place))
+        for day, several in places.items()
+        for place in several
+    ]
+    return tuple(sorted(pairs, key=lambda pair: (pair[0], pair[1] or 6)))
+
+
+def _refuse_misread(name: str, text: str) -> None:
+    """Refuse what croniter accepts and reads as something nobody means."""
+    if RANDOM_OR_HASHED.match(text):
+        raise InvalidSchedule(
+            "cron", f"{name} {text!r} is random or hashed", f"write the {name} itself ({FIELD_RANGES[name]})"
+        )
+    parts = text.split(",")
+    if name == "weekday" and len({_is_of_month(part) for part in parts}) == 2:
+        # croniter refuses it too, but not `5,5#2` or `*,5#2`, in which it overlooks the first.
+        raise InvalidSchedule(
+            "cron", f"weekday {text!r} mixes every week with weeks of the month", "make it two timers"
+        )
+    for part in parts:
+        if found := RANGE.fullmatch(part):
+            _refuse_misread_range(name, found)
+
+
+def _is_of_month(part: str) -> bool:
+    """Tell whether a part of the weekday field is `5#2` or `L5`."""
+    return "#" in part or part.startswith("l")
+
+
+def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
+    """Refuse equal ends (croniter: the whole field) and steps past the end (croniter: wrong phase)."""
+    low, high = _number(name, found["low"]), _number(name, found["high"])
+    if name == "weekday" and (low, high) == (7, 0):
+        low = 0
+    if low == high:
+        raise InvalidSchedule(
+            "cron", f"{name} {found[0]!r} is a range from a value to itself", f"write {found['low']} or *"
+        )
+    if found["step"] and low is not None and high is not None and low > high:
+        raise InvalidSchedule(
+            "cron", f"{name} {found[0]!r} is a step through a backward range", "list the values, with commas"
+        )
+
+
+def _number(name: str, text: str) -> int | None:
+    """Return the number a value of the field stands for, None if croniter is to refuse it."""
+    value = NAMED_VALUES.get(name, {}).get(text, text)
+    return int(value) if str(value).isdecimal() else None
+
+
+def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
+    """Return the error for what croniter refused, naming the field at fault where one alone is."""
+    for name, text in by_name.items():
+        if not _croniter_reads(dict.fromkeys(by_name, "*") | {name: text}):
+            return InvalidSchedule(
+                "cron",
+                f"{name} {text!r} cannot be read",
+                f"{name} takes {FIELD_RANGES[name]}, with * , - and /{_known_to_quartz(name, text.lower())}",
+            )
+    return InvalidSchedule(
+        "cron",
+        f"{' '.join(by_name.values())!r} cannot be read",
+        "try a simpler one, such as */5 9-17 * * 1-5",
+    )
+
+
+def _known_to_quartz(name: str, text: str) -> str:
+    """Return the end of a mend that names the other dialect, where a day is written as only that reads it."""
+    if not (pattern := ONLY_QUARTZ.get(name)) or not pattern.fullmatch(text):
+        return ""
+    meaning = " (6L is the last Friday there)" if text == "6l" else ""
+    return f'; "cronDialect": "quartz" knows it, with seconds first and one ?{meaning}'
+
+
+def _croniter_reads(by_name: dict[str, str]) -> bool:
+    try:
+        croniter(" ".join(by_name.values()), second_at_beginning=True)
+    except (CroniterError, ValueError, TypeError, KeyError):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The way of a firing: planned, waiting in slices, attempted, ended."""

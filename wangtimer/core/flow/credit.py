@@ -1,0 +1,69 @@
+"""Credit: how many firings of a minute may stand armed at once, and how the minute's slices share it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+
+from wangtimer.core.flow.slicing import Slice
+
+
+@dataclass(slots=True, eq=False)
+class Share:
+    """One slice's part of its minute's credit: `own` it has always, more while others leave theirs unused.
+
+    `used` is what stands armed or runs, `waiting` what the slice holds while it has more to arm at once, else 0.
+    """
+
+    slice: Slice
+    own: int
+    used: int = 0
+    waiting: int = 0
+    has_ended: bool = False
+
+    def note(self, used: int, waiting: int) -> None:
+        """Say how the slice stands, after each turn."""
+        self.used = used
+        self.waiting = waiting
+
+
+@dataclass(slots=True)
+class Credits:
+    """The shares of the slices that this process watches, of a `whole` for each minute; any thread may ask.
+
+    Buckets are not alike: one that a minute had from its start holds several times the firings of one opened last. With
+    equal shares a burst would end with one slice that drains on its own share, beside cores with nothing to do.
+    """
+
+    whole: int
+    _minutes: dict[int, list[Share]] = field(default_factory=dict, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+
+    @contextmanager
+    def share(self, slice_: Slice, own: int) -> Iterator[Share]:
+        """Have the slice take part; what it had is its minute's once it has ended, for as long as others go on."""
+        share = Share(slice_, own)
+        with self._lock:
+            others = self._minutes.get(slice_.minute, [])
+            stand = [one for one in others if not (one.has_ended and one.slice == slice_)]
+            self._minutes[slice_.minute] = [*stand, share]
+        try:
+            yield share
+        finally:
+            share.note(0, 0)
+            share.has_ended = True
+            with self._lock:
+                if all(one.has_ended for one in self._minutes[slice_.minute]):
+                    del self._minutes[slice_.minute]
+
+    def of(self, share: Share) -> int:
+        """Return how many of the share's slice may stand armed now.
+
+        What the others of its minute do not use goes to those with more to arm at once, by what each holds.
+        """
+        if not share.waiting:
+            return share.own
+        together = self._minutes[share.slice.minute]
+        kept = sum(one.own if one.waiting else one.used for one in together)
+        left = min(self.whole, sum(one.own for one in together)) - kept
+        return share.own + max(0, left) * share.waiting // sum(one.waiting for one in together)

@@ -1,0 +1,134 @@
+"""A firing: one due moment of one timer, from its plan to its outcome."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from wangtimer.core.flow.slicing import SharedLane, Slice, SliceOrLane
+
+
+class FiringStatus(StrEnum):
+    """What has become of a firing; every status but `pending` is an outcome and stays."""
+
+    PENDING = "pending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class FiringKind(StrEnum):
+    """Why a firing exists: its timer's schedule, somebody's "fire now", or a past range planned again."""
+
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+# What a cancelled firing's record says of it.
+CANCELLED = "cancelled"
+
+
+# Which firing: its timer and its moment. SQL has a row's key the other way round.
+MemberKey = tuple[int, int]
+
+
+class Member(NamedTuple):
+    """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
+
+    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2. A tuple, as are the
+    others that every firing makes and hashes several of: three times cheaper than a dataclass.
+    """
+
+    timer_id: int
+    fire_at: int
+    attempt: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Member":
+        """Read back what `str()` wrote."""
+        timer_id, fire_at, attempt = text.split(":")
+        return cls(int(timer_id), int(fire_at), int(attempt))
+
+    def __str__(self) -> str:
+        return "%d:%d:%d" % self
+
+    @property
+    def key(self) -> MemberKey:
+        """Which firing it is of: its timer, and its moment."""
+        return self.timer_id, self.fire_at
+
+    @property
+    def firing_id(self) -> str:
+        """The idempotence key a target sees as `webhook-id`: the same on every attempt."""
+        return f"{self.timer_id}-{self.fire_at}"
+
+
+class Firing(NamedTuple):
+    """A row of the firing table, as far as planning, arming and verifying need it.
+
+    `attempt` is the last made or the next to be made; 0 where it was cancelled before any. `asked_at` is when somebody
+    asked for it (ms UTC); None: its schedule did, or a process of before this was kept. `lane` is the key of the
+    `SharedLane` in which the attempt waits, or waited; "" where it found room at once.
+    """
+
+    timer_id: int
+    fire_at: int
+    bucket: int
+    kind: FiringKind = FiringKind.SCHEDULED
+    status: FiringStatus = FiringStatus.PENDING
+    due_at: int = 0
+    attempt: int = 1
+    asked_at: int | None = None
+    lane: str = ""
+
+    @classmethod
+    def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":
+        """Return the firing as planning inserts it: pending, first attempt, due at its own moment."""
+        return cls(timer_id, fire_at, bucket, due_at=fire_at)
+
+    @property
+    def member(self) -> Member:
+        """The attempt that is to be made next."""
+        return Member(self.timer_id, self.fire_at, self.attempt)
+
+    @property
+    def may_misfire(self) -> bool:
+        """Whether its timer's misfire policy decides about it: a first attempt that the schedule asked for."""
+        return self.kind is FiringKind.SCHEDULED and self.attempt == 1
+
+    @property
+    def slice(self) -> Slice:
+        """The minute of its due moment, the bucket of its row."""
+        return Slice.at(self.due_at, self.bucket)
+
+    @property
+    def stands_in(self) -> SliceOrLane:
+        """Where it stands while it is pending, and nowhere else: its lane, or else its slice."""
+        return SharedLane(self.lane) if self.lane else self.slice
+
+
+class DueMember(NamedTuple):
+    """A member and the moment (ms UTC) before which it must not be sent."""
+
+    member: Member
+    due_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Members of one slice that were armed together, what one executor message carries; or of one lane, pulled."""
+
+    slice: SliceOrLane
+    members: tuple[DueMember, ...]
+
+    def to_wire(self) -> tuple[str, str]:
+        """Return the message's arguments: the slice's tag, and `member@due_at` of each, with spaces between."""
+        return self.slice.tag, " ".join([f"{due.member}@{due.due_at}" for due in self.members])
+
+    @classmethod
+    def from_wire(cls, tag: str, members: str) -> "Chunk":
+        """Read back what `to_wire` wrote."""
+        pairs = (text.split("@") for text in members.split())
+        return cls(
+            Slice.parse(tag), tuple(DueMember(Member.parse(one), int(due_at)) for one, due_at in pairs)
+        )

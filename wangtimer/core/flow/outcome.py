@@ -1,0 +1,59 @@
+"""What an attempt led to, as it is written into the firing's row, or waits for that in the outbox."""
+
+from typing import Any, NamedTuple
+
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+
+
+class Outcome(NamedTuple):
+    """The result of one attempt. A tuple, for every firing makes one.
+
+    `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
+    first send minus scheduled moment. From the call's beginning: `connect_ms` until the request could be written,
+    `first_byte_ms` until the answer began, `cost_ms` until it ended.
+    """
+
+    member: Member
+    bucket: int
+    status: FiringStatus
+    due_at: int
+    first_sent_at: int | None = None
+    lateness_ms: int | None = None
+    cost_ms: int | None = None
+    http_status: int | None = None
+    output: str = ""
+    error: str = ""
+    connect_ms: int | None = None
+    first_byte_ms: int | None = None
+
+    @property
+    def next_attempt(self) -> int:
+        """The attempt the row stands at once this is written."""
+        return self.member.attempt + 1 if self.is_retry else self.member.attempt
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether the firing goes on with another attempt."""
+        return self.status is FiringStatus.PENDING
+
+    def retry_firing(self) -> Firing:
+        """Return the firing as the retry leaves it, to be added to its next slice."""
+        return Firing(
+            self.member.timer_id,
+            self.member.fire_at,
+            self.bucket,
+            FiringKind.SCHEDULED,
+            FiringStatus.PENDING,
+            self.due_at,
+            self.next_attempt,
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return a JSON-able form for the outbox."""
+        return self._asdict() | {"member": str(self.member)}
+
+    @classmethod
+    def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
+        """Read back what `to_wire` wrote, also before it had as many fields."""
+        typed = {"member": Member.parse(fields["member"]), "status": FiringStatus(fields["status"])}
+        return cls(**(fields | typed))

@@ -1,0 +1,1 @@
+"""What a schedule comes to: its moments, its words, its warnings."""

@@ -1,0 +1,57 @@
+"""What a schedule comes to: its next moments, in words, and what may surprise about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from functools import lru_cache
+
+from wangtimer.core.cron.cron import END_MS
+from wangtimer.core.previews.warning import Warning
+from wangtimer.core.previews.warnings import warnings_of
+from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.time.zones import DAY_S, read_zone
+from wangtimer.core.words.words import Language, describe
+
+DAY_MS = DAY_S * 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Moments (ms UTC), and the `zone` in which to show them; the schedule in words; what may surprise about it."""
+
+    moments: tuple[int, ...]
+    zone: tzinfo
+    words: Mapping[Language, str]
+    warnings: tuple[Warning, ...] = ()
+
+
+def preview_of(schedule: Schedule, now: int, count: int) -> Preview:
+    """Return what a schedule comes to: its next `count` moments after `now` (ms UTC), at most.
+
+    A single moment is shown though it is past. InvalidSchedule if a cron expression cannot be read.
+    """
+    if isinstance(schedule, Once):
+        # Hardly two are alike.
+        return Preview((schedule.at_ms,), UTC, _describe(schedule))
+    moments = tuple(schedule.moments(now, END_MS, count))
+    # What may surprise takes ms to find out, and changes from day to day; that nothing is left, at any moment.
+    warnings = (
+        _warnings_of_day(schedule, now // DAY_MS, moments[-1] // DAY_MS)
+        if moments
+        else warnings_of(schedule, now)
+    )
+    return Preview(moments, read_zone(schedule.timezone), _words(schedule), warnings)
+
+
+def _describe(schedule: Schedule) -> Mapping[Language, str]:
+    return {language: describe(schedule, language) for language in Language}
+
+
+@lru_cache(maxsize=4_096)
+def _words(schedule: Schedule) -> Mapping[Language, str]:
+    return _describe(schedule)
+
+
+@lru_cache(maxsize=4_096)
+def _warnings_of_day(schedule: Schedule, day: int, last_day: int) -> tuple[Warning, ...]:
+    return warnings_of(schedule, day * DAY_MS, (last_day + 1) * DAY_MS)

@@ -1,0 +1,121 @@
+"""What may surprise the author of a schedule within 13 months of its first moment."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.previews.clock_changes import ClockChange, clock_changes
+from wangtimer.core.previews.cron_warnings import warnings_of_expression
+from wangtimer.core.previews.warning import Warning, WarningCode
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread, rule_of
+from wangtimer.core.time.zones import read_zone
+from wangtimer.core.words import words_en, words_zh
+
+# 400 days: a year, and a month to see what is new in the next.
+HORIZON_MS = 400 * 86_400_000
+# Moments whose distances are looked at to tell whether a spread has room.
+DISTANCES = 50
+
+
+def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tuple[Warning, ...]:
+    """Return what may surprise about a schedule after `now_ms` (ms since epoch), to 13 months after its first moment.
+
+    And as far as its moments are shown, `shown_until_ms`.
+
+    A few ms of CPU, save for a schedule that never fires, where the search in vain takes 0.2 s. InvalidSchedule
+    if a cron expression cannot be read.
+    """
+    rule = rule_of(schedule)
+    found: list[Warning] = []
+    if isinstance(rule, Cron):
+        found += warnings_of_expression(rule)
+    first = schedule.first_after(now_ms)
+    if first is None:
+        return (*found, _never(schedule))
+    after_ms, until_ms = max(now_ms, first - HORIZON_MS), max(first + HORIZON_MS, shown_until_ms)
+    if isinstance(schedule, Cron | Bounded):
+        found += [_of_change(change) for change in clock_changes(schedule, after_ms, until_ms)]
+    if isinstance(schedule, Bounded):
+        found += _of_bounds(schedule, after_ms, until_ms)
+    return tuple(found)
+
+
+def _never(schedule: Schedule) -> Warning:
+    if isinstance(schedule, Once):
+        return Warning(WarningCode.NEVER_FIRES, "never fires: its moment has passed", "不会触发：时刻已过")
+    return Warning(WarningCode.NEVER_FIRES, "never fires: no moment is left", "不会触发：已没有触发时刻")
+
+
+def _of_change(change: ClockChange) -> Warning:
+    day = f"{change.first:%Y-%m-%d}"
+    is_one = change.first == change.last
+    first, last = _clock(change.first), _clock(change.last)
+    times, times_zh = (first, first) if is_one else (f"{first} to {last}", f"{first} 至 {last}")
+    if change.is_gap:
+        effect, effect_zh = _effect_of_gap(change)
+        return Warning(
+            WarningCode.CLOCK_FORWARD,
+            f"{times} {'does' if is_one else 'do'} not exist on {day} (the clocks go forward), {effect}",
+            f"{day} 时钟拨快，{times_zh} 不存在，{effect_zh}",
+        )
+    if change.is_fixed:
+        effect, effect_zh = ("fires once", "只触发一次") if is_one else ("each fires once", "各只触发一次")
+    else:
+        effect, effect_zh = "fires both times", "两次都触发"
+    return Warning(
+        WarningCode.CLOCK_BACK,
+        f"{times} {'comes' if is_one else 'come'} twice on {day} (the clocks go back), {effect}",
+        f"{day} 时钟拨慢，{times_zh} 出现两次，{effect_zh}",
+    )
+
+
+def _effect_of_gap(change: ClockChange) -> tuple[str, str]:
+    if not change.is_fixed:
+        return "nothing fires instead", "不补触发"
+    after = _clock(change.clock_after)
+    if change.clock_after.date() != change.first.date():
+        after = f"{change.clock_after:%Y-%m-%d} {after}"
+    if change.first == change.last:
+        return f"fires at {after}", f"改在 {after} 触发"
+    return f"fires once, at {after}", f"只在 {after} 触发一次"
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%H:%M:%S}" if at.second else f"{at:%H:%M}"
+
+
+def _of_bounds(schedule: Bounded, after_ms: int, until_ms: int) -> Iterator[Warning]:
+    plain = replace(schedule, spread=None)
+    calendar = schedule.excluded
+    if calendar is not None and calendar.last_year is not None:
+        unknown_from = datetime(calendar.last_year + 1, 1, 1, tzinfo=read_zone(schedule.timezone))
+        known_until_ms = int(unknown_from.timestamp()) * 1_000 - 1
+        if plain.moments(max(known_until_ms, after_ms), until_ms, 1):
+            left, left_zh = (
+                ("only its weekdays count", "只按星期排除")
+                if calendar.weekdays
+                else ("it excludes no day", "不再排除任何日子")
+            )
+            yield Warning(
+                WarningCode.CALENDAR_ENDS,
+                f"{calendar.name} is known up to {calendar.last_year}; from {calendar.last_year + 1} on {left}",
+                f"日历“{calendar.name}”只有截至 {calendar.last_year} 年的数据，"
+                f"从 {calendar.last_year + 1} 年起{left_zh}",
+            )
+    if schedule.spread is not None:
+        yield from _of_spread(schedule.spread, plain, after_ms, until_ms)
+
+
+def _of_spread(spread: Spread, plain: Bounded, after_ms: int, until_ms: int) -> Iterator[Warning]:
+    moments = plain.moments(after_ms, until_ms, DISTANCES)
+    distance_ms = min((later - earlier for earlier, later in pairwise(moments)), default=spread.most_ms)
+    if distance_ms < spread.most_ms:
+        yield Warning(
+            WarningCode.WIDE_SPREAD,
+            f"put off by up to {words_en.duration(spread.most_ms)}, but moments are "
+            f"{words_en.duration(distance_ms)} apart: each stays before the next",
+            f"最多推迟 {words_zh.duration(spread.most_ms)}，而触发时刻最近只隔 {words_zh.duration(distance_ms)}："
+            "每次都不会晚于下一个时刻",
+        )

@@ -1,0 +1,41 @@
+"""When a timer finishes."""
+
+from dataclasses import dataclass, replace
+
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A timer finishes after `end_ms` (ms UTC), or after `most` moments of its schedule.
+
+    The moments are counted from its start, or from `counted_from`, when it was first enabled; those that pass while
+    it is disabled count.
+    """
+
+    end_ms: int | None = None
+    most: int | None = None
+    counted_from: int | None = None
+
+    @property
+    def must_be_counted(self) -> bool:
+        """Whether counting has not begun; a schedule with a start needs no such beginning."""
+        return self.most is not None and self.counted_from is None
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return the schedule with the last moment that this ending leaves it; a single moment has none to lose."""
+        if isinstance(schedule, Once):
+            return schedule
+        whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
+        bounded = replace(whole, last_ms=self.end_ms)
+        counted_from = bounded.start_ms
+        if counted_from is None and self.counted_from is not None:
+            # A moment at the very enabling is past.
+            counted_from = self.counted_from + 1
+        if self.most is not None and counted_from is not None:
+            last = replace(bounded, start_ms=counted_from, spread=None).nth(self.most)
+            bounded = replace(bounded, last_ms=counted_from - 1 if last is None else last)
+        return bounded.plainest
+
+
+ENDLESS = Ending()

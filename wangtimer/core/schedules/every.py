@@ -1,0 +1,57 @@
+"""An interval: every so many ms from an anchor on."""
+
+from dataclasses import dataclass
+
+from wangtimer.core.cron.cron import END_MS
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.time.meant_zones import unknown_zone
+from wangtimer.core.time.zones import DAY_S, Stretch, zone_names
+
+# As often as a cron can; a year, in ms.
+SHORTEST_MS = 1_000
+LONGEST_MS = 366 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """`anchor_ms`, and each `interval_ms` after it (ms since epoch, UTC); its days are those of `timezone`."""
+
+    interval_ms: int
+    anchor_ms: int
+    timezone: str = "UTC"
+
+    @classmethod
+    def parse(cls, interval_ms: int, anchor_ms: int, timezone: str = "UTC") -> "Every":
+        """Return the schedule; InvalidSchedule (field "everyMs" or "timezone") where it cannot be."""
+        if not SHORTEST_MS <= interval_ms <= LONGEST_MS:
+            raise InvalidSchedule(
+                "everyMs",
+                f"{str(interval_ms)[:30]} ms is not between {SHORTEST_MS} and {LONGEST_MS}",
+                "write the interval in ms, a second or more; for one moment use at",
+            )
+        if timezone not in zone_names():
+            raise unknown_zone(timezone)
+        return cls(interval_ms, anchor_ms, timezone)
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        nth = max(0, (after_ms - self.anchor_ms) // self.interval_ms + 1)
+        first = self.anchor_ms + nth * self.interval_ms
+        last = min(until_ms, END_MS - 1, first + (limit - 1) * self.interval_ms)
+        return list(range(first, last + 1, self.interval_ms))
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the first moment after `after_ms`, or None if there is none."""
+        return next(iter(self.moments(after_ms, END_MS, 1)), None)
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is one of the moments."""
+        return moment_ms >= self.anchor_ms and (moment_ms - self.anchor_ms) % self.interval_ms == 0
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the first day from `day` on that has a moment, by the offset of the stretch; None if none is to come.
+
+        Days are those of the wall clock, counted from 1970-01-01.
+        """
+        first_ms = self.first_after((day * DAY_S - stretch.offset_s) * 1_000 - 1)
+        return None if first_ms is None else (first_ms // 1_000 + stretch.offset_s) // DAY_S

@@ -1,0 +1,61 @@
+"""From a closed day to the next open one on which a rule may fire: day by day, however often the rule fires."""
+
+from datetime import date
+from typing import Protocol
+
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.time.zones import DAY_S, Stretch, stretches_from
+from wangtimer.core.work_budget import refuse_more
+
+DAY_ZERO = date(1970, 1, 1).toordinal()
+
+
+class DayRule(Protocol):
+    """What a rule says of its days, which are counted from 1970-01-01 on its wall clock."""
+
+    @property
+    def timezone(self) -> str:
+        """The zone of the wall clock."""
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come."""
+
+
+def next_open(rule: DayRule, excluded: Calendar, closed_ms: int, until_ms: int) -> int | None:
+    """Return the moment from which on the rule is to be asked again after one on an excluded day, `closed_ms`.
+
+    The rule has no moment on an open day between the two, and None means that it has none up to `until_ms`. All
+    moments are ms since epoch. Each stretch of constant offset is looked at by itself, because a change of the
+    clocks may lead back to the day before.
+    """
+    from_s, until_s = closed_ms // 1_000, until_ms // 1_000
+    for stretch in stretches_from(rule.timezone, from_s):
+        from_s = max(from_s, stretch.start_s)
+        if from_s > until_s:
+            return None
+        last = _day_of(min(stretch.end_s - 1, until_s), stretch)
+        day = _first_common_day(rule, excluded, stretch, _day_of(from_s, stretch), last)
+        if day is not None:
+            return max(from_s, day * DAY_S - stretch.offset_s) * 1_000
+        from_s = stretch.end_s
+    return None
+
+
+def _first_common_day(
+    rule: DayRule, excluded: Calendar, stretch: Stretch, first: int, last: int
+) -> int | None:
+    """Return the first day from `first` to `last` that is open and may have a moment, None without any."""
+    day: int | None = first
+    while day is not None and day <= last:
+        open_day = excluded.next_open_day(DAY_ZERO + day) - DAY_ZERO
+        if open_day > last:
+            return None
+        day = rule.next_day(open_day, stretch)
+        if day == open_day:
+            return day
+        refuse_more()
+    return None
+
+
+def _day_of(second: int, stretch: Stretch) -> int:
+    return (second + stretch.offset_s) // DAY_S

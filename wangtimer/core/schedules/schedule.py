@@ -1,0 +1,210 @@
+"""A schedule: a cron expression, an interval or a single moment; the first two may be bounded.
+
+Each answers the same three questions: which moments lie between two times, which is the first after one, and whether
+a moment is one of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from hashlib import blake2b
+from itertools import compress
+
+from wangtimer.core.cron.cron import END_MS, Cron
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.open_days import next_open
+from wangtimer.core.time.zones import read_zone
+from wangtimer.core.work_budget import refuse_more
+
+# Moments looked at together while one is searched for.
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One moment, `at_ms` (ms since epoch, UTC)."""
+
+    at_ms: int
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], the first `limit` of them at most."""
+        return [self.at_ms][:limit] if after_ms < self.at_ms <= until_ms else []
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the moment if it is after `after_ms`, else None."""
+        return self.at_ms if self.at_ms > after_ms else None
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is the moment."""
+        return moment_ms == self.at_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else.
+
+    `before`, ascending: moments up to one (ms UTC) are put off by up to so much instead, as before this was said.
+    """
+
+    most_ms: int
+    seed: int
+    before: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def widest_ms(self) -> int:
+        """The most that any moment may be put off by."""
+        return max(self.most_ms, *(most_ms for _, most_ms in self.before), 0)
+
+    def put_off(self, moment_ms: int, next_ms: int | None) -> int:
+        """Return the moment put off, still before the next one, so that none changes places with another."""
+        most_ms = next((most for until_ms, most in self.before if moment_ms <= until_ms), self.most_ms)
+        room = most_ms if next_ms is None else min(most_ms, next_ms - moment_ms)
+        drawn = blake2b(b"%d %d" % (self.seed, moment_ms), digest_size=8).digest()
+        return moment_ms + (int.from_bytes(drawn) * room >> 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A rule's moments from `start_ms` to `last_ms` that fall on no excluded day, each put off by the spread.
+
+    Bounds and days are those of the rule's own moments: what is put off may lie after them. `cancelled` are moments
+    left out one by one, as they would fire (EXDATE in RFC 5545); they count among a timer's so many firings.
+    """
+
+    rule: Cron | Every
+    start_ms: int | None = None
+    last_ms: int | None = None
+    excluded: Calendar | None = None
+    spread: Spread | None = None
+    cancelled: frozenset[int] = frozenset()
+
+    @property
+    def timezone(self) -> str:
+        """The zone of the rule."""
+        return self.rule.timezone
+
+    @property
+    def jitter_ms(self) -> int | None:
+        """By up to how much the moments to come are put off; None: not at all."""
+        return None if self.spread is None else self.spread.most_ms or None
+
+    @property
+    def plainest(self) -> "Schedule":
+        """The schedule itself, or its rule where nothing bounds that."""
+        return self.rule if self == Bounded(self.rule) else self
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        if not self.cancelled:
+            return self._all_moments(after_ms, until_ms, limit)
+        found: list[int] = []
+        at = after_ms
+        while wanted := limit - len(found):
+            page = self._all_moments(at, until_ms, wanted)
+            found += [moment for moment in page if moment not in self.cancelled]
+            if len(page) < wanted:
+                break
+            at = page[-1]
+        return found
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the first moment after `after_ms`, or None if there is none."""
+        return next(iter(self.moments(after_ms, END_MS, 1)), None)
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is one of the moments."""
+        return self.moments(moment_ms - 1, moment_ms, 1) == [moment_ms]
+
+    def nth(self, number: int) -> int | None:
+        """Return the last of the rule's first `number` moments (1: the first), not put off; None without any."""
+        at, last = -1, None
+        while number and (page := self._own_moments(at, END_MS, min(number, PAGE))):
+            refuse_more()
+            number -= len(page)
+            at = last = page[-1]
+        return last
+
+    def place_in(self, other: "Bounded", moment_ms: int) -> int | None:
+        """Return to when `other` puts off what this schedule puts off to `moment_ms`; None where it has no such.
+
+        Both have the same rule.
+        """
+        own = moment_ms
+        if self.spread is not None:
+            places = self._put_off(self.spread, moment_ms - 1, moment_ms, 1)
+            own = next((one for one, place in places if place == moment_ms), -1)
+        if other._own_moments(own - 1, own, 1) != [own]:
+            return None
+        return own if other.spread is None else other.spread.put_off(own, other.rule.first_after(own))
+
+    def _all_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments, cancelled or not."""
+        if self.spread is None:
+            return self._own_moments(after_ms, until_ms, limit)
+        found: list[int] = []
+        for _, moment in self._put_off(self.spread, after_ms, until_ms, limit):
+            if moment > until_ms or len(found) == limit:
+                return found
+            if moment > after_ms:
+                found.append(moment)
+        return found
+
+    def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Yield own moments, and to when each is put off: before the rule's next one, be that open or not.
+
+        So an edit of the bounds or days moves none. From the last one before `after_ms` on: it may have been put off to
+        after it.
+        """
+        last_before = self._last_before(after_ms + 1, spread.widest_ms)
+        at = after_ms if last_before is None else last_before - 1
+        while page := self._own_moments(at, until_ms, min(limit + 1, PAGE)):
+            at = page[-1]
+            for moment, next_ms in zip(page, self._following(page), strict=True):
+                yield moment, spread.put_off(moment, next_ms)
+
+    def _following(self, page: list[int]) -> list[int | None]:
+        """Return the rule's next moment after each of the own moments, be that open or not."""
+        last = self.rule.first_after(page[-1])
+        # Few pages have closed days between.
+        if self.excluded is None or self.rule.moments(page[0], page[-1], len(page)) == page[1:]:
+            return [*page[1:], last]
+        return [*(self.rule.first_after(moment) for moment in page[:-1]), last]
+
+    def _last_before(self, moment_ms: int, within_ms: int) -> int | None:
+        last, at = None, moment_ms - within_ms - 1
+        while page := self._own_moments(at, moment_ms - 1, PAGE):
+            at = last = page[-1]
+        return last
+
+    def _own_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the rule's moments within the bounds and on open days."""
+        after = after_ms if self.start_ms is None else max(after_ms, self.start_ms - 1)
+        until = until_ms if self.last_ms is None else min(until_ms, self.last_ms)
+        if self.excluded is None:
+            return self.rule.moments(after, until, limit)
+        found: list[int] = []
+        while len(found) < limit and (page := self.rule.moments(after, until, limit - len(found))):
+            is_open = [not self.excluded.excludes(self._day_of(moment)) for moment in page]
+            found += compress(page, is_open)
+            reopened = page[-1] + 1 if is_open[-1] else next_open(self.rule, self.excluded, page[-1], until)
+            if reopened is None:
+                break
+            after = reopened - 1
+        return found
+
+    def _day_of(self, moment_ms: int) -> date:
+        return datetime.fromtimestamp(moment_ms // 1_000, read_zone(self.timezone)).date()
+
+
+Schedule = Cron | Every | Once | Bounded
+
+
+def rule_of(schedule: Schedule) -> Cron | Every | Once:
+    """Return a schedule's rule without what bounds it."""
+    return schedule.rule if isinstance(schedule, Bounded) else schedule
+
+
+def start_of(schedule: Schedule) -> int | None:
+    """Return the moment before which a schedule has none (ms UTC), or None."""
+    return schedule.start_ms if isinstance(schedule, Bounded) else None

@@ -1,0 +1,1 @@
+"""Clocks, zones, and how a moment is written."""

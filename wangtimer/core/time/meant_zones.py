@@ -1,0 +1,98 @@
+"""Which IANA zone somebody meant who wrote what is none."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.near_misses import Names
+from wangtimer.core.time.zones import zone_names
+
+SHOWN_CHARACTERS = 64
+
+# One letter of an abbreviation makes another zone of it: CST is no slip for EST.
+LEAST_LETTERS = 5
+_OFFSET = re.compile(
+    r"(?:UTC|GMT)?(?P<sign>[+-])0?(?P<hours>[1-9]|1[0-4])(?::?00)?", re.IGNORECASE | re.ASCII
+)
+
+# Places whose time people look for under a name that tzdata does not have.
+_ELSEWHERE = {
+    "Asia/Shanghai": "Beijing Peking Shenzhen Guangzhou Hangzhou Chengdu Wuhan Nanjing Tianjin China 北京 上海",
+    "Asia/Kolkata": "Delhi Mumbai Bangalore Bengaluru Chennai Hyderabad India",
+    "Asia/Tokyo": "Osaka Kyoto Japan",
+    "Asia/Seoul": "Korea Busan",
+    "Asia/Ho_Chi_Minh": "Hanoi Vietnam",
+    "America/New_York": "Boston Washington Atlanta Miami Philadelphia Eastern",
+    "America/Chicago": "Dallas Houston Austin Central",
+    "America/Los_Angeles": "San_Francisco Seattle San_Diego California Pacific_Time",
+    "America/Toronto": "Ottawa",
+    "Europe/Berlin": "Munich Hamburg Frankfurt Germany",
+    "Europe/Paris": "Lyon France",
+    "Europe/London": "England Edinburgh Manchester",
+    "Europe/Zurich": "Geneva Bern Switzerland",
+    "Europe/Madrid": "Barcelona Spain",
+    "Europe/Rome": "Milan Italy",
+    "Asia/Jerusalem": "Tel_Aviv",
+    "Australia/Sydney": "Canberra",
+}
+
+
+def unknown_zone(written: str) -> InvalidSchedule:
+    """Return what refuses a zone that is none, and asks about the one that was meant."""
+    shown = written if len(written) <= SHOWN_CHARACTERS else written[:SHOWN_CHARACTERS] + "..."
+    meant = meant_zone(written)
+    question = "" if meant is None else f"did you mean {meant}? "
+    mend = f"{question}write a name such as UTC, Asia/Shanghai or Europe/London"
+    return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend)
+
+
+def meant_zone(written: str) -> str | None:
+    """Return the zone that was meant: written in another case, without its region, misspelt, or by a neighbour's name.
+
+    None where that cannot be told; an abbreviation such as CST stands for several.
+    """
+    city = written.rpartition("/")[2]
+    zones, cities = _zones(), _cities()
+    same = zones.same_as(written) or _by_city(cities.same_as(city)) or _of_offset(written)
+    if same or len(city) < LEAST_LETTERS or not city.replace("_", "").replace(" ", "").isalpha():
+        return same
+    return zones.meant_by(written) or _by_city(cities.meant_by(city))
+
+
+def _of_offset(written: str) -> str | None:
+    """Return the zone of an offset in whole hours, as in UTC+8: Etc/GMT-8, since its sign says what to add for UTC."""
+    found = _OFFSET.fullmatch(written.strip())
+    if found is None:
+        return None
+    zone = f"Etc/GMT{'-' if found['sign'] == '+' else '+'}{int(found['hours'])}"
+    return zone if zone in zone_names() else None
+
+
+def _by_city(city: str | None) -> str | None:
+    return None if city is None else _zone_of_city()[city]
+
+
+@lru_cache(maxsize=1)
+def _zones() -> Names:
+    return Names(sorted(zone_names()))
+
+
+@lru_cache(maxsize=1)
+def _cities() -> Names:
+    return Names(_zone_of_city())
+
+
+@lru_cache(maxsize=1)
+def _zone_of_city() -> dict[str, str]:
+    """Return the zone of each city; where several have its name, that of the shortest name."""
+    found = {name: zone for zone, names in _ELSEWHERE.items() for name in names.split()}
+    for zone in _by_length(zone_names()):
+        region, _, city = zone.rpartition("/")
+        if region and region != "Etc":
+            found.setdefault(city, zone)
+    return found
+
+
+def _by_length(zones: Iterable[str]) -> list[str]:
+    return sorted(zones, key=lambda zone: (len(zone), zone))

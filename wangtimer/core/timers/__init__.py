@@ -1,0 +1,1 @@
+"""Timers: what a business service defined, and what it may change."""

@@ -1,0 +1,113 @@
+"""A timer: what a business service defined, and how far it is planned."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from wangtimer.core.schedules.ending import ENDLESS, Ending
+from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.misfire import USUAL, MisfireRule
+
+
+class TimerStatus(StrEnum):
+    """Only an enabled timer is planned and fired; a deleted one keeps its history and has freed its name."""
+
+    DISABLED = "disabled"
+    ENABLED = "enabled"
+    DELETED = "deleted"
+
+
+class Notify(NamedTuple):
+    """The HTTP call to make: `headers` in the order given, a name may occur more than once."""
+
+    url: str
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+
+
+# In place of the call of a timer that was read to be planned: nothing is done with it.
+UNREAD = Notify("")
+
+
+class Definition(NamedTuple):
+    """What firing needs to know of a timer. A tuple, as its call is: every firing of a one-shot reads them from text.
+
+    `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
+    schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when it was
+    last disabled or deleted, while enabled before (ms UTC, 0 = never); only SQL knows it.
+    """
+
+    timer_id: int
+    app: str
+    version: int
+    status: TimerStatus
+    schedule: Schedule
+    notify: Notify
+    edited_at: int = 0
+    misfire: MisfireRule = USUAL
+    disabled_at: int = 0
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether it is to be fired at all."""
+        return self.status is TimerStatus.ENABLED
+
+    def still_wants(self, fire_at: int) -> bool:
+        """Whether it is enabled and its present schedule contains this moment."""
+        if self.has_cancelled(fire_at):
+            return False
+        return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
+
+    def has_stopped(self, asked_at: int | None) -> bool:
+        """Whether what was asked for at this moment (ms UTC) was asked before the timer was disabled, and so is off.
+
+        What is asked for afterwards is fired: whoever fires a disabled timer means it.
+        """
+        return not self.is_enabled and asked_at is not None and asked_at < self.disabled_at
+
+    def has_cancelled(self, fire_at: int) -> bool:
+        """Whether this one moment was cancelled."""
+        return isinstance(self.schedule, Bounded) and fire_at in self.schedule.cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer's row: its definition, its name, tags and ending, and its planning marks (ms UTC).
+
+    Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
+    after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
+    timer is kept for `keep_days`; 0: no longer than its last outcome; None: as long as the service's setting says.
+    `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
+    """
+
+    definition: Definition
+    name: str
+    planned_until: int
+    next_fire_at: int | None
+    created_at: int
+    updated_at: int
+    ending: Ending = ENDLESS
+    tags: tuple[str, ...] = ()
+    keep_days: int | None = None
+    is_told: bool = field(default=True, compare=False)
+
+    @property
+    def id(self) -> int:
+        """The timer's number, unique in the deployment."""
+        return self.definition.timer_id
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """All that its owner says of it, and when the schedule last changed."""
+        one = self.definition
+        said = (self.name, one.schedule, self.ending, one.notify, one.misfire, self.tags, self.keep_days)
+        return (*said, one.edited_at)
+
+    def is_finished(self, now: int) -> bool:
+        """Whether it is enabled, and has no moment left after `now` (ms UTC)."""
+        return self.definition.is_enabled and self.next_fire_at is None and self.planned_until <= now
+
+    def planned_from(self, moment: int) -> "Timer":
+        """Return the timer with planning to start right after `moment` (ms UTC)."""
+        return replace(self, planned_until=moment)
