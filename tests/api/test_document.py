@@ -113,7 +113,7 @@ def test_codes_are_unique_and_carry_an_http_error() -> None:
 
 
 def test_every_code_is_one_that_the_api_gives() -> None:
-    sources = [path for path in (ROOT / "wangtimer/api").glob("*.py") if path.name != "codes.py"]
+    sources = [path for path in (ROOT / "wangtimer/api").rglob("*.py") if path.name != "codes.py"]
     given = set(re.findall(r"ErrorCode\.([A-Z_]+)", "".join(path.read_text() for path in sources)))
     assert given == {code.name for code in ErrorCode}
 

@@ -29,7 +29,7 @@ WALL_CLOCK_OPTIONS = {"eta", "countdown", "expires"}
 BESIDE = ("cli/", "client/", "stack/")
 # The clock itself; connections, watchdogs and the reading of requests, which only measure how long something takes.
 MAY_HOLD_A_STOP_WATCH = {
-    "api/web_worker.py",
+    "api/http/web_worker.py",
     "broker.py",
     "store/redis/clock.py",
     "store/redis/connection.py",
