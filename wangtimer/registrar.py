@@ -23,7 +23,7 @@ from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.cancelling import still_cancelled
 from wangtimer.core.timers.spreading import still_spread
-from wangtimer.core.timers.timer import Definition, Timer
+from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad
@@ -75,6 +75,18 @@ class Registrar:
         refuse_past(new.schedule, now)
         return self.timers.create(new, now, keep)
 
+    def create_enabled(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
+        """Store a timer that is enabled from the first, and its near part, in one commit; the answer to `keep` too.
+
+        A one-shot up to a minute late fires at once. Raises as `create` and `enable` do.
+        """
+        now = int(self.clock.now_ms())
+        refuse_past(new.schedule, now)
+        timer, firings = self.timers.create_enabled(
+            new, now, lambda made: self._with_firings(self.first_plan(made, now)), keep
+        )
+        return self._told(timer, firings, now)
+
     def enable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.
 
@@ -87,25 +99,40 @@ class Registrar:
         )
         return self._told(timer, firings, now)
 
-    def edit(self, app: str, timer_id: int, change: Change, version: int | None = None) -> Timer:
-        """Let a timer be as `change` makes it, enabled or not; its old moments fire no more, its new ones do, at once.
+    def edit(
+        self,
+        app: str,
+        timer_id: int,
+        change: Change,
+        version: int | None = None,
+        enabled: bool | None = None,
+    ) -> Timer:
+        """Let a timer be as `change` makes it; its old moments fire no more, its new ones do, at once.
 
-        `change` may raise to refuse. Raises `Conflict` where the timer is not at `version` any more, or its new name
-        is in use; else errors as above.
+        `enabled` tells whether it is to be enabled afterwards, in the same commit; None: as it was. `change` may raise
+        to refuse. Raises `Conflict` where the timer is not at `version` any more, or its new name is in use; else
+        errors as above.
         """
         now = int(self.clock.now_ms())
         timer, firings = self.timers.edit(
-            app, timer_id, now, lambda read: self._revise(read, change, version, now)
+            app, timer_id, now, lambda read: self._revise(read, change, version, now, enabled)
         )
         return self._told(timer, firings, now)
 
     def put(
-        self, app: str, name: str, new: Callable[[], NewTimer], change: Change, version: int | None = None
+        self,
+        app: str,
+        name: str,
+        new: Callable[[], NewTimer],
+        change: Change,
+        version: int | None = None,
+        enabled: bool | None = None,
     ) -> tuple[Timer, bool]:
         """Edit the app's timer of this name, or create `new()` where there is none; tell whether it was created.
 
-        Others may create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`;
-        `Conflict` for any `version` where there is no such timer.
+        `enabled` tells whether it is to be enabled afterwards; None: as it was, and a new one disabled. Others may
+        create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`; `Conflict`
+        for any `version` where there is no such timer.
         """
         taken_by: int | None = None
         for _ in range(PUT_TRIES):
@@ -114,9 +141,9 @@ class Registrar:
                 raise Conflict("version", f"app {app!r} has no timer named {name!r}", "leave the version out")
             with suppress(UnknownTimer, _Renamed):
                 if timer_id is not None:
-                    return self.edit(app, timer_id, _if_named(name, change), version), False
+                    return self.edit(app, timer_id, _if_named(name, change), version, enabled), False
                 try:
-                    return self.create(new()), True
+                    return self.create_enabled(new()) if enabled else self.create(new()), True
                 except Conflict as error:
                     taken_by = error.existing_id
                     log.info("created_by_somebody_else", app=app, name=name)
@@ -142,18 +169,21 @@ class Registrar:
         timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name, version)
         return self._told(timer, [], 0)
 
-    def _revise(self, timer: Timer, change: Change, version: int | None, now: int) -> Revision:
+    def _revise(
+        self, timer: Timer, change: Change, version: int | None, now: int, enabled: bool | None
+    ) -> Revision:
         definition = timer.definition
         refuse_changed(timer, version)
+        status = _status(definition.status, enabled)
         past, past_firings = self._plan_past(timer, now) if definition.is_enabled else (None, [])
         if past is not None:
             timer = replace(timer, planned_until=past.planned_until, next_fire_at=past.next_fire_at)
         edited = self._still_spread(change(timer), definition.schedule, now)
         edited = still_cancelled(edited, definition.schedule, now, self.near.soon_ms)
         if edited.definition.schedule == definition.schedule and edited.ending == timer.ending:
-            return Revision(edited, past_firings, [])
+            return self._switched(edited, past_firings, now, status)
         refuse_past(edited.definition.schedule, now)
-        return self._replan(edited, past_firings, now)
+        return self._replan(edited, past_firings, now, status)
 
     def replanned(self, timer: Timer, edited: Timer, now: int) -> tuple[Timer, Plan] | None:
         """Return an edited timer whose rule stayed, and the first part of its new plan, from `now` (ms UTC) on.
@@ -177,18 +207,26 @@ class Registrar:
         schedule = still_spread(edited.definition.schedule, was, now, self.near.soon_ms)
         return replace(edited, definition=edited.definition._replace(schedule=schedule))
 
-    def _replan(self, edited: Timer, past: list[Firing], now: int) -> Revision:
+    def _switched(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
+        """Plan the near part of a timer whose schedule stays, where it is enabled by the edit."""
+        if edited.definition.is_enabled or status is not TimerStatus.ENABLED:
+            return Revision(edited, past, [], status)
+        near, firings = self._with_firings(self.first_plan(edited, now))
+        timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
+        return Revision(timer, past, firings, status)
+
+    def _replan(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
         """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
         schedule = edited.ending.applied_to(edited.definition.schedule)
         definition = edited.definition._replace(schedule=schedule, edited_at=now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )
-        if not definition.is_enabled:
-            return Revision(timer, past, [])
+        if status is not TimerStatus.ENABLED:
+            return Revision(timer, past, [], status)
         near, firings = self._with_firings(self._plan_near(timer, now))
         timer = replace(near.timer, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
-        return Revision(timer, past, firings)
+        return Revision(timer, past, firings, status)
 
     def first_plan(self, timer: Timer, now: int) -> Plan:
         """Return the near part of a timer that is to be enabled.
@@ -267,6 +305,12 @@ def _telling_faults(timer: Timer) -> Iterator[None]:
     except Exception as error:
         log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
         raise Unplannable(timer.id) from error
+
+
+def _status(was: TimerStatus, enabled: bool | None) -> TimerStatus:
+    if enabled is None:
+        return was
+    return TimerStatus.ENABLED if enabled else TimerStatus.DISABLED
 
 
 class _Renamed(Exception):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
 from tests.fakes.memory_server import MemoryServer
-from wangtimer.core.errors import Conflict, UnknownTimer
+from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import Readable
@@ -19,6 +19,7 @@ from wangtimer.store.sql.timers import (
     changed_definition,
     name_taken,
     refuse_changed,
+    refuse_used_up,
 )
 
 
@@ -29,9 +30,19 @@ class MemoryTimers:
         self._server = server
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
+        return self._create(new, now, keep, None)[0]
+
+    def create_enabled(
+        self, new: NewTimer, now: int, plan_near: PlanPart, keep: ToKeep | None = None
+    ) -> tuple[Timer, list[Firing]]:
+        return self._create(new, now, keep, plan_near)
+
+    def _create(
+        self, new: NewTimer, now: int, keep: ToKeep | None, plan_near: PlanPart | None
+    ) -> tuple[Timer, list[Firing]]:
         assert keep is None, "answers are kept in real SQL only"
 
-        def work() -> Timer:
+        def work() -> tuple[Timer, list[Firing]]:
             taken_by = [
                 one.id for one in self._living() if (one.definition.app, one.name) == (new.app, new.name)
             ]
@@ -43,9 +54,13 @@ class MemoryTimers:
                 timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
             )
             first = new.schedule.first_after(now)
-            return self._store(
-                Timer(definition, new.name, now, first, now, now, new.ending, new.tags, new.keep_days)
-            )
+            made = Timer(definition, new.name, now, first, now, now, new.ending, new.tags, new.keep_days)
+            if plan_near is None:
+                return self._store(made), []
+            near, firings = plan_near(made)
+            enabled = near.timer.definition._replace(status=TimerStatus.ENABLED)
+            self._store(_moved(replace(near.timer, definition=enabled), near))
+            return self._timers[timer_id], insert_missing(self._firings, firings)
 
         return self._server.call(work)
 
@@ -75,8 +90,7 @@ class MemoryTimers:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
-            if firings and near.next_fire_at is None and not insert_missing(dict(self._firings), firings):
-                raise Conflict("id", "its last moment has its outcome already", "create another")
+            refuse_used_up(near, firings, insert_missing(dict(self._firings), firings))
             enabled = _changed(near.timer, now, TimerStatus.ENABLED)
             self._store(_moved(enabled, near))
             return self._timers[timer_id], insert_missing(self._firings, firings)
@@ -89,14 +103,17 @@ class MemoryTimers:
         def work() -> tuple[Timer, list[Firing]]:
             timer = self._find(app, timer_id)
             revision = revise(timer)
-            if revision.timer.terms == timer.terms:
+            if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
             name = revision.timer.name
             named = [one.id for one in self._living() if (one.definition.app, one.name) == (app, name)]
             if named not in ([], [timer_id]):
                 raise name_taken(app, name, named[0])
+            if revision.status is TimerStatus.ENABLED and not timer.definition.is_enabled:
+                pending = insert_missing(dict(self._firings), revision.near)
+                refuse_used_up(revision.timer, revision.near, pending)
             insert_missing(self._firings, revision.past)
-            edited = self._store(_changed(revision.timer, now, timer.definition.status))
+            edited = self._store(_changed(revision.timer, now, revision.status))
             return edited, insert_missing(self._firings, revision.near)
 
         return self._server.call(work)

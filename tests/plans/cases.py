@@ -122,7 +122,10 @@ class Stores:
             Case(
                 "TimerStore.edit",
                 lambda: timers.edit(
-                    SMALL_APP, made[1].id, NOW, lambda read: Revision(replace(read, tags=("t3",)), [], [])
+                    SMALL_APP,
+                    made[1].id,
+                    NOW,
+                    lambda read: Revision(replace(read, tags=("t3",)), [], [], read.definition.status),
                 ),
             ),
             Case(

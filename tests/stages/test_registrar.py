@@ -1,13 +1,18 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from tests.stages.world import APP, World
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import Slice
-from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.core.schedules.ending import Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
+from wangtimer.store.sql.timers import NewTimer
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 
@@ -24,6 +29,56 @@ def test_a_created_timer_is_disabled_and_never_fires(world: World) -> None:
     assert timer.definition.status is TimerStatus.DISABLED
     assert world.records(timer) == []
     assert world.target.arrivals == []
+
+
+def test_a_timer_made_enabled_fires_on_time_and_once(world: World) -> None:
+    timer = world.registrar.create_enabled(
+        NewTimer(APP, "bill", Once(world.now + 3_000), Notify("http://shop.test/due"))
+    )
+    world.run_for(10)
+    assert [arrival.late_ms for arrival in world.target.of(timer.id)] == [0]
+
+
+def test_a_timer_without_a_moment_left_is_not_made_enabled(idle: World) -> None:
+    ended = Bounded(Every(1_000, 0), last_ms=idle.now - 1)
+    with pytest.raises(Conflict, match="no moment left"):
+        idle.registrar.create_enabled(NewTimer(APP, "bill", ended, Notify("http://shop.test/due")))
+    assert idle.timers.id_of(APP, "bill") is None
+
+
+def test_a_timer_made_enabled_counts_its_firings_from_then_on(world: World) -> None:
+    ending = Ending(most=2)
+    timer = world.registrar.create_enabled(
+        NewTimer(APP, "bill", Every(1_000, 0), Notify("http://shop.test/due"), ending=ending)
+    )
+    world.run_for(10)
+    assert len(world.target.of(timer.id)) == 2
+
+
+@pytest.mark.parametrize("is_new_schedule", [False, True])
+def test_an_edit_may_enable_too_in_one_commit(world: World, is_new_schedule: bool) -> None:
+    timer = world.created("*/2 * * * * *")
+    schedule = Cron.parse("* * * * * *") if is_new_schedule else timer.definition.schedule
+    edited = world.registrar.edit(APP, timer.id, lambda was: _with_schedule(was, schedule), enabled=True)
+    assert edited.definition.version == timer.definition.version + 1
+    world.run_for(10)
+    assert len(world.target.of(timer.id)) in ((9, 10, 11) if is_new_schedule else (4, 5, 6))
+
+
+@pytest.mark.parametrize("is_new_schedule", [False, True])
+def test_an_edit_may_disable_too_in_one_commit(world: World, is_new_schedule: bool) -> None:
+    timer = world.timer("*/2 * * * * *")
+    world.run_for(5)
+    called = len(world.target.of(timer.id))
+    schedule = Cron.parse("* * * * * *") if is_new_schedule else timer.definition.schedule
+    edited = world.registrar.edit(APP, timer.id, lambda was: _with_schedule(was, schedule), enabled=False)
+    assert edited.definition.version == timer.definition.version + 1
+    world.run_for(10)
+    assert len(world.target.of(timer.id)) <= called + 1
+
+
+def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
+    return replace(timer, definition=timer.definition._replace(schedule=schedule))
 
 
 def test_a_moment_over_a_minute_past_is_refused_and_one_of_a_minute_ago_is_taken(idle: World) -> None:

@@ -165,6 +165,42 @@ def test_enabling_sends_three_statements_however_many_firings_it_plans(mariadb: 
     assert sent == ["SELECT", "UPDATE", "INSERT"]
 
 
+def test_a_timer_made_enabled_has_its_first_version_its_marks_and_its_near_firings(sql: SqlWorld) -> None:
+    made, pending = sql.timers.create_enabled(new(), NOW, near(2))
+    assert moments(pending) == rows(sql, made) == [FIRST, FIRST + MINUTE_MS]
+    assert sql.timers.get("shop", made.id) == made
+    assert (made.definition.status, made.definition.version) == (TimerStatus.ENABLED, 1)
+    assert (made.planned_until, made.next_fire_at) == (NOW + 2 * MINUTE_MS, FIRST + 2 * MINUTE_MS)
+    assert [one.id for one in sql.timers.to_plan(FIRST + 2 * MINUTE_MS, 9).values()] == [made.id]
+
+
+def test_making_an_enabled_timer_is_one_commit_of_two_statements(mariadb: Database) -> None:
+    store, sent = TimerStore(mariadb), list[str]()
+    event.listen(
+        mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
+    )
+    event.listen(mariadb.engine, "commit", lambda _sql: sent.append("COMMIT"))
+    store.create_enabled(new(), NOW, near(60))
+    assert sent == ["INSERT", "INSERT", "COMMIT"]
+
+
+def test_a_refusal_to_plan_makes_no_timer(sql: SqlWorld) -> None:
+    def refuse(_timer: Timer) -> tuple[Plan, list[Firing]]:
+        raise InvalidInput("at", "long past", "give another")
+
+    with pytest.raises(InvalidInput):
+        sql.timers.create_enabled(new(), NOW, refuse)
+    assert sql.timers.id_of("shop", "bill") is None
+
+
+def test_a_name_in_use_makes_no_firing(sql: SqlWorld) -> None:
+    first = sql.timers.create(new(), NOW)
+    with pytest.raises(Conflict) as caught:
+        sql.timers.create_enabled(new(), NOW, near(2))
+    assert (caught.value.field, caught.value.existing_id) == ("name", first.id)
+    assert rows(sql, first) == []
+
+
 def test_enabling_twice_changes_nothing(sql: SqlWorld) -> None:
     timer = sql.timers.create(new(), NOW)
     once, _ = sql.timers.enable("shop", timer.id, NOW, near(2))
@@ -417,8 +453,52 @@ def test_an_edit_whose_answer_was_lost_is_not_refused_for_its_own_version(forget
     def rename(read: Timer) -> Revision:
         if read.definition.version != timer.definition.version:
             raise Conflict("version", "somebody changed it", "read it again")
-        return Revision(replace(read, name="new"), [], [Firing.planned(read.id, FIRST, 0)])
+        return Revision(
+            replace(read, name="new"), [], [Firing.planned(read.id, FIRST, 0)], read.definition.status
+        )
 
     edited, pending = timers.edit("shop", timer.id, NOW, rename)
     assert (edited.name, edited.definition.version) == ("new", timer.definition.version + 1)
     assert moments(pending) == [FIRST]
+
+
+def test_a_timer_made_enabled_whose_answer_was_lost_is_made_once(forgetful: Database) -> None:
+    timers = TimerStore(forgetful)
+    made, pending = timers.create_enabled(new(), NOW, near(2))
+    assert timers.get("shop", made.id) == made
+    assert moments(pending) == [FIRST, FIRST + MINUTE_MS]
+
+
+def test_an_edit_enables_a_timer_with_its_near_firings(sql: SqlWorld) -> None:
+    timer = sql.timers.create(new(), NOW)
+    a_plan, firings = planned(timer, 2)
+    tagged = replace(
+        timer, tags=("new",), planned_until=a_plan.planned_until, next_fire_at=a_plan.next_fire_at
+    )
+    on, pending = sql.timers.edit(
+        "shop", timer.id, NOW, lambda _: Revision(tagged, [], firings, TimerStatus.ENABLED)
+    )
+    assert sql.timers.get("shop", timer.id) == on
+    assert (on.tags, on.definition.status, on.definition.version) == (("new",), TimerStatus.ENABLED, 2)
+    assert moments(pending) == [FIRST, FIRST + MINUTE_MS]
+
+
+def test_an_edit_that_disables_says_when(sql: SqlWorld) -> None:
+    timer = enabled(sql.timers)
+    off, _ = sql.timers.edit(
+        "shop", timer.id, NOW + 7, lambda _: Revision(timer, [], [], TimerStatus.DISABLED)
+    )
+    assert sql.timers.get("shop", timer.id) == off
+    assert (off.definition.status, off.definition.disabled_at) == (TimerStatus.DISABLED, NOW + 7)
+
+
+def test_an_edit_enables_no_one_shot_with_an_outcome(sql: SqlWorld) -> None:
+    timer = sql.timers.create(new(schedule=Once(FIRST)), NOW)
+    _, (firing,) = sql.timers.enable("shop", timer.id, NOW, near())
+    sql.firings.settle([outcome_of(firing.member)])
+    off = sql.timers.disable("shop", timer.id, NOW)
+    _, again = planned(timer, 2)
+    used_up = replace(off, next_fire_at=None)
+    with pytest.raises(Conflict):
+        sql.timers.edit("shop", timer.id, NOW, lambda _: Revision(used_up, [], again, TimerStatus.ENABLED))
+    assert sql.timers.get("shop", timer.id) == off

@@ -82,11 +82,15 @@ class NewTimer:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A timer as it is to stand, the firings that came due before, and those of its new plan."""
+    """A timer as it is to stand, the firings that came due before, and those of its new plan.
+
+    The timer has the status it had; `status` is the one it is to have.
+    """
 
     timer: Timer
     past: list[Firing]
     near: list[Firing]
+    status: TimerStatus
 
 
 class ChangedTimer(NamedTuple):
@@ -122,11 +126,30 @@ class TimerStore:
 
         Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
+        return self._create(new, now, keep, None)[0]
+
+    def create_enabled(
+        self, new: NewTimer, now: int, plan_near: PlanPart, keep: ToKeep | None = None
+    ) -> tuple[Timer, list[Firing]]:
+        """Store an enabled timer with its near part, in one transaction; return what waits to be added to slices.
+
+        `plan_near` gets the timer as it would stand disabled, and may raise to refuse. Raises as `create` does.
+        """
+        return self._create(new, now, keep, plan_near)
+
+    def _create(
+        self, new: NewTimer, now: int, keep: ToKeep | None, plan_near: PlanPart | None
+    ) -> tuple[Timer, list[Firing]]:
         for _ in range(MOST_CLASHES):
             row = new_row(new, self._ids.next(now), now)
-            made = timer_of(row)
+            made, firings = timer_of(row), list[Firing]()
+            if plan_near is not None:
+                near, firings = plan_near(made)
+                made = _enabled_at_once(near)
+                row |= _terms_of(made) | _marks_of(made)
+            insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
             try:
-                self._database.write(partial(_insert, row=row, made=made, keep=keep), Step.SQL_CREATE)
+                return made, self._database.write(insert_all, Step.SQL_CREATE)
             except IntegrityError:
                 standing = self._standing(made.id)
                 if standing is None:
@@ -134,8 +157,8 @@ class TimerStore:
                 if not _is_same(standing, made):
                     # The id is another timer's.
                     continue
-                # The first try was applied, although its answer was lost.
-            return made
+                # The first try was applied, although its answer was lost; some of its firings may be over by now.
+                return made, self._database.write(partial(insert_missing, planned=firings), Step.SQL_CREATE)
         raise StoreAway("SQL", "it has a timer of every id that was tried")
 
     def get(self, app: str, timer_id: int) -> Timer:
@@ -179,12 +202,7 @@ class TimerStore:
             near, firings = plan_near(timer)
             enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
-            if firings and not pending and near.next_fire_at is None:
-                raise Conflict(
-                    "id",
-                    "this timer's last moment has its outcome already",
-                    "see its records; create another",
-                )
+            refuse_used_up(enabled, firings, pending)
             first.keep([enabled], firings)
             return enabled, pending
 
@@ -195,8 +213,8 @@ class TimerStore:
     ) -> tuple[Timer, list[Firing]]:
         """Let a timer stand as `revise` says, in one transaction; return what waits to be added to slices.
 
-        `revise` gets the timer as it stands and may raise to refuse. Where it leaves the terms as they are, nothing
-        changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
+        `revise` gets the timer as it stands and may raise to refuse. Where it leaves terms and status as they are,
+        nothing changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
         first = FirstTry()
 
@@ -205,17 +223,20 @@ class TimerStore:
                 return applied[0], first.waiting(sql, applied)
             timer = locked_timer(sql, app, timer_id)
             revision = revise(timer)
-            if revision.timer.terms == timer.terms:
+            if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
             insert_missing(sql, revision.past)
             try:
-                edited = change(sql, revision.timer, now, timer.definition.status, was=timer)
+                edited = change(sql, revision.timer, now, revision.status, was=timer)
             except IntegrityError:
                 name = revision.timer.name
                 taken_by = sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
                 raise name_taken(app, name, taken_by) from None
+            pending = insert_missing(sql, revision.near)
+            if edited.definition.is_enabled and not timer.definition.is_enabled:
+                refuse_used_up(edited, revision.near, pending)
             first.keep([edited], revision.near)
-            return edited, insert_missing(sql, revision.near)
+            return edited, pending
 
         return self._database.write(work, Step.SQL_EDIT)
 
@@ -375,12 +396,22 @@ class TimerStore:
         return None if row is None else timer_of(row)
 
 
-def _insert(sql: Connection, row: dict[str, Any], made: Timer, keep: ToKeep | None) -> None:
+def _insert(
+    sql: Connection, row: dict[str, Any], made: Timer, firings: list[Firing], keep: ToKeep | None
+) -> list[Firing]:
+    """Insert a timer with its firings and tags; return which firings wait to be fired."""
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     sql.execute(_INSERT, row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
     if keep is not None:
         keep_answer(sql, keep.asked, keep.answer(made), made.created_at)
+    return insert_missing(sql, firings)
+
+
+def _enabled_at_once(near: Plan) -> Timer:
+    """Return a timer that is made enabled: it has its first version."""
+    definition = near.timer.definition._replace(status=TimerStatus.ENABLED)
+    return marked(replace(near.timer, definition=definition), near)
 
 
 def _is_same(standing: Timer, made: Timer) -> bool:
@@ -429,6 +460,17 @@ def refuse_changed(timer: Timer, version: int | None) -> None:
         )
 
 
+def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firing]) -> None:
+    """Return unless all that is left of a timer to be enabled has its outcome: raises `Conflict`.
+
+    `near` are its near firings, `pending` those of them that wait to be fired.
+    """
+    if near and not pending and planned.next_fire_at is None:
+        raise Conflict(
+            "id", "this timer's last moment has its outcome already", "see its records; create another"
+        )
+
+
 def locked_timer(sql: Connection, app: str, timer_id: int) -> Timer:
     """Return the app's living timer, nobody else's to change until the transaction ends; raises `UnknownTimer`."""
     return _living(sql, app, timer_id, _LIVING_TO_CHANGE)
@@ -454,24 +496,34 @@ def change(
     Where it differs from what it `was` otherwise, that is written too.
     """
     changed = changed_to(status, timer, now)
-    columns: dict[str, Any] = {
+    columns: dict[str, Any] = _marks_of(changed) | {
         "version": changed.definition.version,
-        "status": status.value,
         "disabled_at": changed.definition.disabled_at,
         "tombstone": tombstone,
-        "planned_until": timer.planned_until,
-        "next_fire_at": timer.next_fire_at,
-        "plan_by": timer.next_fire_at,
         "updated_at": now,
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days)
-        columns |= {"name": timer.name, "edited_at": one.edited_at}
+        columns |= _terms_of(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
+
+
+def _terms_of(timer: Timer) -> dict[str, Any]:
+    one = timer.definition
+    return terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days)
+
+
+def _marks_of(timer: Timer) -> dict[str, Any]:
+    """Return the columns of whether and from when on a timer is planned."""
+    return {
+        "status": timer.definition.status.value,
+        "planned_until": timer.planned_until,
+        "next_fire_at": timer.next_fire_at,
+        "plan_by": timer.next_fire_at,
+    }
 
 
 def changed_definition(was: Definition, now: int, status: TimerStatus) -> Definition:
