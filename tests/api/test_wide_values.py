@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.test_refused import URL
 from tests.api.world import DEF, World, definition
-from wangtimer.api.compat.timers.timer_models import MOST_TAGS
+from wangtimer.api.asked.terms import MOST_TAGS
 from wangtimer.store.sql.tables import TAG_CHARACTERS
 
 DEFS = "/api/timer/v1/defs"

@@ -18,7 +18,6 @@ from wangtimer.api.http.reading import taking_body, taking_query
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.store.sql.calendar_followers import Progress
-from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.wiring import Wiring
 
 MOST_DAYS = 4_000
@@ -144,19 +143,6 @@ class CalendarViews:
         if not calendars.remove(body.app, body.name):
             raise _unknown(body.name)
         return Answer()
-
-
-def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
-    """Return a calendar that is always there, or the app's own; raises `Refused` where there is none."""
-    calendar = built_in().get(name) or calendars.get(app, name)
-    if calendar is None:
-        raise Refused(
-            ErrorCode.BAD_SCHEDULE,
-            "excludeCalendar",
-            f"there is no calendar {shown(name)}",
-            f"name one of {', '.join(built_in())}, or upload it with PUT /api/timer/v1/calendar",
-        )
-    return calendar
 
 
 def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

@@ -9,11 +9,11 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field, SkipValidation
 
-from wangtimer.api.compat.calendar_routes import find_calendar
-from wangtimer.api.compat.timers.asked_schedule import FindCalendar
-from wangtimer.api.compat.timers.asked_timer import new_timer
+from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.asked.asked_timer import new_timer
+from wangtimer.api.asked.named_calendar import find_calendar
+from wangtimer.api.asked.terms import TimerTerms
 from wangtimer.api.compat.timers.kept_answer import refusing_key
-from wangtimer.api.compat.timers.timer_models import TimerTerms
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer, Sent, is_none

@@ -1,180 +1,12 @@
-"""What callers may say of a timer. Null is the same as absent, save in an edit, where it takes away."""
+"""What callers may send to the paths of timers."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import (
-    MOST_MS,
-    App,
-    ChangedHeaders,
-    ChangedMethod,
-    Given,
-    GivenMoment,
-    Headers,
-    Id,
-    Method,
-    Name,
-    moment,
-    number,
-    plain,
-)
-from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
-from wangtimer.api.http.refusals import Refused
-from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS
-
-# To find the last of so many moments of a cron that is rare takes half a second.
-MOST_FIRINGS = 10_000
-MOST_JITTER_MS = 3_600_000
-MOST_TAGS = 16
-MOST_RETENTION_DAYS = 3_650
-
-_ENABLING = (
-    '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
-)
-_ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried; leave it out"
-_TIMEOUT = (
-    "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
-)
-_OF_THE_DEPLOYMENT: Mapping[str, str] = {
-    **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
-    **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
-}
-_OF_A_TIMER: Mapping[str, str] = {
-    **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
-    **_OF_THE_DEPLOYMENT,
-}
-
-_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
-
-
-def check_new_status(status: int | None) -> int | None:
-    """Return the status a new timer may be said to have; raises `Refused` for an enabled one."""
-    if status in (None, 0, 1):
-        return status
-    raise Refused(
-        ErrorCode.BAD_VALUE,
-        "status",
-        f"{str(status)[:30]}, but a new timer is disabled",
-        "leave it out, and enable it with POST /api/timer/v1/enable",
-    )
-
-
-class NotifyParam(Given):
-    """The HTTP call to make at each moment."""
-
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
-
-    url: Annotated[
-        str,
-        # The length is in the schema for readers; `check_url` says it better.
-        Field(
-            description="http or https, ASCII, no user name in it",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-            examples=["https://shop.example/orders/expire"],
-        ),
-        AfterValidator(check_url),
-    ]
-    method: Method = "POST"
-    header: Annotated[Headers, Field(default_factory=tuple)]
-    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
-
-
-class NotifyChange(Given):
-    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
-
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
-
-    url: Annotated[
-        str | None,
-        Field(
-            description="as in a new timer; null is refused, since no call is without one",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-        ),
-        AfterValidator(check_changed_url),
-    ] = None
-    method: ChangedMethod = None
-    header: ChangedHeaders = None
-    body: Annotated[str | None, Field(description="null: none")] = None
-
-
-class ScheduleFields(Given):
-    """When: one of `cron`, `everyMs`, `at`, `delayMs`, the first two within bounds."""
-
-    cron: Annotated[
-        str | None,
-        Field(
-            description="minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
-            "or @hourly, @daily, ...; the answer shows the next five moments",
-            examples=["*/5 9-17 * * 1-5"],
-        ),
-    ] = None
-    cron_dialect: Annotated[
-        Literal["unix", "quartz"] | None,
-        Field(
-            alias="cronDialect",
-            description="how cron is read, unix by default. quartz, as Quartz, XXL-JOB and PowerJob write it: 6 or 7 "
-            "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
-            examples=["unix"],
-        ),
-    ] = None
-    every_ms: Annotated[
-        int | None,
-        Field(
-            alias="everyMs",
-            description=f"an interval: {SHORTEST_MS} to {LONGEST_MS} ms, counted from anchorAt",
-            examples=[90_000],
-        ),
-    ] = None
-    anchor_at: Annotated[
-        GivenMoment,
-        moment("of everyMs: a moment from which intervals are counted; startAt, or else now, by default"),
-        Field(alias="anchorAt"),
-    ] = None
-    at: Annotated[GivenMoment, moment("one moment")] = None
-    delay_ms: Annotated[
-        int | None, Field(alias="delayMs", description="one moment: ms from this request", examples=[30000])
-    ] = None
-    timezone: Annotated[
-        str | None,
-        Field(
-            description="IANA zone of cron and excluded days, UTC by default; one moment has no use for it"
-        ),
-    ] = None
-    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
-    end_at: Annotated[
-        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-    ] = None
-    max_firings: Annotated[
-        int | None,
-        Field(
-            alias="maxFirings",
-            ge=1,
-            le=MOST_FIRINGS,
-            description="so many moments of the schedule, counted from startAt, or else from the first enable; then "
-            "the timer is finished. Those that pass while it is disabled count",
-        ),
-    ] = None
-    jitter_ms: Annotated[
-        int | None,
-        Field(
-            alias="jitterMs",
-            ge=0,
-            le=MOST_JITTER_MS,
-            description="each moment is put off by up to so much, but never past the next; by how much is stable",
-        ),
-    ] = None
-    exclude_calendar: Annotated[
-        str | None,
-        Field(
-            alias="excludeCalendar",
-            max_length=64,
-            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
-            examples=["weekends"],
-        ),
-    ] = None
+from wangtimer.api.asked.terms import ChangedTerms, ScheduleFields, TimerTerms
+from wangtimer.api.http.field_types import App, Given, Id, Name, number
 
 
 class PreviewSchedule(ScheduleFields):
@@ -182,75 +14,6 @@ class PreviewSchedule(ScheduleFields):
 
     app: Annotated[App | None, Field(description="whose calendars excludeCalendar may name")] = None
     count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
-
-
-class TermFields(ScheduleFields):
-    """What else can be said of a timer, and changed."""
-
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
-
-    misfire: Annotated[
-        Literal["fire_all", "fire_latest", "skip"] | None,
-        Field(
-            description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
-            "one only where no later moment has come by then, or none; fire_all by default"
-        ),
-    ] = None
-    misfire_grace_ms: Annotated[
-        int | None,
-        Field(alias="misfireGraceMs", ge=1_000, le=MOST_MS, description="60000 by default", examples=[60000]),
-    ] = None
-    catchup_window_ms: Annotated[
-        int | None,
-        Field(
-            alias="catchupWindowMs",
-            ge=0,
-            le=MOST_MS,
-            description="firings found later than this are never made; 0, the default, is no such bound",
-        ),
-    ] = None
-    tags: Annotated[
-        list[_Tag] | None,
-        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
-    ] = None
-    retention_days: Annotated[
-        int | None,
-        Field(
-            alias="retentionDays",
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="a finished timer is deleted, and its name free, so many days after its last moment; the "
-            "service's retention by default. Not with deleteAfterFinish: true",
-            examples=[7],
-        ),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            alias="deleteAfterFinish",
-            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
-        ),
-    ] = None
-
-
-class TimerTerms(TermFields):
-    """All of a timer but its app: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
-
-    name: Name
-    creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
-    status: Annotated[
-        int | None,
-        Field(
-            description="xTimer's clients write 0 or 1, disabled: so is every new timer",
-            json_schema_extra={"minimum": 0, "maximum": 1},
-        ),
-        AfterValidator(check_new_status),
-    ] = None
-    notify_type: Annotated[
-        int | None,
-        Field(description="1, HTTP, from xTimer's web page: there is no other", ge=1, le=1),
-    ] = None
-    notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
 
 class OfAnApp(Given):
@@ -272,7 +35,7 @@ class PutTimer(CreateTimer):
     ] = None
 
 
-class EditTimer(TermFields):
+class EditTimer(ChangedTerms):
     """What is to change of a timer: what is not given stays; null takes a bound or the tags away."""
 
     app: App
@@ -281,8 +44,6 @@ class EditTimer(TermFields):
         int | None,
         Field(ge=1, description="refuse (409) where the timer is not at this version any more"),
     ] = None
-    name: Name | None = None
-    notify: Annotated[NotifyChange | None, Field(alias="notifyHTTPParam")] = None
 
 
 class TimerKey(Given):

@@ -7,6 +7,9 @@ from functools import partial
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.compat.answers import (
     CreateAnswer,
     DeleteAnswer,
@@ -19,10 +22,7 @@ from wangtimer.api.compat.answers import (
     TimerAnswer,
     TimerData,
 )
-from wangtimer.api.compat.calendar_routes import find_calendar
 from wangtimer.api.compat.timers.asked_key import id_of
-from wangtimer.api.compat.timers.asked_schedule import FindCalendar, schedule_of
-from wangtimer.api.compat.timers.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.compat.timers.kept_answer import CreateHeader, answer_once
 from wangtimer.api.compat.timers.previews import preview
 from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from wangtimer.api.compat.timers.asked_notify import changed_notify, new_notify
-from wangtimer.api.compat.timers.asked_schedule import (
+from wangtimer.api.asked.asked_notify import changed_notify, new_notify
+from wangtimer.api.asked.asked_schedule import (
     FindCalendar,
     edited_schedule,
     replaced_schedule,
     schedule_of,
 )
-from wangtimer.api.compat.timers.timer_models import EditTimer, TermFields, TimerTerms
+from wangtimer.api.asked.terms import ChangedTerms, TermFields, TimerTerms
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
@@ -36,7 +36,7 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
     return new
 
 
-def edited_timer(asked: EditTimer, timer: Timer, now: int, find: FindCalendar) -> Timer:
+def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
     """Return the timer as an edit asks for it; raises `InvalidInput`."""
     schedule = edited_schedule(asked, timer, now, find)
     definition = timer.definition._replace(

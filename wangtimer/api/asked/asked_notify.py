@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from wangtimer.api.compat.timers.timer_models import NotifyChange, NotifyParam
+from wangtimer.api.asked.terms import NotifyChange, NotifyParam
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.notify_rules import HeaderChanges, check_headers
 from wangtimer.api.http.refusals import Refused
