@@ -22,14 +22,15 @@ class InvalidInput(WangTimerError):
     """Input that cannot be taken.
 
     `field` is the JSON name of the field at fault (dotted when nested, "" for the whole body), `reason`
-    what is wrong with it, `mend` what to write instead.
+    what is wrong with it, `mend` what to write instead; `meant` is the word that was meant, where that can be told.
     """
 
-    def __init__(self, field: str, reason: str, mend: str) -> None:
+    def __init__(self, field: str, reason: str, mend: str, meant: str | None = None) -> None:
         super().__init__(f"{field or 'request'}: {reason}; {mend}")
         self.field = field
         self.reason = reason
         self.mend = mend
+        self.meant = meant
 
 
 class InvalidSchedule(InvalidInput):

@@ -14,6 +14,6 @@ def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
             ErrorCode.BAD_SCHEDULE,
             "excludeCalendar",
             f"there is no calendar {shown(name)}",
-            f"name one of {', '.join(built_in())}, or upload it with PUT /api/timer/v1/calendar",
+            f"name one of {', '.join(built_in())}, or upload it first",
         )
     return calendar

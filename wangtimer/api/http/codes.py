@@ -62,6 +62,10 @@ class ErrorCode(Enum):
         40903,
         "The timer is no longer at the `version` an edit gives, or a bulk filter found: somebody changed it meanwhile.",
     )
+    PRECONDITION_FAILED = (
+        41201,
+        "The timer's `ETag` is no longer the one in `If-Match`: somebody changed it meanwhile.",
+    )
     BODY_TOO_LARGE = (
         41301,
         (

@@ -21,9 +21,14 @@ class SizedNumbers(GenerateJsonSchema):
 
 
 class Described(BaseModel):
-    """A model of the API; `meant_elsewhere` says of fields it does not have where what they mean is to be had."""
+    """A model of the API.
+
+    `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
+    words for its fields; None: those of the compatible paths.
+    """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
+    our_words: ClassVar[Mapping[str, str] | None] = None
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

@@ -51,6 +51,6 @@ def send(answer: Answer, status: int = 200) -> Response:
     return Response(serialized(answer), status, mimetype="application/json")
 
 
-def serialized(answer: Answer) -> bytes:
+def serialized(answer: Sent) -> bytes:
     """Return the answer as JSON."""
     return answer.__pydantic_serializer__.to_json(answer, by_alias=True)

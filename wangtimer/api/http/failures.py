@@ -1,5 +1,8 @@
 """From what was raised to the error a caller reads."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 import structlog
 from flask import Flask, Response, request
 from werkzeug.exceptions import ClientDisconnected, HTTPException
@@ -24,85 +27,113 @@ log = structlog.get_logger()
 RETRY_AFTER_S = 1
 
 _BY_STATUS = {
-    404: (ErrorCode.UNKNOWN_PATH, "request: there is nothing at this path; /docs shows what there is"),
-    405: (ErrorCode.WRONG_METHOD, "request: not a method of this path; the Allow header names those it has"),
-    413: (ErrorCode.BODY_TOO_LARGE, "request: the body is over 64 KiB; shorten it"),
-    415: (ErrorCode.WRONG_CONTENT_TYPE, "request: not JSON; send it with Content-Type: application/json"),
+    404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
+    405: (ErrorCode.WRONG_METHOD, "not a method of this path; the Allow header names those it has"),
+    413: (ErrorCode.BODY_TOO_LARGE, "the body is over 64 KiB; shorten it"),
+    415: (ErrorCode.WRONG_CONTENT_TYPE, "not JSON; send it with Content-Type: application/json"),
 }
-
 
 _CONFLICTS = {"name": ErrorCode.NAME_TAKEN, "version": ErrorCode.VERSION_CHANGED}
 
 
-def answer_failures(app: Flask) -> None:
-    """Let every error of the app end in the envelope."""
-    app.register_error_handler(WangTimerError, _refused)
-    app.register_error_handler(StoreAway, _away)
-    app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(Exception, _fault)
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a caller is told: `text` is "what is wrong; what to do", of the field at fault ("": the whole request).
+
+    `meant` is the word that was meant, `existing_id` the timer that is in the way, `cause` the error itself: each
+    where there is one.
+    """
+
+    code: ErrorCode
+    text: str
+    field: str = ""
+    meant: str | None = None
+    existing_id: int | None = None
+    cause: WangTimerError | None = None
+
+
+# How some paths tell of a fault.
+Teller = Callable[[Fault], Response]
+
+
+def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
+    """Let every error of the app be told as its path tells: by the prefix of the path, else in the envelope."""
+
+    def tell(fault: Fault) -> Response:
+        own = next((own for prefix, own in tellers.items() if request.path.startswith(prefix)), _in_envelope)
+        return own(fault)
+
+    app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
+    app.register_error_handler(StoreAway, lambda error: _away(error, tell))
+    app.register_error_handler(HTTPException, lambda error: _http(error, tell))
+    app.register_error_handler(Exception, lambda error: _fault(error, tell))
+
+
+def fault_of(error: WangTimerError) -> Fault:
+    """Return what a caller is told of an error; raises it where it is none that callers are told of."""
+    match error:
+        case InvalidInput():
+            text = f"{error.reason}; {error.mend}"
+            return Fault(code_of(error), text, error.field, error.meant, cause=error)
+        case UnknownTimer():
+            field = "name" if isinstance(error.timer_id, str) else "id"
+            return Fault(ErrorCode.UNKNOWN_TIMER, str(error), field, cause=error)
+        case UnknownFiring():
+            return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
+        case Conflict():
+            code = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE)
+            text = f"{error.reason}; {error.mend}"
+            return Fault(code, text, error.field, existing_id=error.existing_id, cause=error)
+        case Unplannable() | Unreadable():
+            return Fault(ErrorCode.INTERNAL, str(error), "id", cause=error)
+        case TooMuchWork():
+            text = (
+                "it takes more CPU than one request may, and nothing of it is done; send fewer timers, a shorter "
+                "range, a smaller maxFirings or count, or a simpler cron"
+            )
+            return Fault(ErrorCode.TOO_MUCH_WORK, text, cause=error)
+        case StoreAway():
+            text = f"{error.store} is away; repeat it in {RETRY_AFTER_S} s"
+            return Fault(ErrorCode.STORE_AWAY, text, cause=error)
+        case _:
+            raise error
 
 
 def told(error: WangTimerError) -> ErrorAnswer:
-    """Return what a caller reads of an error; raises it where it is none that callers are told of."""
-    data: ConflictData | None = None
-    match error:
-        case InvalidInput():
-            code, msg, field = code_of(error), str(error), error.field
-        case UnknownTimer():
-            field = "name" if isinstance(error.timer_id, str) else "id"
-            code, msg = ErrorCode.UNKNOWN_TIMER, f"{field}: {error}"
-        case UnknownFiring():
-            code, msg, field = ErrorCode.UNKNOWN_FIRING, f"fireAt: {error}", "fireAt"
-        case Conflict():
-            code, msg, field = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE), str(error), error.field
-            data = None if error.existing_id is None else ConflictData(existing_id=error.existing_id)
-        case Unplannable() | Unreadable():
-            code, msg, field = ErrorCode.INTERNAL, f"id: {error}", "id"
-        case TooMuchWork():
-            code, field = ErrorCode.TOO_MUCH_WORK, ""
-            msg = (
-                "request: it takes more CPU than one request may, and nothing of it is done; send fewer timers, a "
-                "shorter range, a smaller maxFirings or count, or a simpler cron"
-            )
-        case StoreAway():
-            msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
-            code, field = ErrorCode.STORE_AWAY, ""
-        case _:
-            raise error
-    return ErrorAnswer(code=code.number, msg=msg, field=field, data=data)
+    """Return what a caller reads of an error in the envelope; raises it as `fault_of` does."""
+    return _envelope_of(fault_of(error))
 
 
-def _error(code: ErrorCode, msg: str, field: str = "") -> Response:
-    return send(ErrorAnswer(code=code.number, msg=msg, field=field), code.status)
+def _envelope_of(fault: Fault) -> ErrorAnswer:
+    data = None if fault.existing_id is None else ConflictData(existing_id=fault.existing_id)
+    msg = f"{fault.field or 'request'}: {fault.text}"
+    return ErrorAnswer(code=fault.code.number, msg=msg, field=fault.field, data=data)
 
 
-def _refused(error: WangTimerError) -> Response:
-    answer = told(error)
-    return send(answer, answer.code // 100)
+def _in_envelope(fault: Fault) -> Response:
+    return send(_envelope_of(fault), fault.code.status)
 
 
-def _away(error: StoreAway) -> Response:
+def _away(error: StoreAway, tell: Teller) -> Response:
     log.warning("store_away", path=request.path, error=str(error))
-    response = _refused(error)
+    response = tell(fault_of(error))
     response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response
 
 
-def _http(error: HTTPException) -> Response | HTTPException:
+def _http(error: HTTPException, tell: Teller) -> Response | HTTPException:
     """What Flask itself raises; redirections and ready-made responses pass."""
     if error.code is None or error.code < 400:
         return error
-    code, msg = _BY_STATUS.get(
-        error.code, (ErrorCode.BAD_REQUEST, "request: it cannot be read; /docs shows how")
-    )
+    code, text = _BY_STATUS.get(error.code, (ErrorCode.BAD_REQUEST, "it cannot be read; /docs shows how"))
     if isinstance(error, ClientDisconnected):
-        msg = "request: its body did not come whole in time; send all of it at once"
-    response = _error(code, msg)
+        text = "its body did not come whole in time; send all of it at once"
+    response = tell(Fault(code, text))
     if error.code == 405:
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])
     return response
 
 
-def _fault(error: Exception) -> Response:
+def _fault(error: Exception, tell: Teller) -> Response:
     log.error("request_failed", path=request.path, method=request.method, exc_info=error)
-    return _error(ErrorCode.INTERNAL, "request: a fault of the service; its log says which")
+    return tell(Fault(ErrorCode.INTERNAL, "a fault of the service; its log says which"))

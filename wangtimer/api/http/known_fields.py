@@ -1,6 +1,6 @@
 """Which fields there are, and which one somebody meant who wrote another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from wangtimer.api.http.described import Described
 from wangtimer.core.near_misses import Names
 
-# Words of other schedulers, and of people, for our fields.
-_OUR_WORDS = {
+# Words of other schedulers, and of people, for the fields of the compatible paths.
+OUR_WORDS: Mapping[str, str] = {
     "cronExpression": "cron",
     "expression": "cron",
     "schedule": "cron",
@@ -46,8 +46,8 @@ _OUR_WORDS = {
 }
 
 
-def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
-    """Return what to do about a field that a model does not have: which was meant, if that can be told, and all it has.
+def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str, str | None]:
+    """Return what to do about a field that a model does not have, and which was meant, if that can be told.
 
     `path` leads to the field, from the model of the whole request.
     """
@@ -57,10 +57,10 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
             inner = next(_model_within(field) for name, field in _fields(inner) if name == part)
     there_are = f"there are {', '.join(name for name, _ in _fields(inner))}"
     if advice := _elsewhere(inner, str(path[-1])):
-        return f"{advice}; {there_are}"
+        return f"{advice}; {there_are}", None
     meant = _meant_field(model, inner, str(path[-1]))
     question = "" if meant is None else f"did you mean {meant}? Else "
-    return f"{question}leave it out; {there_are}"
+    return f"{question}leave it out; {there_are}", meant
 
 
 def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
@@ -71,8 +71,9 @@ def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
 
 def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -> str | None:
     """Return the field that was meant: one of the same object, or else one of another object of the request."""
-    ours = _our_words().same_as(written)
-    word = _OUR_WORDS.get(ours or "")
+    words = whole.our_words if issubclass(whole, Described) and whole.our_words is not None else OUR_WORDS
+    ours = _word_names(tuple(words)).same_as(written)
+    word = words.get(ours or "")
     here = (word if word in dict(_fields(inner)) else None) or _names(inner).meant_by(written)
     if here is not None:
         return here
@@ -97,9 +98,9 @@ def _names(model: type[BaseModel]) -> Names:
     return Names(name for name, _ in _fields(model))
 
 
-@lru_cache(maxsize=1)
-def _our_words() -> Names:
-    return Names(_OUR_WORDS)
+@lru_cache(maxsize=8)
+def _word_names(words: tuple[str, ...]) -> Names:
+    return Names(words)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

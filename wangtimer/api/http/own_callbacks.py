@@ -6,6 +6,7 @@ was let.
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from flask import Response, request
 
@@ -16,11 +17,11 @@ ID = "webhook-id"
 OURS = "X-WangTimer-"
 
 
-def refusing_callbacks(view: Callable[[], Response]) -> Callable[[], Response]:
+def refusing_callbacks(view: Callable[..., Response]) -> Callable[..., Response]:
     """Return a view that refuses what carries the headers of a callback."""
 
     @wraps(view)
-    def answer() -> Response:
+    def answer(**given: Any) -> Response:
         if ID in request.headers and any(
             name.lower().startswith(OURS.lower()) for name, _ in request.headers
         ):
@@ -30,6 +31,6 @@ def refusing_callbacks(view: Callable[[], Response]) -> Callable[[], Response]:
                 "this request is a callback of a timer, which may make no timers and no firings",
                 f"let the timer call a service of yours, which leaves {ID} and {OURS}* out of what it asks here",
             )
-        return view()
+        return view(**given)
 
     return answer

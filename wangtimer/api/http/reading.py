@@ -39,12 +39,12 @@ def taking_body(
     view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
 ) -> Callable[[], Response]:
     """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
-    return _taking(view, "body", partial(_read_body, most_bytes))
+    return _taking(view, "body", partial(read_body, most_bytes))
 
 
 def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
     """Return a Flask view that gives `view` the query string, and sends what it answers."""
-    return _taking(view, "query", _read_query)
+    return _taking(view, "query", read_query)
 
 
 def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
@@ -69,7 +69,7 @@ def _taking(
         with work_budget(work_s()):
             given = [read_model(model, read())]
             if header is not None:
-                given.append(read_model(header, _read_header(header)))
+                given.append(read_model(header, read_header(header)))
             answer = view(*given)
         return answer if isinstance(answer, Response) else send(answer)
 
@@ -87,16 +87,19 @@ def read_model(model: type[Model], given: Any) -> Model:
         raise refusal_of(error, model) from None
 
 
-def _read_header(model: type[BaseModel]) -> dict[str, str]:
+def read_header(model: type[BaseModel]) -> dict[str, str]:
+    """Return those headers of the request that a model has fields for."""
     names = (field.alias or name for name, field in model.model_fields.items())
     return {name: request.headers[name] for name in names if name in request.headers}
 
 
-def _read_query() -> dict[str, Any]:
+def read_query() -> dict[str, Any]:
+    """Return the query string's parameters; raises `Refused` for one given twice."""
     return _unique(list(request.args.items(multi=True)))
 
 
-def _read_body(most_bytes: int) -> dict[str, Any]:
+def read_body(most_bytes: int) -> dict[str, Any]:
+    """Return the JSON object that is the request's body; raises `Refused`."""
     charset = request.mimetype_params.get("charset", "utf-8")
     if request.mimetype != "application/json" or charset.lower() != "utf-8":
         raise Refused(

@@ -46,8 +46,8 @@ _BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
 class Refused(InvalidInput):
     """Input the API itself refuses, with the code that says why."""
 
-    def __init__(self, code: ErrorCode, field: str, reason: str, mend: str) -> None:
-        super().__init__(field, reason, mend)
+    def __init__(self, code: ErrorCode, field: str, reason: str, mend: str, meant: str | None = None) -> None:
+        super().__init__(field, reason, mend, meant)
         self.code = code
 
 
@@ -80,7 +80,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
     field = _dotted(first["loc"])
     match first["type"]:
         case "extra_forbidden":
-            return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", known_fields(model, first["loc"]))
+            mend, meant = known_fields(model, first["loc"])
+            return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", mend, meant)
         case "missing":
             return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):

@@ -44,7 +44,7 @@ def unknown_zone(written: str) -> InvalidSchedule:
     meant = meant_zone(written)
     question = "" if meant is None else f"did you mean {meant}? "
     mend = f"{question}write a name such as UTC, Asia/Shanghai or Europe/London"
-    return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend)
+    return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend, meant)
 
 
 def meant_zone(written: str) -> str | None:

@@ -21,10 +21,10 @@ from wangtimer.api.compat.firings.demand_models import (
 )
 from wangtimer.api.compat.firings.record_routes import record_data
 from wangtimer.api.compat.timers.asked_key import id_of
-from wangtimer.api.compat.timers.kept_answer import refusing_key
 from wangtimer.api.compat.timers.timer_models import TimerKey
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
+from wangtimer.api.http.kept_answer import refusing_key
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import taking_body

@@ -13,12 +13,12 @@ from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.asked.terms import TimerTerms
-from wangtimer.api.compat.timers.kept_answer import refusing_key
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer, Sent, is_none
 from wangtimer.api.http.failures import told
 from wangtimer.api.http.field_types import App, Given
+from wangtimer.api.http.kept_answer import refusing_key
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, taking_body
 from wangtimer.api.http.refusals import Refused

@@ -23,7 +23,6 @@ from wangtimer.api.compat.answers import (
     TimerData,
 )
 from wangtimer.api.compat.timers.asked_key import id_of
-from wangtimer.api.compat.timers.kept_answer import CreateHeader, answer_once
 from wangtimer.api.compat.timers.previews import preview
 from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields
 from wangtimer.api.compat.timers.timer_models import (
@@ -36,6 +35,7 @@ from wangtimer.api.compat.timers.timer_models import (
 )
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer
+from wangtimer.api.http.kept_answer import CreateHeader, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import taking_body, taking_query
 from wangtimer.core.timers.timer import Timer
@@ -68,7 +68,8 @@ class TimerViews:
 
         if header.idempotency_key is None:
             return answer_of(create())
-        return answer_once(wiring.kept_answers, header.idempotency_key, body, now, create, answer_of)
+        asked = asked_under(body.app, header.idempotency_key, body)
+        return answer_once(wiring.kept_answers, asked, now, create, answer_of, _as_json)
 
     def put(self, body: PutTimer) -> PutAnswer:
         """Create a timer, or replace it.
@@ -194,3 +195,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     unable = documented(disable, "unableTimer", 404)
     routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
     return routes
+
+
+def _as_json(answer: bytes) -> Response:
+    return Response(answer, mimetype="application/json")

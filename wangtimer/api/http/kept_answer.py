@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask import Response, request
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from wangtimer.api.compat.timers.timer_models import CreateTimer
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Answer, send, serialized
+from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
 from wangtimer.core.errors import Conflict
@@ -37,68 +36,78 @@ def visible(key: str) -> str:
     )
 
 
+IdempotencyKey = Annotated[
+    str | None,
+    Field(
+        alias=HEADER,
+        min_length=1,
+        max_length=255,
+        description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
+        # The pattern is in the schema for readers; `visible` says it better.
+        json_schema_extra={"pattern": _VISIBLE.pattern},
+    ),
+    AfterValidator(visible),
+]
+
+
 class CreateHeader(Given):
     """What a create may have in its header."""
 
-    idempotency_key: Annotated[
-        str | None,
-        Field(
-            alias=HEADER,
-            min_length=1,
-            max_length=255,
-            description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
-            # The pattern is in the schema for readers; `visible` says it better.
-            json_schema_extra={"pattern": _VISIBLE.pattern},
-        ),
-        AfterValidator(visible),
-    ] = None
+    idempotency_key: IdempotencyKey = None
 
 
-def refusing_key(view: Callable[[], Response]) -> Callable[[], Response]:
+def refusing_key(view: Callable[..., Response]) -> Callable[..., Response]:
     """Return a view that refuses the header which it would not heed: a repeat would be done once more."""
 
     @wraps(view)
-    def answer() -> Response:
+    def answer(**given: Any) -> Response:
         if HEADER in request.headers:
             raise Refused(
                 ErrorCode.UNKNOWN_FIELD,
                 HEADER,
                 "unknown here",
-                "leave it out; POST /api/timer/v1/def takes it",
+                "leave it out; what makes one timer takes it",
             )
-        return view()
+        return view(**given)
 
     return answer
 
 
+def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:
+    """Return what is asked for under a key; requests of another `kind` are others, though their bodies be alike."""
+    text = kind + body.model_dump_json(warnings=False)
+    return Asked(app, key, sha256(text.encode()).hexdigest())
+
+
 def answer_once(
     kept: KeptAnswers,
-    key: str,
-    body: CreateTimer,
+    asked: Asked,
     now: int,
     create: Callable[[ToKeep], Timer],
-    answer_of: Callable[[Timer], Answer],
+    answer_of: Callable[[Timer], Sent],
+    response_of: Callable[[bytes], Response],
 ) -> Response:
-    """Create a timer and keep the answer, or send the one kept; `now` in ms UTC.
+    """Create a timer and keep the answer, or send the one kept; `now` in ms UTC, `response_of` makes either's response.
 
     Of two such requests at once, the second waits for the first. A refusal is not kept. Raises `Refused` for a key that
     was given with another body.
     """
-    asked = Asked(body.app, key, sha256(body.model_dump_json(warnings=False).encode()).hexdigest())
-    if held := kept.find(body.app, key, now):
-        return _replay(held, asked)
+    if held := kept.find(asked.app, asked.key, now):
+        return _replay(held, asked, response_of)
     try:
         timer = create(ToKeep(asked, lambda timer: serialized(answer_of(timer)).decode()))
     except Conflict:
-        if held := kept.find(body.app, key, now):
-            return _replay(held, asked)
+        if held := kept.find(asked.app, asked.key, now):
+            return _replay(held, asked, response_of)
         raise
-    return send(answer_of(timer))
+    return response_of(serialized(answer_of(timer)))
 
 
-def _replay(held: KeptAnswer, asked: Asked) -> Response:
+def _replay(held: KeptAnswer, asked: Asked, response_of: Callable[[bytes], Response]) -> Response:
     if held.body_hash != asked.body_hash:
         raise Refused(
             ErrorCode.KEY_REUSED, HEADER, "it was given with another body before", "give each request its own"
         )
-    return Response(held.answer, mimetype="application/json", headers={REPLAYED: "true"})
+    response = response_of(held.answer.encode())
+    response.headers[REPLAYED] = "true"
+    return response

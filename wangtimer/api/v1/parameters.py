@@ -1,0 +1,109 @@
+"""What v1's requests say beside their body: whose app, which timer, which version."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.field_types import MOST_ID, App, Given
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.core.errors import UnknownTimer
+from wangtimer.store.sql.timers import TimerStore
+
+APP_HEADER = "WangTimer-App"
+BY_KEY = "key:"
+# In a path, where a verb such as `:enable` may stand behind it: flask-openapi reads `<which>:enable` as a converter.
+WHICH = "<string:which>"
+
+_ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
+
+OfApp = Annotated[App, Field(alias=APP_HEADER, description="the app: the business service that asks")]
+
+
+class AppHeader(Given):
+    """Whose timers."""
+
+    app: OfApp
+
+
+def _version(tag: str) -> str:
+    """Return an entity tag that is a version; raises `Refused`."""
+    if tag == "*" or _ETAG.fullmatch(tag):
+        return tag
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "If-Match",
+        f"{shown(tag)} is no ETag of a timer",
+        'write the ETag of an answer, as in "3", with its quotes',
+    )
+
+
+IfMatch = Annotated[
+    str | None,
+    Field(
+        alias="If-Match",
+        description="the ETag of the timer as you know it: refused (412) where somebody changed it since",
+        examples=['"3"'],
+    ),
+    AfterValidator(lambda tag: tag if tag is None else _version(tag)),
+]
+
+
+class ChangeHeader(AppHeader):
+    """Whose timer, and at which version it is to be."""
+
+    if_match: IfMatch = None
+
+    @property
+    def version(self) -> int | None:
+        """The version the timer must be at; None: any."""
+        found = None if self.if_match is None else _ETAG.fullmatch(self.if_match)
+        return None if found is None else int(found[1])
+
+
+class TimerPath(Given):
+    """Which timer: by its id, or `key:` and its app's own key for it."""
+
+    which: Annotated[
+        str,
+        Field(
+            description=f"the timer's id, or `{BY_KEY}` and its key",
+            examples=["890342217101453", "key:order-42"],
+        ),
+    ]
+
+    @property
+    def key(self) -> str | None:
+        """The key, where the timer is named by it."""
+        return self.which.removeprefix(BY_KEY) if self.which.startswith(BY_KEY) else None
+
+    def id_in(self, app: str, timers: TimerStore) -> int:
+        """Return the timer's id; raises `UnknownTimer` for a key the app does not have, `Refused` for neither."""
+        if self.key is None:
+            return self._id
+        found = timers.id_of(app, self.key)
+        if found is None:
+            raise UnknownTimer(app, shown(self.key))
+        return found
+
+    @property
+    def _id(self) -> int:
+        if (
+            self.which.isascii()
+            and self.which.isdigit()
+            and len(self.which) < 20
+            and 0 < int(self.which) <= MOST_ID
+        ):
+            return int(self.which)
+        raise Refused(
+            ErrorCode.BAD_VALUE,
+            "which",
+            f"{shown(self.which)} is no id of a timer",
+            f"write its id, or its key as in {BY_KEY}order-42",
+        )
+
+
+def etag(version: int) -> str:
+    """Return the entity tag of a version."""
+    return f'"{version}"'

@@ -1,0 +1,40 @@
+"""Where a field stands in a v1 request, by the dotted name it has in the rules that all paths share."""
+
+# Of the HTTP call, in the shared rules.
+CALL = "notifyHTTPParam"
+
+_OF_RULES = {
+    "name": "key",
+    "cron": "schedule.cron",
+    "cronDialect": "schedule.dialect",
+    "everyMs": "schedule.every",
+    "anchorAt": "schedule.anchorAt",
+    "at": "schedule.at",
+    "delayMs": "schedule.delay",
+    "timezone": "schedule.timezone",
+    "startAt": "schedule.startAt",
+    "endAt": "schedule.endAt",
+    "maxFirings": "schedule.maxFirings",
+    "jitterMs": "schedule.jitter",
+    "excludeCalendar": "schedule.excludeCalendar",
+    CALL: "target",
+    "header": "headers",
+    "misfireGraceMs": "misfire.grace",
+    "catchupWindowMs": "misfire.catchupWindow",
+}
+
+
+def own_name(field: str) -> str:
+    """Return the dotted name that a field of the shared rules has in v1; any other as it is."""
+    first, _, rest = field.partition(".")
+    own = _OF_RULES.get(first, first)
+    second, _, further = rest.partition(".")
+    if first == CALL:
+        rest = ".".join(part for part in (_OF_RULES.get(second, second), further) if part)
+    return f"{own}.{rest}" if rest else own
+
+
+def pointer(field: str) -> str:
+    """Return the JSON pointer (RFC 6901) of a dotted name."""
+    escaped = field.replace("~", "~0").replace("/", "~1")
+    return "/" + escaped.replace(".", "/")

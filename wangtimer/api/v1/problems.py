@@ -1,0 +1,121 @@
+"""Errors as v1 tells them: problem details (RFC 9457)."""
+
+from typing import Annotated
+
+from flask import Response, g
+from pydantic import Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.failures import Fault
+from wangtimer.api.v1.pointers import CALL, own_name, pointer
+from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer
+
+MEDIA_TYPE = "application/problem+json"
+CODES_PAGE = "/docs/errors"
+
+
+class Problem(Sent):
+    """What is wrong with a request, and what to do."""
+
+    type: Annotated[
+        str,
+        Field(
+            description="where its code is explained, relative to the service",
+            examples=[f"{CODES_PAGE}#40008"],
+        ),
+    ]
+    title: Annotated[str, Field(description="the code in words", examples=["Bad schedule"])]
+    status: Annotated[int, Field(description="the HTTP status", ge=400, le=599, examples=[400])]
+    detail: Annotated[
+        str,
+        Field(
+            description="what is wrong; what to do",
+            examples=["'0 25 * * *': hour 25 is not between 0 and 23; write one that is"],
+        ),
+    ]
+    code: Annotated[int, Field(description="stable: what a program may go by", examples=[40008])]
+    pointer: Annotated[
+        str | None,
+        Field(
+            exclude_if=is_none,
+            description="the field of the body at fault, as a JSON pointer (RFC 6901)",
+            examples=["/schedule/cron"],
+        ),
+    ] = None
+    parameter: Annotated[
+        str | None,
+        Field(
+            exclude_if=is_none,
+            description="the header, or the parameter of the path or query, at fault",
+            examples=["WangTimer-App"],
+        ),
+    ] = None
+    did_you_mean: Annotated[
+        str | None, Field(exclude_if=is_none, description="the word that was meant, where that can be told")
+    ] = None
+    existing_id: Annotated[
+        int | None, Field(exclude_if=is_none, description="with 40901: the id of the timer that has the key")
+    ] = None
+
+
+def tell_problem(fault: Fault) -> Response:
+    """Return the answer that tells of a fault."""
+    problem = problem_of(fault)
+    return Response(problem.model_dump_json(by_alias=True), problem.status, content_type=MEDIA_TYPE)
+
+
+def problem_of(fault: Fault) -> Problem:
+    """Return a fault as v1 tells it."""
+    code, text = _in_words_of_v1(fault)
+    is_of_body = not fault.field or fault.field not in _parameters()
+    field = _own(fault.field) if is_of_body else fault.field
+    return Problem(
+        type=f"{CODES_PAGE}#{code.number}",
+        title=code.name.replace("_", " ").capitalize(),
+        status=code.status,
+        detail=text,
+        code=code.number,
+        pointer=pointer(field) if field and is_of_body else None,
+        parameter=None if is_of_body else field,
+        did_you_mean=None if fault.meant is None else _own(fault.meant),
+        existing_id=fault.existing_id,
+    )
+
+
+def names_parameters(names: frozenset[str]) -> None:
+    """Note which names of this request are no fields of its body."""
+    g.v1_parameters = names
+
+
+def goes_by_shared_rules() -> None:
+    """Note that the request is read: fields that are refused from now on have the names of the shared rules."""
+    g.v1_is_read = True
+
+
+def _own(field: str) -> str:
+    return own_name(field) if g.get("v1_is_read") or field.startswith(CALL) else field
+
+
+def _parameters() -> frozenset[str]:
+    # What a path, header or verb names goes by the shared rules' own words too.
+    of_request: frozenset[str] = g.get("v1_parameters", frozenset())
+    return of_request | {"id", "version", "Host", "webhook-id"}
+
+
+def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
+    match fault.cause:
+        case UnknownTimer() as unknown:
+            text = f"app {unknown.app!r} has no timer {unknown.timer_id}; GET /v1/timers lists those it has"
+            return fault.code, text
+        case UnknownFiring() as unknown:
+            text = (
+                f"timer {unknown.timer_id} has no firing of this moment; GET /v1/firings lists those it has"
+            )
+            return fault.code, text
+        case Conflict() if fault.code is ErrorCode.VERSION_CHANGED:
+            return ErrorCode.PRECONDITION_FAILED, fault.text
+        case Conflict() if fault.code is ErrorCode.NAME_TAKEN:
+            which = "" if fault.existing_id is None else f", timer {fault.existing_id}"
+            return fault.code, f"the key is in use{which}; choose another, or delete that timer first"
+    return fault.code, fault.text

@@ -1,0 +1,137 @@
+"""Views of v1 as Flask and the OpenAPI document want them: their types say what they take and answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import getdoc
+from typing import Any, get_type_hints
+
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+from flask_openapi.models.schema import Schema
+from flask_openapi.utils import get_model_schema, normalize_name
+from pydantic import BaseModel
+
+from wangtimer.api.http.documented import TOO_LONG
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
+from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.api.v1.problems import MEDIA_TYPE, Problem, goes_by_shared_rules, names_parameters
+from wangtimer.core.work_budget import work_budget
+
+# Beside the answer itself, what each operation can say.
+_ALWAYS = (400, 500, 503)
+_HEADERS = {
+    "Location": "where the timer is",
+    "ETag": "the timer's version, for If-Match",
+    "Idempotent-Replayed": "true: this is the answer of the first request with this Idempotency-Key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with another status than 200, or with headers; without a body it is empty."""
+
+    body: Sent | None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+View = Callable[..., Sent | Reply | Response]
+
+
+def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Response]:
+    """Return a Flask view that gives `view` the `path`, `header`, `query` and `body` it takes, and sends its answer."""
+    hints = get_type_hints(view)
+    readers: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "path": lambda given: given,
+        "header": lambda _: read_header(hints["header"]),
+        "query": lambda _: read_query(),
+        "body": lambda _: read_body(most_bytes),
+    }
+    wanted = {name: read for name, read in readers.items() if name in hints}
+    parameters = frozenset(
+        one.alias or name
+        for place in ("path", "header", "query")
+        if place in hints
+        for name, one in hints[place].model_fields.items()
+    )
+
+    @wraps(view)
+    def read_and_answer(**given: Any) -> Response:
+        names_parameters(parameters)
+        with work_budget(work_s()):
+            taken = {name: read_model(hints[name], read(given)) for name, read in wanted.items()}
+            goes_by_shared_rules()
+            return _response(view(**taken))
+
+    # flask-openapi then reads the types for the document only.
+    read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
+    return read_and_answer
+
+
+def _response(answer: Sent | Reply | Response) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    if reply.body is None:
+        return Response(status=reply.status, headers=dict(reply.headers))
+    text = reply.body.__pydantic_serializer__.to_json(reply.body, by_alias=True)
+    return Response(text, reply.status, dict(reply.headers), mimetype="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Adds views to a blueprint, documented."""
+
+    blueprint: APIBlueprint
+
+    @classmethod
+    def of(cls, name: str, tag: str) -> "Routes":
+        """Return the routes of a resource; `tag` is its part of the document."""
+        return cls(APIBlueprint(f"v1_{name}", __name__, url_prefix="/v1", abp_tags=[{"name": tag}]))
+
+    def add(
+        self,
+        method: str,
+        rule: str,
+        view: View,
+        operation_id: str,
+        answers: Mapping[int, type[Sent] | None],
+        *errors: int,
+        headers: tuple[str, ...] = (),
+        wrap: Callable[[Callable[..., Response]], Callable[..., Response]] | None = None,
+        most_bytes: int = MOST_BODY_BYTES,
+    ) -> None:
+        """Add a route.
+
+        `answers` is what an answer of each successful status holds (None: nothing), `headers` what goes with them;
+        `errors` are its HTTP statuses beside those of any operation; `wrap` is put around the whole view.
+        """
+        hints = get_type_hints(view)
+        summary, _, description = (getdoc(view) or "").partition("\n")
+        of_a_body = (413, 415) if "body" in hints else ()
+        served = serving(view, most_bytes)
+        options = {
+            "operation_id": f"v1{operation_id[0].upper()}{operation_id[1:]}",
+            "summary": summary.rstrip("."),
+            "description": " ".join(description.split()),
+            "responses": {status: self._success(model, headers) for status, model in answers.items()}
+            | {one: self._content(Problem, MEDIA_TYPE) for one in sorted({*_ALWAYS, *of_a_body, *errors})}
+            | ({414: TOO_LONG} if "query" in hints else {}),
+        }
+        register = getattr(self.blueprint, method)
+        register(rule, endpoint=operation_id, **options)(served if wrap is None else wrap(served))
+
+    def _success(self, model: type[Sent] | None, headers: tuple[str, ...]) -> dict[str, Any]:
+        described = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
+        content = {} if model is None else self._content(model, "application/json")
+        return content | ({"headers": described} if headers else {})
+
+    def _content(self, model: type[BaseModel], media_type: str) -> dict[str, Any]:
+        schema = get_model_schema(model, mode="serialization")
+        name = normalize_name(schema.get("title") or model.__name__)
+        inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
+        schemas = {name: schema} | inner
+        self.blueprint.components_schemas.update({one: Schema(**value) for one, value in schemas.items()})
+        return {"content": {media_type: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}

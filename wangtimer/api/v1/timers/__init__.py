@@ -1,0 +1,1 @@
+"""Timers by the native paths."""

@@ -1,0 +1,241 @@
+"""A timer as v1 shows it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.shown import Span, Text
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
+from wangtimer.core.previews.previews import preview_of
+from wangtimer.core.previews.warning import WarningCode
+from wangtimer.core.schedules.ending import Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.schedules.schedule import Schedule as Moments
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.words.words import Language
+
+MOMENTS_SHOWN = 5
+
+Status = Literal["enabled", "disabled", "finished", "deleted"]
+
+
+class ShownSchedule(Sent):
+    """When: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and what bounds them."""
+
+    cron: Annotated[str | None, Field(exclude_if=is_none, examples=["*/5 9-17 * * 1-5"])] = None
+    dialect: Annotated[Literal["unix", "quartz"] | None, Field(exclude_if=is_none)] = None
+    every: Annotated[Span | None, Field(exclude_if=is_none)] = None
+    anchor_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
+    at: Annotated[Text | None, Field(exclude_if=is_none)] = None
+    timezone: Annotated[str | None, Field(exclude_if=is_none, examples=["Asia/Shanghai"])] = None
+    start_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
+    end_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
+    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
+    jitter: Annotated[Span | None, Field(exclude_if=is_none)] = None
+    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
+
+
+class ShownTarget(Sent):
+    """The HTTP call a timer makes."""
+
+    url: Annotated[str, Field(examples=["https://shop.example/orders/expire"])]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
+    body: str
+
+
+class ShownMisfire(Sent):
+    """What becomes of firings that are found late."""
+
+    policy: MisfirePolicy
+    grace: Span
+    catchup_window: Annotated[Span, Field(description="0s: no such bound")]
+
+
+class ShownWords(Sent):
+    """A schedule in words."""
+
+    en: Annotated[str, Field(examples=["every 5 minutes"])]
+    zh: Annotated[str, Field(examples=["每 5 分钟"])]
+
+
+class ShownWarning(Sent):
+    """What may surprise about a schedule within 13 months of its first moment."""
+
+    code: WarningCode
+    text: str
+    text_zh: str
+
+
+class ShownMoment(Sent):
+    """A moment of a schedule, in its zone and in UTC."""
+
+    at: Annotated[
+        str, Field(examples=["2026-11-21T02:16:51.123+08:00"], description="in the schedule's zone")
+    ]
+    utc: Text
+
+
+class ShownPreview(Sent):
+    """What a schedule comes to."""
+
+    next_moments: list[ShownMoment]
+    words: ShownWords
+    warnings: list[ShownWarning]
+
+
+class ShownTimer(Sent):
+    """A timer."""
+
+    id: Annotated[int, Field(examples=[890342217101453])]
+    key: Annotated[str, Field(examples=["order-42"])]
+    app: Annotated[str, Field(examples=["shop"])]
+    status: Annotated[Status, Field(description="finished: it is enabled, and no moment is left")]
+    enabled: bool
+    schedule: ShownSchedule
+    target: ShownTarget
+    misfire: ShownMisfire
+    tags: list[str]
+    retention_days: Annotated[int | None, Field(exclude_if=is_none)] = None
+    delete_after_finish: bool
+    next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
+    version: Annotated[int, Field(description="grows with every change; the ETag is made of it")]
+    created_at: Text
+    updated_at: Text
+
+
+class ShownTimerChange(ShownTimer):
+    """A timer just made or changed: what its schedule comes to, and how soon the change counts."""
+
+    counts_within: Annotated[
+        Span,
+        Field(
+            description="the change counts for every moment later than this after the answer: as a rule 1s; 8s where "
+            "Redis could not be told at once",
+            examples=["1s"],
+        ),
+    ]
+    preview: ShownPreview
+
+
+class ShownStop(Sent):
+    """The moment for which switching a timer off came just in time, or just did not."""
+
+    at: Text
+    state: Annotated[
+        StopState,
+        Field(
+            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
+            "way; its record will say. already_fired: a call of it was sent, and there is no later moment"
+        ),
+    ]
+
+
+class SwitchedOffTimer(Sent):
+    """A timer that was switched off."""
+
+    timer: ShownTimer
+    stopped: Annotated[
+        ShownStop | None, Field(description="null: there is no moment to stop, or it could not be told")
+    ]
+    counts_within: Span
+
+
+def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
+    """Return the fields of a `ShownTimer` as they are at `now` (ms UTC)."""
+    one = timer.definition
+    next_at = one.schedule.first_after(now) if one.is_enabled else None
+    return {
+        "id": timer.id,
+        "key": timer.name,
+        "app": one.app,
+        "status": "finished" if timer.is_finished(now) else one.status.value,
+        "enabled": one.is_enabled,
+        "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
+        "target": _target(one.notify),
+        "misfire": _misfire(one.misfire),
+        "tags": list(timer.tags),
+        "retention_days": timer.keep_days or None,
+        "delete_after_finish": timer.keep_days == 0,
+        "next_fire_at": _shown(next_at),
+        "version": one.version,
+        "created_at": show_moment(timer.created_at),
+        "updated_at": show_moment(timer.updated_at),
+    }
+
+
+def changed_timer(timer: Timer, now: int, counts_within_ms: int) -> ShownTimerChange:
+    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    ending = timer.ending
+    count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
+    return ShownTimerChange(
+        **timer_fields(timer, now),
+        counts_within=show_duration(counts_within_ms),
+        preview=preview(timer.definition.schedule, now, count),
+    )
+
+
+def preview(schedule: Moments, now: int, count: int) -> ShownPreview:
+    """Return the next `count` moments after `now` (ms UTC), words and warnings."""
+    found = preview_of(schedule, now, count)
+    return ShownPreview(
+        next_moments=[
+            ShownMoment(at=show_moment(moment, found.zone), utc=show_moment(moment))
+            for moment in found.moments
+        ],
+        words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
+        warnings=[ShownWarning(code=one.code, text=one.text, text_zh=one.text_zh) for one in found.warnings],
+    )
+
+
+def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
+    """Return a stopped moment as it is shown."""
+    return None if stopped is None else ShownStop(at=show_moment(stopped.at_ms), state=stopped.state)
+
+
+def schedule_fields(schedule: Moments) -> dict[str, Any]:
+    """Return the fields of a `ShownSchedule` but for the ending."""
+    if isinstance(schedule, Once):
+        return {"at": show_moment(schedule.at_ms)}
+    if isinstance(schedule, Cron):
+        return {"cron": schedule.expression, "dialect": schedule.dialect.value, "timezone": schedule.timezone}
+    if isinstance(schedule, Every):
+        interval = show_duration(schedule.interval_ms)
+        return {
+            "every": interval,
+            "anchor_at": show_moment(schedule.anchor_ms),
+            "timezone": schedule.timezone,
+        }
+    jitter_ms = schedule.jitter_ms
+    return schedule_fields(schedule.rule) | {
+        "start_at": _shown(schedule.start_ms),
+        "jitter": None if jitter_ms is None else show_duration(jitter_ms),
+        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+    }
+
+
+def _ending_fields(ending: Ending) -> dict[str, Any]:
+    return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
+
+
+def _target(notify: Notify) -> ShownTarget:
+    headers: dict[str, list[str]] = {}
+    for name, value in notify.headers:
+        headers.setdefault(name, []).append(value)
+    fields: dict[str, Any] = {"url": notify.url, "method": notify.method, "body": notify.body}
+    return ShownTarget(**fields, headers=headers)
+
+
+def _misfire(rule: MisfireRule) -> ShownMisfire:
+    grace, window = show_duration(rule.grace_ms), show_duration(rule.window_ms)
+    return ShownMisfire(policy=rule.policy, grace=grace, catchup_window=window)
+
+
+def _shown(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else show_moment(moment_ms)

@@ -1,0 +1,230 @@
+"""What v1's callers may say of a timer."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.asked.terms import (
+    MOST_RETENTION_DAYS,
+    MOST_TAGS,
+    ChangedTerms,
+    NotifyChange,
+    NotifyParam,
+    TimerTerms,
+)
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
+from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
+
+_ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried; leave it out"
+_TIMEOUT = (
+    "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
+)
+_OF_THE_DEPLOYMENT: Mapping[str, str] = {
+    **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
+    **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
+}
+_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
+_JSON = Field(
+    description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
+    examples=[{"order": 7}],
+)
+_LEAST_GRACE_MS = 1_000
+
+
+class Target(Given):
+    """The HTTP call to make at each moment."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+
+    url: Annotated[
+        str,
+        # The length is in the schema for readers; `check_url` says it better.
+        Field(
+            description="http or https, ASCII, no user name in it",
+            json_schema_extra=dict(_URL),
+            examples=["https://shop.example/orders/expire"],
+        ),
+        AfterValidator(check_url),
+    ]
+    method: Method = "POST"
+    headers: Annotated[Headers, Field(default_factory=tuple)]
+    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+    json_: Annotated[Any, _JSON, Field(alias="json")] = None
+
+    def of_rules(self) -> NotifyParam:
+        """Return the call as the shared rules have it; raises `Refused` for both a body and JSON."""
+        body, header = _body_of(self, self.headers)
+        return NotifyParam.model_construct(url=self.url, method=self.method, header=header, body=body)
+
+
+class TargetChange(Given):
+    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+
+    url: Annotated[
+        str | None,
+        Field(description="null is refused: no call is without one", json_schema_extra=dict(_URL)),
+        AfterValidator(check_changed_url),
+    ] = None
+    method: ChangedMethod = None
+    headers: ChangedHeaders = None
+    body: Annotated[str | None, Field(description="null: none")] = None
+    json_: Annotated[Any, _JSON, Field(alias="json")] = None
+
+    def of_rules(self) -> NotifyChange:
+        """Return the change as the shared rules have it; raises `Refused`."""
+        names = {"headers": "header", "json_": "body"}
+        given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set}
+        if "json_" in self.model_fields_set:
+            given["body"], _ = _body_of(self, ())
+        return NotifyChange.model_construct(**given)
+
+
+def _body_of(
+    target: Target | TargetChange, headers: tuple[tuple[str, str], ...]
+) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """Return the body and headers of a call; raises `Refused`."""
+    if target.json_ is None:
+        return target.body, headers
+    if target.body is not None:
+        raise Refused(ErrorCode.BAD_VALUE, "target.json", "body is given too", "give one of them")
+    body = json.dumps(target.json_, ensure_ascii=False, separators=(",", ":"))
+    if any(name.lower() == "content-type" for name, _ in headers):
+        return body, headers
+    return body, (*headers, ("Content-Type", "application/json"))
+
+
+class Misfire(Given):
+    """What to do with firings that are found late, say after an outage."""
+
+    policy: Annotated[
+        Literal["fire_all", "fire_latest", "skip"] | None,
+        Field(
+            description="make all, one only where no later moment has come by then, or none; fire_all by default"
+        ),
+    ] = None
+    grace: Annotated[
+        GivenDuration, duration("late is what is found later than this; 60s by default", "60s")
+    ] = None
+    catchup_window: Annotated[
+        GivenDuration,
+        duration("firings found later than this are never made; 0s, the default, is no such bound", "1h"),
+        Field(alias="catchupWindow"),
+    ] = None
+
+    def of_rules(self) -> dict[str, Any]:
+        """Return what is given, by the names of the shared rules; raises `Refused`."""
+        asked: dict[str, Any] = {"misfire": self.policy}
+        if self.grace is not None:
+            asked["misfire_grace_ms"] = _grace(self.grace)
+        if self.catchup_window is not None:
+            window = read_duration_field(self.catchup_window, "misfire.catchupWindow")
+            asked["catchup_window_ms"] = window
+        return asked
+
+
+def _grace(text: str) -> int:
+    grace_ms = read_duration_field(text, "misfire.grace")
+    if grace_ms < _LEAST_GRACE_MS:
+        raise Refused(ErrorCode.BAD_VALUE, "misfire.grace", f"it is {text[:30]}", "write 1s or more")
+    return grace_ms
+
+
+Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
+_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
+
+
+class TimerFields(OfTimers):
+    """What a timer may have beside its schedule and target."""
+
+    tags: Annotated[
+        list[_Tag] | None,
+        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
+    ] = None
+    misfire: Misfire | None = None
+    retention_days: Annotated[
+        int | None,
+        Field(
+            alias="retentionDays",
+            ge=1,
+            le=MOST_RETENTION_DAYS,
+            description="a finished timer is deleted, and its key free, so many days after its last moment; the "
+            "service's retention by default. Not with deleteAfterFinish: true",
+        ),
+    ] = None
+    delete_after_finish: Annotated[
+        bool | None,
+        Field(
+            alias="deleteAfterFinish",
+            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+        ),
+    ] = None
+
+    def of_rules(self) -> dict[str, Any]:
+        """Return what is given, by the names of the shared rules; raises `Refused`."""
+        given = self.model_fields_set
+        asked = {name: getattr(self, name) for name in _SAME if name in given}
+        return asked | ({} if self.misfire is None else self.misfire.of_rules())
+
+
+_SAME = ("tags", "retention_days", "delete_after_finish")
+
+
+class TimerBody(TimerFields):
+    """A timer as it is to be: what is not given gets its default."""
+
+    schedule: Schedule
+    target: Target
+    enabled: Annotated[bool, Field(description="false: it does not fire until it is enabled")] = True
+
+    def terms(self, key: str) -> TimerTerms:
+        """Return the timer's terms as the shared rules have them; raises `Refused`."""
+        self.schedule.refuse_unless_one_rule()
+        asked = self.of_rules() | self.schedule.of_rules()
+        return TimerTerms.model_construct(name=key, notify=self.target.of_rules(), **asked)
+
+
+class NewTimerBody(TimerBody):
+    """A new timer."""
+
+    key: Annotated[
+        Name | None,
+        Field(description="the app's own key for it, unique in the app; made up where it is left out"),
+    ] = None
+
+
+class TimerPatch(TimerFields):
+    """What is to change of a timer (JSON merge patch, RFC 7396): what is not given stays, null gives a default."""
+
+    key: Key | None = None
+    schedule: Annotated[
+        Schedule | None,
+        Field(
+            description="merged too: another of cron, at, delay, every takes the place of the one there was"
+        ),
+    ] = None
+    target: TargetChange | None = None
+    enabled: Annotated[bool | None, Field(description="switched in the same commit as all else")] = None
+
+    def changed_terms(self) -> ChangedTerms:
+        """Return the change as the shared rules have it; raises `Refused`."""
+        asked = self.of_rules() | ({} if self.schedule is None else self.schedule.of_rules())
+        if self.target is not None:
+            asked["notify"] = self.target.of_rules()
+        if self.key is not None:
+            asked["name"] = self.key
+        return ChangedTerms.model_construct(**asked)
+
+
+class PreviewBody(OfTimers):
+    """A schedule to look at."""
+
+    schedule: Schedule
+    count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10

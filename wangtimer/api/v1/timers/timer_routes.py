@@ -1,0 +1,255 @@
+"""Timers over v1: make, read, change, replace, delete, enable, disable, fire."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import token_hex
+
+import orjson
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.asked.named_calendar import find_calendar
+from wangtimer.api.http.kept_answer import IdempotencyKey, answer_once, asked_under
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.parameters import WHICH, AppHeader, ChangeHeader, TimerPath, etag
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.timers.schedule_model import schedule_fields
+from wangtimer.api.v1.timers.timer_answers import (
+    ShownPreview,
+    ShownTimer,
+    ShownTimerChange,
+    SwitchedOffTimer,
+    changed_timer,
+    preview,
+    shown_stop,
+    timer_fields,
+)
+from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerBody, TimerPatch
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.registrar import Registrar, refuse_past
+from wangtimer.store.sql.kept_answers import ToKeep
+from wangtimer.wiring import Wiring
+
+
+class CreateHeader(AppHeader):
+    """Whose timer is made, and under which key its answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimerViews:
+    """The operations on one timer."""
+
+    wiring: Callable[[], Wiring]
+
+    def create(self, header: CreateHeader, body: NewTimerBody) -> Reply | Response:
+        """Make a timer.
+
+        It is enabled, and fires from its next moment on, unless `enabled` is false; both in one commit. The answer
+        shows the next five moments.
+        """
+        wiring, now = self.wiring(), self._now()
+        key = body.key or token_hex(12)
+        new = new_timer(header.app, body.terms(key), now, self._calendars_of(header.app))
+
+        def create(keep: ToKeep | None = None) -> Timer:
+            registrar: Registrar = wiring.registrar
+            return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
+
+        if header.idempotency_key is None:
+            return self._made(create(), now)
+        asked = asked_under(header.app, header.idempotency_key, body, "v1 ")
+        return answer_once(
+            wiring.kept_answers, asked, now, create, lambda timer: self._shown(timer, now), _as_made
+        )
+
+    def get(self, path: TimerPath, header: AppHeader) -> Reply:
+        """Read a timer."""
+        timer = self.wiring().timers.get(header.app, self._id_of(path, header))
+        return Reply(self._plain(timer), headers=_tagged(timer))
+
+    def put(self, path: TimerPath, header: ChangeHeader, body: TimerBody) -> Reply:
+        """Make a timer, or replace the one there is.
+
+        By `key:` it is made where the app has none of this key (201). The same request again changes nothing, save that
+        `delay` counts from each request.
+        """
+        now, find = self._now(), self._calendars_of(header.app)
+        registrar: Registrar = self.wiring().registrar
+        if path.key is None:
+            timer_id = self._id_of(path, header)
+
+            def change(was: Timer) -> Timer:
+                return replaced_timer(body.terms(was.name), was, now, find)
+
+            timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
+            return self._changed(timer, now)
+        terms = body.terms(path.key)
+        timer, created = registrar.put(
+            header.app,
+            path.key,
+            lambda: new_timer(header.app, terms, now, find),
+            lambda was: replaced_timer(terms, was, now, find),
+            header.version,
+            body.enabled,
+        )
+        return self._made(timer, now) if created else self._changed(timer, now)
+
+    def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
+        """Change a timer.
+
+        By JSON merge patch (RFC 7396), in one commit. A moment of the old schedule later than `countsWithin` no longer
+        fires, those of the new one do.
+        """
+        now, find = self._now(), self._calendars_of(header.app)
+        asked = body.changed_terms()
+        timer = self.wiring().registrar.edit(
+            header.app,
+            self._id_of(path, header),
+            lambda was: edited_timer(asked, was, now, find),
+            header.version,
+            body.enabled,
+        )
+        return self._changed(timer, now)
+
+    def delete(self, path: TimerPath, header: ChangeHeader) -> Reply:
+        """Delete a timer.
+
+        Its key is free, its firings stay on record. `stopped` says what becomes of the next moment.
+        """
+        wiring = self.wiring()
+        timer_id = self._id_of(path, header)
+        return self._off(wiring.registrar.delete(header.app, timer_id, path.key, header.version))
+
+    def enable(self, path: TimerPath, header: ChangeHeader) -> Reply:
+        """Enable a timer.
+
+        One moment up to a minute past fires at once; longer past is refused. Twice is the same as once.
+        """
+        timer = self.wiring().registrar.enable(header.app, self._id_of(path, header), header.version)
+        return self._changed(timer, self._now())
+
+    def disable(self, path: TimerPath, header: ChangeHeader) -> Reply:
+        """Disable a timer.
+
+        A moment later than `countsWithin` no longer fires, nor does what was asked for before (fire, replay, backfill).
+        `stopped` says what becomes of the next moment. Twice is the same as once.
+        """
+        return self._off(
+            self.wiring().registrar.disable(header.app, self._id_of(path, header), header.version)
+        )
+
+    def preview(self, header: AppHeader, body: PreviewBody) -> ShownPreview:
+        """Preview a schedule.
+
+        Its next moments, it in words, and what may surprise about it. Nothing is stored.
+        """
+        now = self._now()
+        asked = schedule_of(
+            schedule_fields(body.schedule), now, self._calendars_of(header.app), must_fire=False
+        )
+        refuse_past(asked.schedule, now)
+        return preview(replace(asked.ending, counted_from=now).applied_to(asked.schedule), now, body.count)
+
+    def _now(self) -> int:
+        return int(self.wiring().clock.now_ms())
+
+    def _id_of(self, path: TimerPath, header: AppHeader) -> int:
+        return path.id_in(header.app, self.wiring().timers)
+
+    def _calendars_of(self, app: str) -> FindCalendar:
+        return partial(find_calendar, self.wiring().calendars, app)
+
+    def _plain(self, timer: Timer) -> ShownTimer:
+        return ShownTimer(**timer_fields(timer, self._now()))
+
+    def _shown(self, timer: Timer, now: int) -> ShownTimerChange:
+        return changed_timer(timer, now, self._counts_within_ms(timer))
+
+    def _made(self, timer: Timer, now: int) -> Reply:
+        return Reply(self._shown(timer, now), 201, _tagged(timer) | {"Location": _place(timer.id)})
+
+    def _changed(self, timer: Timer, now: int) -> Reply:
+        return Reply(self._shown(timer, now), headers=_tagged(timer))
+
+    def _off(self, timer: Timer) -> Reply:
+        stopped = shown_stop(self.wiring().stops.of([timer]).get(timer.id))
+        within = show_duration(self._counts_within_ms(timer))
+        answer = SwitchedOffTimer(timer=self._plain(timer), stopped=stopped, counts_within=within)
+        return Reply(answer, headers=_tagged(timer))
+
+    def _counts_within_ms(self, timer: Timer) -> int:
+        return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
+
+
+def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of one timer."""
+    views = TimerViews(wiring)
+    routes = Routes.of("timers", "timers")
+    one, many = f"/timers/{WHICH}", "/timers"
+    add, headers = routes.add, ("ETag",)
+    made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
+    of_made = ("Location", "ETag", "Idempotent-Replayed")
+    add("post", many, views.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks)
+    add("get", one, views.get, "getTimer", {200: ShownTimer}, 404, headers=headers)
+    add(
+        "put",
+        one,
+        views.put,
+        "putTimer",
+        changed | made,
+        404,
+        409,
+        412,
+        headers=headers,
+        wrap=refusing_callbacks,
+    )
+    add(
+        "patch",
+        one,
+        views.patch,
+        "patchTimer",
+        changed,
+        404,
+        409,
+        412,
+        headers=headers,
+        wrap=refusing_callbacks,
+    )
+    add("delete", one, views.delete, "deleteTimer", stopped, 404, 412, headers=headers)
+    enable, disable = f"{one}:enable", f"{one}:disable"
+    add(
+        "post",
+        enable,
+        views.enable,
+        "enableTimer",
+        changed,
+        404,
+        409,
+        412,
+        headers=headers,
+        wrap=refusing_callbacks,
+    )
+    add("post", disable, views.disable, "disableTimer", stopped, 404, 412, headers=headers)
+    add("post", "/schedules:preview", views.preview, "previewSchedule", {200: ShownPreview})
+    return routes.blueprint
+
+
+def _tagged(timer: Timer) -> dict[str, str]:
+    return {"ETag": etag(timer.definition.version)}
+
+
+def _place(timer_id: int) -> str:
+    return f"/v1/timers/{timer_id}"
+
+
+def _as_made(answer: bytes) -> Response:
+    made = orjson.loads(answer)
+    headers = {"Location": _place(made["id"]), "ETag": etag(made["version"])}
+    return Response(answer, 201, headers, mimetype="application/json")
