@@ -22,8 +22,8 @@ from wangtimer.api.http.settings_in_use import keep_settings
 from wangtimer.api.operations.docs_page import add_docs
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
+from wangtimer.api.v1 import v1_routes
 from wangtimer.api.v1.problems import tell_problem
-from wangtimer.api.v1.timers.timer_routes import timer_routes as v1_timer_routes
 from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring
 
@@ -54,7 +54,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     late = LateWiring(wiring)
     app.extensions[WIRING] = late
     for routes in (
-        v1_timer_routes(late),
+        *v1_routes(late),
         timer_routes(late),
         timer_list_routes(late),
         calendar_routes(late),

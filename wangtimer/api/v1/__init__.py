@@ -1,1 +1,23 @@
 """The native API, `/v1`: resources, verbs of their own, words for every status, problem details."""
+
+from collections.abc import Callable
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.v1.calendar_routes import calendar_routes
+from wangtimer.api.v1.firings.demand_routes import demand_routes
+from wangtimer.api.v1.firings.firing_routes import firing_routes
+from wangtimer.api.v1.load_routes import load_routes
+from wangtimer.api.v1.timers.timer_routes import timer_routes
+from wangtimer.wiring import Wiring
+
+
+def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
+    """Return all routes of v1."""
+    return (
+        timer_routes(wiring),
+        firing_routes(wiring),
+        demand_routes(wiring),
+        calendar_routes(wiring),
+        load_routes(wiring),
+    )

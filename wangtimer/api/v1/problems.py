@@ -68,7 +68,7 @@ def tell_problem(fault: Fault) -> Response:
 def problem_of(fault: Fault) -> Problem:
     """Return a fault as v1 tells it."""
     code, text = _in_words_of_v1(fault)
-    is_of_body = not fault.field or fault.field not in _parameters()
+    is_of_body = not fault.field or (g.get("v1_has_body", True) and fault.field not in _parameters())
     field = _own(fault.field) if is_of_body else fault.field
     return Problem(
         type=f"{CODES_PAGE}#{code.number}",
@@ -83,9 +83,9 @@ def problem_of(fault: Fault) -> Problem:
     )
 
 
-def names_parameters(names: frozenset[str]) -> None:
-    """Note which names of this request are no fields of its body."""
-    g.v1_parameters = names
+def names_parameters(names: frozenset[str], has_body: bool) -> None:
+    """Note which names of this request are no fields of its body: without one, all."""
+    g.v1_parameters, g.v1_has_body = names, has_body
 
 
 def goes_by_shared_rules() -> None:

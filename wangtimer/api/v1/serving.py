@@ -59,7 +59,7 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
 
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
-        names_parameters(parameters)
+        names_parameters(parameters, has_body="body" in hints)
         with work_budget(work_s()):
             taken = {name: read_model(hints[name], read(given)) for name, read in wanted.items()}
             goes_by_shared_rules()

@@ -20,7 +20,7 @@ NextCursor = Annotated[
 ]
 
 
-class Page(Sent):
+class ListPage(Sent):
     """A page of a list."""
 
     next_cursor: NextCursor

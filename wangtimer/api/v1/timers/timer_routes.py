@@ -28,6 +28,7 @@ from wangtimer.api.v1.timers.timer_answers import (
     shown_stop,
     timer_fields,
 )
+from wangtimer.api.v1.timers.timer_list_routes import add_list_route
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerBody, TimerPatch
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
@@ -36,19 +37,19 @@ from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
 
-class CreateHeader(AppHeader):
+class CreateTimerHeader(AppHeader):
     """Whose timer is made, and under which key its answer is kept."""
 
     idempotency_key: IdempotencyKey = None
 
 
 @dataclass(frozen=True, slots=True)
-class TimerViews:
+class TimerResource:
     """The operations on one timer."""
 
     wiring: Callable[[], Wiring]
 
-    def create(self, header: CreateHeader, body: NewTimerBody) -> Reply | Response:
+    def create(self, header: CreateTimerHeader, body: NewTimerBody) -> Reply | Response:
         """Make a timer.
 
         It is enabled, and fires from its next moment on, unless `enabled` is false; both in one commit. The answer
@@ -189,19 +190,21 @@ class TimerViews:
 
 
 def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of one timer."""
-    views = TimerViews(wiring)
+    """Return the routes of timers."""
+    resource = TimerResource(wiring)
     routes = Routes.of("timers", "timers")
     one, many = f"/timers/{WHICH}", "/timers"
     add, headers = routes.add, ("ETag",)
     made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
     of_made = ("Location", "ETag", "Idempotent-Replayed")
-    add("post", many, views.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks)
-    add("get", one, views.get, "getTimer", {200: ShownTimer}, 404, headers=headers)
+    add(
+        "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
+    )
+    add("get", one, resource.get, "getTimer", {200: ShownTimer}, 404, headers=headers)
     add(
         "put",
         one,
-        views.put,
+        resource.put,
         "putTimer",
         changed | made,
         404,
@@ -213,7 +216,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     add(
         "patch",
         one,
-        views.patch,
+        resource.patch,
         "patchTimer",
         changed,
         404,
@@ -222,12 +225,12 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         headers=headers,
         wrap=refusing_callbacks,
     )
-    add("delete", one, views.delete, "deleteTimer", stopped, 404, 412, headers=headers)
+    add("delete", one, resource.delete, "deleteTimer", stopped, 404, 412, headers=headers)
     enable, disable = f"{one}:enable", f"{one}:disable"
     add(
         "post",
         enable,
-        views.enable,
+        resource.enable,
         "enableTimer",
         changed,
         404,
@@ -236,8 +239,9 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         headers=headers,
         wrap=refusing_callbacks,
     )
-    add("post", disable, views.disable, "disableTimer", stopped, 404, 412, headers=headers)
-    add("post", "/schedules:preview", views.preview, "previewSchedule", {200: ShownPreview})
+    add("post", disable, resource.disable, "disableTimer", stopped, 404, 412, headers=headers)
+    add("post", "/schedules:preview", resource.preview, "previewSchedule", {200: ShownPreview})
+    add_list_route(routes, wiring)
     return routes.blueprint
 
 

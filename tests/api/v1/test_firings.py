@@ -1,0 +1,111 @@
+"""Firings by the native paths."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.v1.world import TIMERS, V1World
+from tests.store.members import outcome_of
+from wangtimer.core.flow.firing import FiringStatus
+
+ONE_TIMER, ONE = "/v1/timers/{which}", "/v1/firings/{firing_id}"
+
+
+def settled(world: V1World, status: FiringStatus = FiringStatus.FAILED) -> tuple[int, str]:
+    """Make a timer that fires each second, move on by 10 s, settle its first firing; return its id and the firing's."""
+    timer_id = world.made().json["id"]
+    world.clock.now += 10_000
+    listed = world.send("GET", "/v1/firings", query={"timer": timer_id})
+    first = listed.json["items"][-1]["id"]
+    fire_at = int(first.partition("-")[2])
+    (record,) = [one for one in world.wiring.firings.records(timer_id, 99) if one.firing.fire_at == fire_at]
+    world.wiring.firings.settle([outcome_of(record.firing.member, status)])
+    return timer_id, first
+
+
+def test_firings_are_listed_by_timer_latest_first_page_by_page(world: V1World) -> None:
+    world.made()
+    world.clock.now += 10_000
+    pages: list[list[str]] = []
+    cursor: dict[str, Any] = {}
+    while not pages or cursor:
+        page = world.send("GET", "/v1/firings", query={"timer": "key:expire", "limit": 4} | cursor).json
+        pages.append([one["fireAt"] for one in page["items"]])
+        cursor = {"cursor": page["nextCursor"]} if page["nextCursor"] else {}
+    moments = [one for page in pages for one in page]
+    assert [len(page) for page in pages] == [4, 4, 2]
+    assert moments == sorted(set(moments), reverse=True)
+
+
+def test_firings_are_counted_by_what_became_of_them(world: V1World) -> None:
+    settled(world)
+    counts = world.send("GET", "/v1/firings:count", query={"timer": "key:expire"}).json
+    assert counts == {"pending": 9, "succeeded": 0, "failed": 1, "skipped": 0}
+
+
+def test_a_firing_is_read_by_its_webhook_id_with_its_attempts(world: V1World) -> None:
+    timer_id, firing_id = settled(world)
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert (found["id"], found["timerId"], found["status"]) == (firing_id, timer_id, "failed")
+    assert [one["attempt"] for one in found["attempts"]] == list(range(1, len(found["attempts"]) + 1))
+
+
+def test_a_failed_firing_is_replayed_alone_or_with_others(world: V1World) -> None:
+    _, firing_id = settled(world)
+    alone = world.send("POST", f"/v1/firings/{firing_id}:replay", rule=f"{ONE}:replay").json
+    assert (alone["matched"], alone["replayed"]) == (1, 1)
+    again = world.send("POST", "/v1/firings:replay", {"ids": [firing_id], "dryRun": True}).json
+    assert (again["matched"], again["notReplayed"][0]["id"]) == (0, firing_id)
+
+
+def test_failed_firings_since_a_moment_are_replayed(world: V1World) -> None:
+    timer_id, _ = settled(world)
+    body = {"timer": str(timer_id), "since": world.clock.now - 60_000}
+    assert world.send("POST", "/v1/firings:replay", body | {"dryRun": True}).json["matched"] == 1
+    assert world.send("POST", "/v1/firings:replay", body).json["replayed"] == 1
+
+
+def test_a_coming_firing_is_cancelled(world: V1World) -> None:
+    timer_id = world.made(schedule={"every": "1h"}).json["id"]
+    coming = world.send("GET", f"{TIMERS}/{timer_id}", rule=ONE_TIMER).json["nextFireAt"]
+    listed = world.send("GET", "/v1/firings", query={"timer": timer_id, "until": "2199-01-01T00:00:00Z"}).json
+    assert listed["items"] == [] or listed["items"][0]["fireAt"] >= coming
+    fire_at = world.wiring.timers.get("shop", timer_id).definition.schedule.first_after(world.clock.now)
+    cancelled = world.send("POST", f"/v1/firings/{timer_id}-{fire_at}:cancel", rule=f"{ONE}:cancel").json
+    assert (cancelled["status"], cancelled["fireAt"], cancelled["countsWithin"]) == ("skipped", coming, "1s")
+
+
+def test_a_timer_is_fired_by_hand(world: V1World) -> None:
+    timer_id = world.made(enabled=False).json["id"]
+    fired = world.send("POST", f"{TIMERS}/key:expire:fire", rule=f"{ONE_TIMER}:fire")
+    assert (fired.status, fired.json["kind"], fired.json["timerId"]) == (201, "manual", timer_id)
+    assert world.send("GET", fired.headers["Location"], rule=ONE).json["id"] == fired.json["id"]
+
+
+def test_a_past_range_is_backfilled(world: V1World) -> None:
+    world.made(enabled=False)
+    now = world.clock.now
+    body = {"since": now - 5_000, "until": now}
+    done = world.send("POST", f"{TIMERS}/key:expire:backfill", body, rule=f"{ONE_TIMER}:backfill").json
+    assert (done["matched"], done["planned"], done["nextSince"]) == (5, 5, None)
+
+
+@pytest.mark.parametrize("firing_id", ["7", "a-1", "0-1", "1-", "9" * 30 + "-1"])
+def test_what_is_no_firings_id_is_told(small_world: V1World, firing_id: str) -> None:
+    refused = small_world.send("GET", f"/v1/firings/{firing_id}", rule=ONE)
+    assert (refused.status, refused.json["parameter"]) == (400, "firing_id")
+
+
+def test_another_apps_firing_is_unknown(world: V1World) -> None:
+    _, firing_id = settled(world)
+    for path, rule in ((f"/v1/firings/{firing_id}", ONE),):
+        assert world.send("GET", path, rule=rule, app="bank").status == 404
+
+
+@pytest.mark.parametrize("verb", ["fire", "backfill"])
+def test_a_key_that_would_not_be_heeded_is_refused(small_world: V1World, verb: str) -> None:
+    small_world.made()
+    body = {"since": 0, "until": 1} if verb == "backfill" else None
+    path = f"{TIMERS}/key:expire:{verb}"
+    refused = small_world.send("POST", path, body, rule=f"{ONE_TIMER}:{verb}", Idempotency_Key="one")
+    assert (refused.status, refused.json["code"]) == (400, 40004)

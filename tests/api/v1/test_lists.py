@@ -1,0 +1,97 @@
+"""Lists of timers, calendars and the load by the native paths."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.v1.world import TIMERS, URL, V1World
+
+CALENDAR = "/v1/calendars/{name}"
+
+
+def keys(world: V1World, **query: Any) -> list[str]:
+    return [one["key"] for one in world.send("GET", TIMERS, query=query).json["items"]]
+
+
+@pytest.fixture
+def many(world: V1World) -> V1World:
+    """Three timers, the last one disabled."""
+    for key, tags, enabled in (("b-1", ["x"], True), ("a-1", ["x", "y"], True), ("a-2", [], False)):
+        world.made(key=key, tags=tags, enabled=enabled, schedule={"every": "1h"})
+    return world
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, ["b-1", "a-1", "a-2"]),
+        ({"sort": "key"}, ["a-1", "a-2", "b-1"]),
+        ({"sort": "-id"}, ["a-2", "a-1", "b-1"]),
+        ({"key": "a-1"}, ["a-1"]),
+        ({"keyPrefix": "a-"}, ["a-1", "a-2"]),
+        ({"keyContains": "-1"}, ["b-1", "a-1"]),
+        ({"tag": "x"}, ["b-1", "a-1"]),
+        ({"status": "disabled"}, ["a-2"]),
+        ({"tag": "x", "keyPrefix": "a"}, ["a-1"]),
+    ],
+)
+def test_timers_are_found_by_conditions_and_in_order(many: V1World, query: Any, found: list[str]) -> None:
+    assert keys(many, **query) == found
+
+
+def test_a_list_comes_page_by_page(many: V1World) -> None:
+    first = many.send("GET", TIMERS, query={"limit": 2, "sort": "key"}).json
+    second = many.send("GET", TIMERS, query={"limit": 2, "sort": "key", "cursor": first["nextCursor"]}).json
+    assert [one["key"] for one in first["items"] + second["items"]] == ["a-1", "a-2", "b-1"]
+    assert second["nextCursor"] is None
+
+
+def test_a_cursor_of_another_list_or_app_is_refused(many: V1World) -> None:
+    cursor = many.send("GET", TIMERS, query={"limit": 1}).json["nextCursor"]
+    for app, query in (("shop", {"tag": "x"}), ("bank", {})):
+        refused = many.send("GET", TIMERS, query={"limit": 1, "cursor": cursor} | query, app=app)
+        assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40010, "cursor")
+
+
+def test_an_unknown_parameter_is_asked_about(small_world: V1World) -> None:
+    refused = small_world.send("GET", TIMERS, query={"tags": "x"})
+    assert (refused.status, refused.json["parameter"], refused.json["didYouMean"]) == (400, "tags", "tag")
+
+
+def test_a_calendar_is_uploaded_named_by_a_timer_and_kept_from_deletion(world: V1World) -> None:
+    body = {"weekdays": ["sunday", "saturday"], "days": ["2027-01-01"], "working": ["2027-01-02"]}
+    made = world.send("PUT", "/v1/calendars/plant", body, rule=CALENDAR).json
+    assert made["weekdays"] == ["saturday", "sunday"]
+    assert world.send("GET", "/v1/calendars/plant", rule=CALENDAR).json["days"] == ["2027-01-01"]
+    timer = world.made(schedule={"every": "1h", "excludeCalendar": "plant"})
+    assert world.send("DELETE", "/v1/calendars/plant", rule=CALENDAR).status == 409
+    world.send(
+        "PATCH", timer.headers["Location"], {"schedule": {"excludeCalendar": None}}, rule="/v1/timers/{which}"
+    )
+    assert world.send("DELETE", "/v1/calendars/plant", rule=CALENDAR).status == 204
+    assert world.send("GET", "/v1/calendars/plant", rule=CALENDAR).status == 404
+
+
+def test_calendars_that_are_always_there_are_listed_and_not_replaced(small_world: V1World) -> None:
+    names = [one["name"] for one in small_world.send("GET", "/v1/calendars").json["items"]]
+    assert names == ["weekends", "cn-off-days"]
+    refused = small_world.send("PUT", "/v1/calendars/weekends", {}, rule=CALENDAR)
+    assert (refused.status, refused.json["parameter"]) == (400, "name")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [({"weekdays": ["Sonntag"]}, "/weekdays"), ({"days": ["2027-02-30"]}, "/days/0"), ({"day": []}, "/day")],
+)
+def test_what_is_wrong_with_a_calendar_is_pointed_at(small_world: V1World, body: Any, pointer: str) -> None:
+    refused = small_world.send("PUT", "/v1/calendars/plant", body, rule=CALENDAR)
+    assert (refused.status, refused.json["pointer"]) == (400, pointer)
+
+
+def test_the_load_to_come_is_the_apps_own(world: V1World) -> None:
+    world.made()
+    world.send("POST", TIMERS, {"schedule": {"every": "1s"}, "target": {"url": URL}}, app="bank")
+    load = world.send("GET", "/v1/load").json
+    assert load["firings"] == sum(one["firings"] for one in load["items"]) == 60
+    too_far = world.send("GET", "/v1/load", query={"minutes": 9_999})
+    assert (too_far.status, too_far.json["parameter"]) == (400, "minutes")

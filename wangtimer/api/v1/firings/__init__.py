@@ -1,0 +1,1 @@
+"""Firings by the native paths."""

@@ -1,0 +1,281 @@
+"""Firings on demand over v1: one now, one once more, one not at all, those of a range that is past."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import Given, GivenMoment, moment
+from wangtimer.api.http.kept_answer import refusing_key
+from wangtimer.api.http.moments import read_moment_field, read_range
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
+from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
+from wangtimer.api.v1.parameters import WHICH, AppHeader, TimerPath
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.shown import Span, Text
+from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.wiring import Wiring
+
+MOST_NAMED = 1_000
+MOST_PER_SECOND = 1_000
+
+
+class CancelledFiring(ShownFiring):
+    """A firing that is not to be made, and how soon that counts."""
+
+    counts_within: Span
+
+
+class SpreadBody(Given):
+    """How firings asked for together are spread."""
+
+    per_second: Annotated[
+        int, Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="so many a second", examples=[50])
+    ] = 50
+    start_at: Annotated[
+        GivenMoment,
+        moment(
+            "the first is due at this moment; now by default. The next part's: lastDueAt of the one before"
+        ),
+        Field(alias="startAt"),
+    ] = None
+    dry_run: Annotated[
+        bool, Field(alias="dryRun", description="only count how many there are; nothing is changed")
+    ] = False
+
+    @property
+    def rate(self) -> Rate:
+        """So many a second from a moment on; raises `Refused`."""
+        start = None if self.start_at is None else read_moment_field(self.start_at, "startAt")
+        return Rate(self.per_second, start)
+
+
+class ReplayBody(SpreadBody):
+    """Which firings to attempt once more: those of `ids`, or all of `statuses` since a moment."""
+
+    ids: Annotated[
+        list[str] | None,
+        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="these, failed or skipped"),
+    ] = None
+    timer: Annotated[
+        str | None, Field(description="else: of this timer only, its id, or `key:` and its key")
+    ] = None
+    since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
+    until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
+    statuses: Annotated[
+        list[Literal["failed", "skipped"]] | None,
+        Field(min_length=1, max_length=2, description="else: with these outcomes; failed by default"),
+    ] = None
+
+
+class BackfillBody(SpreadBody):
+    """Of which past range a timer's moments are to fire."""
+
+    since: Annotated[GivenMoment, moment("moments after this one")]
+    until: Annotated[GivenMoment, moment("up to this one, which is past; at most 366 days after since")]
+
+
+class NotReplayedFiring(Sent):
+    """A firing that is not replayed."""
+
+    id: str
+    detail: Annotated[str, Field(description="why", examples=["it is succeeded"])]
+
+
+class ReplayOutcome(Sent):
+    """How many firings can be replayed, and were."""
+
+    matched: int
+    replayed: int
+    not_replayed: list[NotReplayedFiring]
+    first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
+    last_due_at: Text | None
+    remaining: Annotated[
+        int,
+        Field(
+            description=f"left to be replayed, beyond the {MOST_AT_ONCE} or the work of a request: ask again"
+        ),
+    ]
+
+
+class BackfillOutcome(Sent):
+    """How many moments there are, and how many of them had no record and are now to fire."""
+
+    matched: Annotated[
+        int, Field(description=f"moments of this request; with dryRun of the range, up to {MOST_COUNTED}")
+    ]
+    planned: int
+    first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
+    last_due_at: Text | None
+    remaining: Annotated[
+        int,
+        Field(
+            description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}; with "
+            "dryRun those of matched that have no record"
+        ),
+    ]
+    next_since: Annotated[Text | None, Field(description="since of the next part; null: it was the last")]
+
+
+@dataclass(frozen=True, slots=True)
+class DemandResource:
+    """What can be asked for of firings."""
+
+    wiring: Callable[[], Wiring]
+
+    def fire(self, path: TimerPath, header: AppHeader) -> Reply:
+        """Fire a timer now.
+
+        Enabled, disabled or finished, whatever its schedule and misfire policy. Each request is one more firing.
+        """
+        wiring = self.wiring()
+        firing = wiring.on_demand.fire_now(header.app, path.id_in(header.app, wiring.timers))
+        record = FiringRecord(firing, None, None, None, None, "", "")
+        headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
+        return Reply(ShownFiring(**firing_fields(record, header.app)), 201, headers)
+
+    def cancel(self, path: FiringPath, header: AppHeader) -> CancelledFiring:
+        """Cancel a coming firing.
+
+        It is recorded as skipped; the timer goes on. Up to 1.5 s before its moment. Twice is the same as once.
+        """
+        wiring = self.wiring()
+        record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
+        within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
+        return CancelledFiring(**firing_fields(record, header.app), counts_within=within)
+
+    def replay(self, path: FiringPath, header: AppHeader) -> ReplayOutcome:
+        """Replay a firing.
+
+        One that failed or was skipped is attempted once more, with the same webhook-id, enabled timer or not.
+        """
+        done = self.wiring().on_demand.replay_these(
+            header.app, [path.timer_and_moment], Rate(MOST_PER_SECOND)
+        )
+        return _replayed(done)
+
+    def replay_many(self, header: AppHeader, body: ReplayBody) -> ReplayOutcome:
+        """Replay firings.
+
+        Failed ones, or skipped ones, are attempted once more, with the same webhook-id, enabled timer or not.
+        """
+        on_demand = self.wiring().on_demand
+        if body.ids is None:
+            return _replayed(
+                on_demand.replay_matching(self._filter(header.app, body), body.rate, body.dry_run)
+            )
+        for name in ("timer", "since", "until", "statuses"):
+            if getattr(body, name) is not None:
+                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+        keys = [_key(text, index) for index, text in enumerate(body.ids)]
+        return _replayed(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
+
+    def backfill(self, path: TimerPath, header: AppHeader, body: BackfillBody) -> BackfillOutcome:
+        """Backfill a past range.
+
+        What the timer's schedule, as it is now, has in (since, until] and has no record of fires now, enabled or not.
+        """
+        wiring = self.wiring()
+        since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
+        timer_id = path.id_in(header.app, wiring.timers)
+        done = wiring.on_demand.backfill(header.app, timer_id, since, until, body.rate, body.dry_run)
+        return BackfillOutcome(
+            matched=done.matched,
+            planned=len(done.firings),
+            remaining=done.remaining,
+            next_since=None if done.next_since is None else show_moment(done.next_since),
+            **_dues(done.firings),
+        )
+
+    def _filter(self, app: str, body: ReplayBody) -> FiringFilter:
+        if body.since is None:
+            raise Refused(
+                ErrorCode.MISSING_FIELD, "since", "neither ids nor since is given", "give one of them"
+            )
+        wiring = self.wiring()
+        first, last = read_range(body.since, body.until)
+        timer = None if body.timer is None else TimerPath(which=body.timer)
+        return FiringFilter(
+            app,
+            None if timer is None else timer.id_in(app, wiring.timers),
+            tuple(FiringStatus(word) for word in dict.fromkeys(body.statuses or ["failed"])),
+            first,
+            int(wiring.clock.now_ms()) if last is None else last,
+            is_living=True,
+        )
+
+
+def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of firings on demand."""
+    resource = DemandResource(wiring)
+    routes = Routes.of("demands", "firings")
+    add, one = routes.add, f"/timers/{WHICH}"
+    made = {201: ShownFiring}
+    add(
+        "post", f"{one}:fire", resource.fire, "fireTimer", made, 404, 409, headers=("Location",), wrap=_acting
+    )
+    add(
+        "post",
+        f"{one}:backfill",
+        resource.backfill,
+        "backfillTimer",
+        {200: BackfillOutcome},
+        404,
+        wrap=_acting,
+    )
+    add("post", f"{ONE}:cancel", resource.cancel, "cancelFiring", {200: CancelledFiring}, 404, 409)
+    add("post", f"{ONE}:replay", resource.replay, "replayFiring", {200: ReplayOutcome}, wrap=_acting)
+    add(
+        "post",
+        "/firings:replay",
+        resource.replay_many,
+        "replayFirings",
+        {200: ReplayOutcome},
+        404,
+        wrap=_acting,
+    )
+    return routes.blueprint
+
+
+def _acting(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse callbacks of ours, and a key that would not be heeded."""
+    return refusing_callbacks(refusing_key(view))
+
+
+def _key(firing_id: str, index: int) -> tuple[int, int]:
+    try:
+        return FiringPath(firing_id=firing_id).timer_and_moment
+    except Refused as refused:
+        raise Refused(refused.code, f"ids.{index}", refused.reason, refused.mend) from None
+
+
+def _replayed(done: Replayed) -> ReplayOutcome:
+    return ReplayOutcome(
+        matched=done.matched,
+        replayed=len(done.firings),
+        not_replayed=[
+            NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left
+        ],
+        remaining=done.remaining,
+        **_dues(done.firings),
+    )
+
+
+def _dues(firings: Sequence[Firing]) -> dict[str, str | None]:
+    dues = [firing.due_at for firing in firings]
+    return {
+        "first_due_at": show_moment(min(dues)) if dues else None,
+        "last_due_at": show_moment(max(dues)) if dues else None,
+    }

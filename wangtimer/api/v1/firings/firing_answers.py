@@ -1,0 +1,125 @@
+"""A firing as v1 shows it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
+from wangtimer.store.sql.firings import FiringRecord
+
+FiringStatusWord = Literal["pending", "succeeded", "failed", "skipped"]
+
+
+class ShownFiring(Sent):
+    """A firing: one moment of one timer, and what became of it."""
+
+    id: Annotated[
+        str,
+        Field(
+            description="header webhook-id of its callback, the same on each attempt",
+            examples=["890342217101453-1795198611123"],
+        ),
+    ]
+    timer_id: int
+    app: str
+    fire_at: Annotated[Text, Field(description="its scheduled moment")]
+    status: FiringStatusWord
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"],
+        Field(description="by its timer's schedule, or because somebody asked for it"),
+    ]
+    attempt: Annotated[int, Field(description="the last that was made, or the next that is to be made")]
+    first_sent_at: Annotated[Text | None, Field(description="null: nothing was sent")]
+    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    duration_ms: Annotated[int | None, Field(description="of the last attempt's call; null until then")]
+    http_status: int | None
+    output: Annotated[str, Field(description="the start of the target's last answer")]
+    error: str
+    waited_for: Annotated[
+        str,
+        Field(
+            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
+            "connection of its app's share (`app:` and the app); empty: it found room at once"
+        ),
+    ]
+
+
+class ShownAttempt(Sent):
+    """One attempt; durations in ms from when its call began."""
+
+    attempt: Annotated[int, Field(description="from 1")]
+    status: Annotated[
+        Literal["succeeded", "failed", "skipped"], Field(description="failed also where another one follows")
+    ]
+    sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
+    lateness_ms: Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
+    connect_ms: Annotated[
+        int | None, Field(description="until the connection was open, 0 on one kept open; null: none was")
+    ]
+    first_byte_ms: Annotated[int | None, Field(description="until the answer began; null: none did")]
+    duration_ms: Annotated[int | None, Field(description="until the answer ended, or there was to be none")]
+    http_status: int | None
+    output: Annotated[str, Field(description="the start of the target's answer")]
+    error: str
+
+
+class ShownHistory(ShownFiring):
+    """A firing with its attempts so far, the first one first."""
+
+    attempts: list[ShownAttempt]
+
+
+class FiringPage(ListPage):
+    """A page of firings, latest first."""
+
+    items: list[ShownFiring]
+
+
+def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
+    """Return the fields of a `ShownFiring`."""
+    firing = record.firing
+    return {
+        "id": firing.member.firing_id,
+        "timer_id": firing.timer_id,
+        "app": app,
+        "fire_at": show_moment(firing.fire_at),
+        "status": firing.status.value,
+        "kind": firing.kind.value,
+        "attempt": firing.attempt,
+        "first_sent_at": _shown(record.first_sent_at),
+        "lateness_ms": record.lateness_ms,
+        "duration_ms": record.cost_ms,
+        "http_status": record.http_status,
+        "output": record.output,
+        "error": record.error,
+        "waited_for": firing.lane,
+    }
+
+
+def shown_history(history: FiringHistory, app: str) -> ShownHistory:
+    """Return a firing with its attempts."""
+    fire_at = history.record.firing.fire_at
+    attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
+    return ShownHistory(**firing_fields(history.record, app), attempts=attempts)
+
+
+def _attempt_fields(attempt: AttemptRecord, fire_at: int) -> dict[str, Any]:
+    return {
+        "attempt": attempt.number,
+        "status": attempt.status.value,
+        "sent_at": _shown(attempt.sent_at),
+        "lateness_ms": None if attempt.sent_at is None else attempt.sent_at - fire_at,
+        "connect_ms": attempt.connect_ms,
+        "first_byte_ms": attempt.first_byte_ms,
+        "duration_ms": attempt.cost_ms,
+        "http_status": attempt.http_status,
+        "output": attempt.output,
+        "error": attempt.error,
+    }
+
+
+def _shown(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else show_moment(moment_ms)

@@ -1,0 +1,179 @@
+"""Firings over v1: searched, counted, read with their attempts."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import MOST_ID, PAGE, Cursor, Given, GivenMoment, Limit, moment, number
+from wangtimer.api.http.moments import read_range
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.firings.firing_answers import (
+    FiringPage,
+    ShownFiring,
+    ShownHistory,
+    firing_fields,
+    shown_history,
+)
+from wangtimer.api.v1.parameters import AppHeader, TimerPath
+from wangtimer.api.v1.serving import Routes
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.wiring import Wiring
+
+# The order of the list: moment and timer, latest first.
+ORDER = "firings"
+ONE = "/firings/<string:firing_id>"
+
+_ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
+_Moment = Annotated[GivenMoment, BeforeValidator(number)]
+
+
+class FiringPath(Given):
+    """Which firing: by its id, the `webhook-id` of its callback."""
+
+    firing_id: Annotated[
+        str,
+        Field(
+            description="the firing's id: webhook-id of its callback",
+            examples=["890342217101453-1795198611123"],
+        ),
+    ]
+
+    @property
+    def timer_and_moment(self) -> tuple[int, int]:
+        """The timer's id and the scheduled moment, ms UTC; raises `Refused`."""
+        found = _ID.fullmatch(self.firing_id)
+        if found is None or not 0 < int(found[1]) <= MOST_ID:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "firing_id",
+                f"{shown(self.firing_id)} is no id of a firing",
+                "write the webhook-id of its callback, as in 890342217101453-1795198611123",
+            )
+        return int(found[1]), int(found[2])
+
+
+class FiringConditions(Given):
+    """Which of an app's firings: those that all of these hold of."""
+
+    timer: Annotated[
+        str | None,
+        Field(description="of this timer alone: its id, or `key:` and its key", examples=["key:order-42"]),
+    ] = None
+    status: Annotated[
+        Literal["pending", "succeeded", "failed", "skipped"] | None, Field(description="of this status alone")
+    ] = None
+    kind: Annotated[
+        Literal["scheduled", "manual", "backfill"] | None,
+        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
+    ] = None
+    since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
+    until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
+    later_than: Annotated[
+        GivenDuration,
+        duration("first sent later than so much after their moment", "1s"),
+        Field(alias="laterThan"),
+    ] = None
+
+    def wanted_of(self, app: str, wiring: Wiring) -> FiringFilter:
+        """Return what is asked for; raises `Refused`, `UnknownTimer`."""
+        first, last = read_range(self.since, self.until)
+        timer = None if self.timer is None else TimerPath(which=self.timer)
+        return FiringFilter(
+            app,
+            None if timer is None else timer.id_in(app, wiring.timers),
+            () if self.status is None else (FiringStatus(self.status),),
+            first,
+            int(wiring.clock.now_ms()) if last is None else last,
+            None if self.later_than is None else read_duration_field(self.later_than, "laterThan"),
+            None if self.kind is None else FiringKind(self.kind),
+        )
+
+
+class FiringListQuery(FiringConditions):
+    """Which firings, and which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class FiringCounts(Sent):
+    """Firings by what became of them."""
+
+    pending: Annotated[int, Field(description="no outcome yet")]
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class FiringResource:
+    """What can be read of firings."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, header: AppHeader, query: FiringListQuery) -> FiringPage:
+        """List firings.
+
+        Latest first; rows that come meanwhile neither hide nor repeat others. Refused where too few are found in a few
+        seconds.
+        """
+        wiring = self.wiring()
+        listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
+        behind = None
+        if query.cursor is not None:
+            fire_at, timer_id = cursors.read(listed, query.cursor, int)
+            behind = (int(fire_at), timer_id)
+        found = wiring.firing_lists.page(query.wanted_of(header.app, wiring), query.limit + 1, behind)
+        shown_rows = found[: query.limit]
+        cursor = None
+        if len(found) > query.limit:
+            last = shown_rows[-1].firing
+            cursor = cursors.write(listed, last.fire_at, last.timer_id)
+        items = [ShownFiring(**firing_fields(one, header.app)) for one in shown_rows]
+        return FiringPage(items=items, next_cursor=cursor)
+
+    def count(self, header: AppHeader, query: FiringConditions) -> FiringCounts:
+        """Count firings by what became of them.
+
+        Refused where they are too many to count in a few seconds.
+        """
+        wiring = self.wiring()
+        counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))
+        return FiringCounts(**{status.value: number for status, number in counts.items()})
+
+    def show(self, path: FiringPath, header: AppHeader) -> ShownHistory:
+        """Read a firing.
+
+        With every attempt: when it was sent, what it cost and what came of it. A deleted timer's firings stay readable.
+        """
+        wiring = self.wiring()
+        timer_id, fire_at = path.timer_and_moment
+        wiring.timers.refuse_unknown(header.app, timer_id)
+        history = wiring.attempts.history(timer_id, fire_at)
+        if history is None:
+            raise Refused(
+                ErrorCode.UNKNOWN_FIRING,
+                "firing_id",
+                "this timer has no firing at this moment",
+                f"GET /v1/firings?timer={timer_id} lists those it has",
+            )
+        return shown_history(history, header.app)
+
+
+def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes that read firings."""
+    resource = FiringResource(wiring)
+    routes = Routes.of("firings", "firings")
+    routes.add("get", "/firings", resource.page, "listFirings", {200: FiringPage}, 404)
+    routes.add("get", "/firings:count", resource.count, "countFirings", {200: FiringCounts}, 404)
+    routes.add("get", ONE, resource.show, "getFiring", {200: ShownHistory}, 404)
+    return routes.blueprint

@@ -1,0 +1,145 @@
+"""Lists of timers over v1: filtered, sorted, page by page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
+from wangtimer.api.http.moments import read_moment_field
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
+from wangtimer.wiring import Wiring
+
+_KeyText = Annotated[str, Field(min_length=1, max_length=128)]
+# Their names here, and those that the store sorts by.
+_SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "updatedAt"}
+
+
+class TimerConditions(Given):
+    """Which of an app's timers: those that all of these hold of."""
+
+    key: Annotated[_KeyText | None, Field(description="this very key")] = None
+    key_prefix: Annotated[_KeyText | None, Field(alias="keyPrefix", description="the key begins with it")] = (
+        None
+    )
+    key_contains: Annotated[
+        _KeyText | None, Field(alias="keyContains", description="the key has it, in either case")
+    ] = None
+    status: Annotated[
+        Literal["disabled", "enabled", "finished"] | None, Field(description="timers of this status alone")
+    ] = None
+    tag: Annotated[str | None, Field(min_length=1, max_length=64, description="timers with this tag")] = None
+    next_before: Annotated[
+        GivenMoment,
+        BeforeValidator(number),
+        moment("only those with a moment to come up to this one"),
+        Field(alias="nextBefore"),
+    ] = None
+
+    def wanted_of(self, app: str, path: str = "") -> TimerFilter:
+        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
+
+        `path` is what stands before the names of these fields, as "filter." does.
+        """
+        before = None
+        if self.next_before is not None:
+            before = read_moment_field(self.next_before, f"{path}nextBefore")
+        status = None if self.status is None else ListedStatus(self.status)
+        return TimerFilter(app, self.key, self.key_prefix, self.key_contains, status, self.tag, before)
+
+
+class TimerListQuery(TimerConditions):
+    """Which timers, in what order, and which page."""
+
+    sort: Annotated[
+        Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"],
+        Field(description="a minus: largest first"),
+    ] = "id"
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+    @property
+    def order(self) -> Order:
+        """What `sort` says."""
+        return Order(SortKey(_SORTS[self.sort.removeprefix("-")]), self.sort.startswith("-"))
+
+
+class ShownLastOutcome(Sent):
+    """What became of a timer's latest firing that has an outcome."""
+
+    fire_at: Text
+    status: Literal["succeeded", "failed", "skipped"]
+    lateness_ms: int | None
+    http_status: int | None
+    error: str
+
+
+class ListedTimer(ShownTimer):
+    """A timer in a list."""
+
+    last_outcome: Annotated[ShownLastOutcome | None, Field(description="null: nothing has fired yet")]
+
+
+class TimerPage(ListPage):
+    """A page of timers."""
+
+    items: list[ListedTimer]
+
+
+@dataclass(frozen=True, slots=True)
+class TimerListResource:
+    """The list of an app's timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, header: AppHeader, query: TimerListQuery) -> TimerPage:
+        """List timers.
+
+        Rows that come and go meanwhile neither hide nor repeat others. Each has its next moment and its last outcome.
+        """
+        wiring = self.wiring()
+        now, order = int(wiring.clock.now_ms()), query.order
+        listed = cursors.of_list(f"v1 {header.app} {query.sort}", query)
+        kind = str if order.key is SortKey.NAME else int
+        behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
+        found = wiring.timer_lists.page(query.wanted_of(header.app), order, query.limit + 1, now, behind)
+        shown = found[: query.limit]
+        cursor = None
+        if len(found) > query.limit:
+            cursor = cursors.write(listed, order.value_of(shown[-1]), shown[-1].id)
+        return TimerPage(items=self._rows(shown, now), next_cursor=cursor)
+
+    def _rows(self, timers: list[Timer], now: int) -> list[ListedTimer]:
+        outcomes = self.wiring().firing_lists.last_outcomes([timer.id for timer in timers], now)
+        return [
+            ListedTimer(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+            for timer in timers
+        ]
+
+
+def add_list_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the route of the list of timers: of one path, all must be of one blueprint."""
+    routes.add("get", "/timers", TimerListResource(wiring).page, "listTimers", {200: TimerPage})
+
+
+def _last(record: FiringRecord | None) -> ShownLastOutcome | None:
+    if record is None:
+        return None
+    outcome: dict[str, Any] = {
+        "fire_at": show_moment(record.firing.fire_at),
+        "status": record.firing.status.value,
+        "lateness_ms": record.lateness_ms,
+        "http_status": record.http_status,
+        "error": record.error,
+    }
+    return ShownLastOutcome(**outcome)
