@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.finished_timers import FinishedTimers
 
 log = structlog.get_logger()
@@ -15,7 +16,6 @@ PAGE = 500
 MOST_DELETED = 20_000
 LONGEST_S = 20.0
 PAUSE_S = 0.01
-DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)

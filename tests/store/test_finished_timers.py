@@ -13,9 +13,10 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import DAY_MS, MOST_DELETED, PAGE, FinishedPurger
+from wangtimer.finished_purger import MOST_DELETED, PAGE, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
