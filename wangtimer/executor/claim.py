@@ -15,6 +15,8 @@ from wangtimer.executor.room import Room
 SAFETY_S = 1.0
 # A chunk of at most a fiftieth of what a process may hold is of few.
 FEW_SHARE = 50
+# Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
+MARGIN_S = 60.0
 
 
 class Claim:

@@ -15,7 +15,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.claim import Claim, Claims, Fired, Held, by_claim
+from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
@@ -37,8 +37,6 @@ log = structlog.get_logger()
 FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
-# Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
-MARGIN_S = 60.0
 CLAIM_TRIES = 2
 # Where a process holds all it may for so long, the armed leases run out and another one gets the chunk.
 ROOM_PATIENCE_S = 5.0

@@ -9,9 +9,9 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.claim import Claim, Claims, Fired
+from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired
 from wangtimer.store.redis.lanes import LaneStore, Pulled
-from wangtimer.store.redis.slices import Taken
+from wangtimer.store.redis.slices import GRACE_S, Taken
 
 log = structlog.get_logger()
 
@@ -23,10 +23,6 @@ GATHER_S = 0.005
 MOST_A_PULL = 1_000
 # Where a lane is so far behind, firings go to it when they are claimed; else only those without room do.
 BEHIND_MS = 1_000
-# After Redis was away its living claims renew first, before anything is taken back.
-GRACE_S = 3.0
-# Renewing ends this long after the last possible answer.
-MARGIN_S = 60.0
 
 FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 

@@ -16,6 +16,8 @@ from wangtimer.store.redis.keys import Keys, expiry_of
 MEMBERS_A_SCRIPT = 2_000
 # Lua's `unpack` and the length of a chunk bound what the smaller scripts take.
 MEMBERS_A_CLAIM = 1_000
+# After Redis was away its living claims renew first, before anything is taken back.
+GRACE_S = 3.0
 _PLACES = ("due", "armed", "running")
 
 
