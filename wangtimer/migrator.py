@@ -19,7 +19,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.telling import tell
 
@@ -194,7 +194,7 @@ class Migrator:
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""
-        firings = firings_of(plans, self._planned_before(plans), self.buckets)
+        firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
             if len(firings) >= ROWS_A_TRANSACTION:
@@ -208,9 +208,3 @@ class Migrator:
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
         return len(held)
-
-    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
-        try:
-            return self.load.reserve(count_by_minute(plans))
-        except StoreAway:
-            return {}

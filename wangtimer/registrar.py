@@ -26,7 +26,7 @@ from wangtimer.core.timers.spreading import still_spread
 from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_changed
 
@@ -227,16 +227,7 @@ class Registrar:
 
     def firings_of(self, plans: list[Plan]) -> list[Firing]:
         """Return the plans' firings sorted by key, each with its bucket."""
-        return firings_of(plans, self._planned_before(plans), self.buckets)
-
-    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
-        counts = count_by_minute(plans)
-        if not counts:
-            return {}
-        try:
-            return self.load.reserve(counts)
-        except StoreAway:
-            return {}
+        return firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
 
     def _told(self, timer: Timer, firings: list[Firing], now: int) -> Timer:
         return replace(timer, is_told=self.tell_redis([timer.definition], firings, now))
