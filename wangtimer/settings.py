@@ -311,7 +311,8 @@ class Settings(BaseSettings):
         default=5,
         ge=1,
         le=60,
-        description="s; how often overdue firings are looked up in SQL and added again",
+        description="s; how often firings that have been due for 5 s without an outcome are looked up in SQL and added "
+        "again",
     )
 
     retention_days: int = Field(

@@ -18,7 +18,8 @@ from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
 
-OVERDUE_MS = 5_000
+# What has been due for so long without an outcome is added again. The figure of overdue firings counts from 60 s on.
+SWEPT_AFTER_MS = 5_000
 PAGE = 2_000
 # Parked outcomes one transaction writes: each at its longest, they fit in the 16 MB a server takes at once.
 FLUSH_PAGE = 500
@@ -70,7 +71,7 @@ class Sweeper:
         """Add what is overdue in slices, so many pages of it."""
         before = self._swept
         for _ in range(PAGES_A_SWEEP):
-            page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to, in_lanes=False)
+            page = self.firings.pending_between(0, now - SWEPT_AFTER_MS, PAGE, self._swept_to, in_lanes=False)
             self.hot.add_all(page, is_repair=True)
             self._swept += len(page)
             self._swept_to = page[-1] if len(page) == PAGE else None
@@ -81,7 +82,9 @@ class Sweeper:
 
     def _sweep_lanes(self, now: int) -> None:
         """Add a page of what waits in lanes: most of it stands there, and there may be very much of it."""
-        page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._lanes_swept_to, in_lanes=True)
+        page = self.firings.pending_between(
+            0, now - SWEPT_AFTER_MS, PAGE, self._lanes_swept_to, in_lanes=True
+        )
         self.hot.add(page, is_repair=True)
         self._lanes_swept_to = page[-1] if len(page) == PAGE else None
 

@@ -1,4 +1,4 @@
-"""What a Prometheus reads: firings past their moment without an outcome, parked outcomes, queues."""
+"""What a Prometheus reads: firings that are long due and have no outcome, parked outcomes, queues."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.wiring import Wiring
 
-# A firing is silent once it is overdue by more than any lease, sweep and retry pause together.
+# A firing is silent once it has been due for longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
 

@@ -85,7 +85,10 @@ class FiringRecord:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Firings past their moment without an outcome: none, once things are calm."""
+    """Firings that were due before a moment and have no outcome: none, once things are calm.
+
+    What counts is `due_at`: a retry that is yet to come is not among them, however long ago its firing's moment was.
+    """
 
     number: int
     oldest_due_at: int | None
