@@ -1,7 +1,7 @@
 """The migrator: turns the next stretch of every schedule into firings, rows in SQL and members in Redis.
 
-It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it,
-and runs the feeder, the sweeper and the purgers too.
+It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it.
+That process runs other stages too: it feeds Redis and its lanes, sweeps, compares, follows calendars and purges.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
