@@ -154,11 +154,9 @@ class Feeder:
         return brought.added
 
     def _bring(self, minute: int, since_ms: int, until_ms: int, keep: Callable[[], bool]) -> Brought:
-        """Add what is due in a minute from `since_ms` on and before `until_ms` to those of its slices that hold others.
+        """Add what is due in a minute from `since_ms` on and before `until_ms`, while `keep` says so.
 
-        While `keep` says so.
-
-        All its slices go onto the agenda.
+        A slice is left out where Redis holds what SQL says it should. All slices of the minute go onto the agenda.
         """
         tallies = self.firings.tallies(minute)
         pending = sum(tally.number for tally in tallies.values())

@@ -43,9 +43,10 @@ Expand = Callable[[Timer], Plan]
 
 @dataclass(frozen=True, slots=True)
 class PlanRule:
-    """How timers are planned: so far `ahead`, `page_timers` read at once; those that lag up to `near_ms` ahead first.
+    """How timers are planned.
 
-    `threads` plan a page together.
+    `ahead`: how far. `page_timers`: how many are read at once. `threads`: how many threads plan such a page together.
+    `near_ms`: timers that lag are first planned up to so far ahead, and the rest of their horizon after that.
     """
 
     ahead: Ahead

@@ -128,7 +128,10 @@ class Registrar:
         )
 
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
-        """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
+        """Disable a timer: moments further away than `counts_within_ms` are not called.
+
+        What came due before, and nobody planned, is planned first. Errors as above.
+        """
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         return self._told(timer, [], 0)

@@ -67,7 +67,7 @@ def sweep() -> None:
             do_in_turn(wiring().sweeper.sweep, wiring().lane_feeder.feed, wiring().calendar_follower.ask)
 
 
-# As above; one process feeds at a time, and one that is cut off feeds its minute again.
+# Adding what stands in its slice does nothing. One process feeds at a time; one that is cut off feeds its minute again.
 @shared_task(name="wangtimer.feed", throws=(StoreAway,))
 def feed() -> None:
     """Bring what comes due within the window into Redis."""
@@ -76,7 +76,7 @@ def feed() -> None:
             wiring().feeder.feed()
 
 
-# As above.
+# Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
@@ -88,7 +88,7 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete settled firings past retention, and finished timers that are kept no longer."""
+    """Delete what is kept no longer: settled firings, deleted timers, kept answers, finished timers."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
             wiring().purger.purge()

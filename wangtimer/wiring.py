@@ -183,7 +183,7 @@ class Wiring:
 
     @once
     def hot(self) -> HotStore:
-        """The one way into Redis."""
+        """Adds firings to slices and lanes."""
         return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
 
     @once

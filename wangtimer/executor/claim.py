@@ -133,8 +133,10 @@ class Fired:
 class Claims:
     """Every claim of this process that still holds something.
 
-    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what. Once
-    `most` firings are held no more are claimed: a backlog waits in its slices, and fits into memory.
+    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what.
+
+    Once `most` firings are held, no late ones are claimed: a backlog waits in its slices, and fits into memory. Others
+    are claimed until `2 * most` are held.
     """
 
     def __init__(self, holder: str = "", most: int = 10_000) -> None:
@@ -146,10 +148,11 @@ class Claims:
         self._room = Condition()
 
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until fewer than `most` firings are held, then hold so many more; False where that took too long.
+        """Wait until there is room, then hold so many firings more; False where that took too long.
 
-        What is not late yet need not wait behind a backlog: there is as much room again for it. The last of that is
-        for few at a time, so that a crowd does not hold up what comes due after it.
+        * Late ones have room while fewer than `most` firings are held.
+        * What is not late has room while fewer than `2 * most` are: it need not wait behind a backlog.
+        * The last part of that is for few at a time, so that a crowd does not hold up what comes due after it.
         """
         on_time = 2 * self._most
         if number * FEW_SHARE > self._most:

@@ -41,7 +41,7 @@ class Pulled:
 
 
 class LaneStore:
-    """The lanes; every method is one script a lane, and bears repeating.
+    """The lanes. Each move is one script on one lane; every method bears repeating.
 
     What was pulled runs in its lane as a claimed member runs in its slice: `SliceStore` renews, releases and puts
     it back. A lane exists while somebody stands in it; the index beside it says which do. A lane is written first and

@@ -71,7 +71,7 @@ Item = TypeVar("Item")
 
 
 class SliceStore:
-    """The hot firings; every method is one script a slice, and bears repeating.
+    """The hot firings. Each move is one script on one slice; every method bears repeating.
 
     Leases are written by the latest clock believed of late and taken back by the earliest, so that no step of Redis'
     clock ends one of the living.

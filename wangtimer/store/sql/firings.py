@@ -133,7 +133,7 @@ class FiringStore:
         return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
-        """Return a slice's pending firings."""
+        """Return the pending firings of a slice's minute and bucket: those that wait in a lane, too."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
@@ -234,7 +234,10 @@ class FiringStore:
         upto: int | None = None,
         skipped: int = 0,
     ) -> list[FiringRecord]:
-        """Return a timer's firings with moments under `before` and up to `upto`, latest first, the first skipped."""
+        """Return a timer's firings with moments under `before` and up to `upto`, latest first.
+
+        The first `skipped` of them are left out.
+        """
         found: list[FiringRecord] = []
         while True:
             wanted = _of_timer(timer_id, upto)
