@@ -21,6 +21,8 @@ PAGES = (
 )
 # What a form of GitHub's may have: https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues
 ELEMENTS = {"markdown", "input", "textarea", "dropdown", "checkboxes"}
+# Of https://keepachangelog.com/en/1.1.0/, behind what is to be done.
+SECTIONS = ["Upgrading", "Added", "Changed", "Fixed", "Removed", "Security"]
 
 
 def read(name: str) -> str:
@@ -122,3 +124,20 @@ def test_contributors_are_told_where_every_folder_is() -> None:
     named = set(re.findall(r"\b(?:wangtimer|tests|docs|benchmarks)/[\w./-]*[\w/]", told))
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_changelog_has_the_sections_that_one_keeps() -> None:
+    page = read("CHANGELOG.md")
+    assert "https://keepachangelog.com/en/1.1.0/" in page
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE)[0] == "[Unreleased]"
+    newest = re.split(r"^## ", page, flags=re.MULTILINE)[1]
+    assert re.findall(r"^### (.*)$", newest, re.MULTILINE) == SECTIONS
+
+
+def test_a_line_of_the_changelog_is_one_or_two_sentences() -> None:
+    _, _, changes = re.sub(r"^#+ (?!Added$).*$", "", read("CHANGELOG.md"), flags=re.MULTILINE).partition(
+        "### Added"
+    )
+    lines = [" ".join(one.split()) for one in re.split(r"^\* ", changes, flags=re.MULTILINE)[1:]]
+    assert len(lines) > 50
+    assert [line for line in lines if len(re.findall(r"[.!?](?= [A-Z`\[0-9]|$)", line)) > 2] == []
