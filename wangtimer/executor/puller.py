@@ -139,16 +139,17 @@ class Puller:
         return pulled
 
     def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
-        """Pull again at once where some were not wanted: no call of theirs ends, so nothing else would wake this.
+        """Pull again at once where some were not wanted, or called another target: no call of this lane ends by them.
 
         What was put off is no reason: while SQL is away that would put off all the lane.
         """
         self._most.pop(lane, None)
         if fired.waits_since is not None:
             self._known[lane] = min(fired.waits_since, self._known[lane] or fired.waits_since)
-        if fired.sent + fired.waiting + fired.put_off < taken:
+        sent_here = fired.sent - fired.elsewhere
+        if sent_here + fired.waiting + fired.put_off < taken:
             self._pull_soon(lane)
-            if not fired.sent:
+            if not sent_here:
                 self._most[lane] = 2 * taken
 
     def _pulled(self, lane: SharedLane, claim_id: str, most: int) -> Pulled:
