@@ -17,8 +17,6 @@ log = structlog.get_logger()
 PAGE = 2_000
 # Bounds one pass; the next goes on where it stopped.
 PAGES_A_PASS = 50
-# A lane is fed once it holds no more than this part of what it may hold.
-FED_AT = 1 / 2
 # What waits for room is due by now, or within the lead.
 AHEAD_MS = 5_000
 
@@ -76,7 +74,7 @@ class LaneFeeder:
         found = {}
         for lane in self.lanes.with_rest():
             room = self.budget.room_of(lane)
-            if room < self.budget.most_of(lane) * FED_AT:
+            if self.budget.most_of(lane) - room > self.budget.few_of(lane):
                 continue
             since = self.lanes.feed(lane, token)
             if since is not None:

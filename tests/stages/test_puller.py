@@ -46,7 +46,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic)  # type: ignore[arg-type]
+    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic, lambda: None)  # type: ignore[arg-type]
     puller.fire_by(lambda *_what: Fired())
     return puller
 

@@ -42,6 +42,7 @@ class Puller:
         clock: Clock,
         timeout_ms: int,
         seconds_since_reconnect: Callable[[], float],
+        send_feed_lanes: Callable[[], None],
     ) -> None:
         self._lanes = lanes
         self._claims = claims
@@ -49,6 +50,7 @@ class Puller:
         self._clock = clock
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._seconds_since_reconnect = seconds_since_reconnect
+        self._send_feed_lanes = send_feed_lanes
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
         self._most: dict[SharedLane, int] = {}
@@ -136,6 +138,8 @@ class Puller:
             self._go_on(
                 lane, len(pulled.taken), self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
             )
+        if pulled.is_to_be_fed:
+            self._send_feed_lanes()
         return pulled
 
     def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
