@@ -17,6 +17,8 @@ log = structlog.get_logger()
 PAGE = 2_000
 # Bounds one pass; the next goes on where it stopped.
 PAGES_A_PASS = 50
+# So many lanes one statement names: where no more are fed, it passes over what waits in all others within the index.
+MOST_NAMED = 100
 # What waits for room is due by now, or within the lead.
 AHEAD_MS = 5_000
 
@@ -53,7 +55,10 @@ class LaneFeeder:
         at: int | None = min(fed.since_ms for fed in coming.values())
         brought, after = 0, None
         for _ in range(PAGES_A_PASS):
-            page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True)
+            named = [lane for lane, fed in coming.items() if fed.full_at is None]
+            if len(named) > MOST_NAMED:
+                named = []
+            page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True, of_lanes=named)
             brought += self._bring(
                 coming, [(SharedLane(one.lane), DueMember(one.member, one.due_at)) for one in page]
             )

@@ -1,6 +1,6 @@
 """The firing table in memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
@@ -60,12 +60,21 @@ class MemoryFirings:
         return tallies
 
     def pending_between(
-        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+        self,
+        first: int,
+        last: int,
+        limit: int,
+        after: Firing | None = None,
+        in_lanes: bool | None = None,
+        of_lanes: Collection[SharedLane] = (),
     ) -> list[Firing]:
+        keys = {lane.key for lane in of_lanes}
+
         def is_wanted(firing: Firing) -> bool:
             is_behind = after is None or _by_due(firing) > _by_due(after)
             is_asked_for = in_lanes is None or bool(firing.lane) is in_lanes
-            return first <= firing.due_at <= last and is_behind and is_asked_for
+            is_in_these = not keys or firing.lane in keys
+            return first <= firing.due_at <= last and is_behind and is_asked_for and is_in_these
 
         return self._pending(is_wanted)[:limit]
 

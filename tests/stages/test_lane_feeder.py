@@ -30,12 +30,13 @@ def small(make_world: MakeWorld) -> World:
     return world.start()
 
 
-def with_many_waiting(world: World, host: str = HUNG, number: int = MANY) -> Timer:
-    """Return a timer of which many firings wait for a target that hangs, one due each ms."""
+def with_many_waiting(world: World, host: str = HUNG, number: int = MANY, every_ms: int = 1) -> Timer:
+    """Return a timer of which many firings wait for a target that hangs."""
     new = NewTimer(host, host, Once(world.now + DAY_MS), Notify(f"http://{host}/due"))
     timer = world.registrar.enable(host, world.registrar.create(new).id)
     since, lane = world.now - 60_000, SharedLane.of_host(f"{host}:80")
-    rows = [Firing.planned(timer.id, since + index, 0)._replace(lane=lane.key) for index in range(number)]
+    moments = range(since, since + number * every_ms, every_ms)
+    rows = [Firing.planned(timer.id, moment, 0)._replace(lane=lane.key) for moment in moments]
     world.firings.insert(rows)
     world.beat.hot.add(rows)
     return timer
@@ -117,6 +118,15 @@ def test_targets_that_hang_on_leave_a_target_that_answers_again_its_rate(make_wo
     world.target.answer = lambda arrival: Answer(after_ms=50) if HUNG in arrival.request.url else NEVER
     world.run_for(35)
     assert latest_of(world, [mine]) == {FiringStatus.SUCCEEDED: 3_000}
+
+
+def test_many_that_wait_for_another_target_hide_none(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A pass reads 1,000 rows, and 20 of the other's stand before each of this one's.
+    monkeypatch.setattr("wangtimer.lane_feeder.PAGE", 20)
+    with_many_waiting(small, f"other.{HUNG}", 6_000)
+    with_many_waiting(small, number=3 * LEAST, every_ms=20)
+    small.redis.table("slices")[LANE].due.clear()
+    assert small.beat.lane_feeder.feed() == LEAST
 
 
 def test_without_a_rest_nothing_is_read(small: World) -> None:

@@ -1,7 +1,7 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -167,11 +167,18 @@ class FiringStore:
         return self._database.read(lambda sql: sql.execute(query).all())
 
     def pending_between(
-        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+        self,
+        first: int,
+        last: int,
+        limit: int,
+        after: Firing | None = None,
+        in_lanes: bool | None = None,
+        of_lanes: Collection[SharedLane] = (),
     ) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`.
 
-        `in_lanes`: only those that wait in a lane, or only the others.
+        `in_lanes`: only those that wait in a lane, or only the others. `of_lanes`: of those only what waits in these,
+        where any are named.
         """
         found: list[Firing] = []
         key = None if after is None else (after.due_at, after.fire_at, after.timer_id)
@@ -179,6 +186,8 @@ class FiringStore:
             wanted = _pending_between(first, last)
             if in_lanes is not None:
                 wanted = and_(wanted, firings.c.lane != "" if in_lanes else firings.c.lane == "")
+            if of_lanes:
+                wanted = and_(wanted, firings.c.lane.in_(sorted(lane.key for lane in of_lanes)))
             if key is not None:
                 wanted = and_(wanted, behind(_IN_ORDER, key))
             room = limit - len(found)
