@@ -52,9 +52,9 @@ class MemoryFirings:
         if members:
             self._server.call(work)
 
-    def tallies(self, minute: int) -> dict[Slice, Tally]:
+    def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         tallies: dict[Slice, Tally] = {}
-        for firing in self._pending(lambda firing: firing.slice.minute == minute and not firing.lane):
+        for firing in self._pending(lambda firing: first <= firing.due_at <= last and not firing.lane):
             so_far = tallies.get(firing.slice, Tally())
             tallies[firing.slice] = so_far.plus(Tally.of_one(firing.timer_id, firing.due_at))
         return tallies

@@ -212,7 +212,7 @@ class Stores:
             Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
             Case("FiringStore.rows: one", lambda: firings.rows([waiting[0].member])),
             Case("FiringStore.pending_of", lambda: firings.pending_of(Slice.at(NOW + MINUTE_MS, 3))),
-            Case("FiringStore.tallies", lambda: firings.tallies(NOW // MINUTE_MS + 1)),
+            Case("FiringStore.tallies", lambda: firings.tallies(NOW + MINUTE_MS, NOW + MINUTE_MS + 9_999)),
             Case("FiringStore.pending_between", lambda: firings.pending_between(0, NOW, 1_000)),
             Case(
                 "FiringStore.pending_between: next page",

@@ -92,4 +92,4 @@ def test_noting_nothing_does_nothing(sql: SqlWorld) -> None:
 
 def test_what_waits_in_a_lane_is_tallied_in_no_slice(sql: SqlWorld) -> None:
     row_after(sql)
-    assert sql.firings.tallies(AT // MINUTE_MS) == {}
+    assert sql.firings.tallies(AT, AT + MINUTE_MS - 1) == {}
