@@ -23,6 +23,8 @@ SWEPT_AFTER_MS = 5_000
 PAGE = 2_000
 # Parked outcomes one transaction writes: each at its longest, they fit in the 16 MB a server takes at once.
 FLUSH_PAGE = 500
+# No page of parked outcomes is begun after this long, for the rest of the sweep waits meanwhile: the next goes on.
+LONGEST_FLUSH_S = 2.0
 # Of the outcomes that SQL refuses, a line of the log names so many.
 MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
@@ -89,15 +91,16 @@ class Sweeper:
         self._lanes_swept_to = page[-1] if len(page) == PAGE else None
 
     def flush(self) -> int:
-        """Write parked outcomes to SQL, add their retries, then forget them; return how many.
+        """Write parked outcomes to SQL for a while, add their retries, then forget them; return how many.
 
         What cannot be read here, or SQL refuses, stays parked, and keeps no other from being written; but where SQL
         refuses a whole page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
         `StoreAway`.
         """
         flushed = 0
+        ends_at = self.clock.monotonic() + LONGEST_FLUSH_S
         refused: dict[str, str] = {}
-        while texts := self._parked_but(refused):
+        while self.clock.monotonic() < ends_at and (texts := self._parked_but(refused)):
             refused_now = self._write(texts)
             refused |= refused_now
             flushed += len(texts) - len(refused_now)

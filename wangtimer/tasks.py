@@ -25,6 +25,7 @@ DRAIN_S = 12.0
 
 # Closer than this, ticks are those of a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3
+SAME_FEEDING_S = 0.3
 SAME_MINUTE_S = 30.0
 
 _one_thread = Lock()
@@ -74,6 +75,15 @@ def feed() -> None:
     with wiring().pace("feed", FEED_EVERY_S / 2).alone() as is_due:
         if is_due:
             wiring().feeder.feed()
+
+
+# Adding what stands in its lane does nothing; each lane is asked for once a second, and one feeding feeds all.
+@shared_task(name="wangtimer.feed_lanes", throws=(StoreAway,))
+def feed_lanes() -> None:
+    """Bring more of what waits for room from SQL into the lanes that are nearly empty."""
+    with wiring().pace("feed_lanes", SAME_FEEDING_S).alone() as is_due:
+        if is_due:
+            wiring().lane_feeder.feed()
 
 
 # Adding what stands in its slice does nothing.

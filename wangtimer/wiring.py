@@ -385,6 +385,7 @@ class Wiring:
             self.clock,
             s.callback_timeout_ms,
             lambda: self.redis.reconnects.seconds_since,
+            self.broker.send_feed_lanes,
         )
         executor = Executor(
             self.slices,

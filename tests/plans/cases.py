@@ -13,10 +13,11 @@ from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import plan
-from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import Timer
+from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
@@ -34,6 +35,8 @@ from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerF
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
 
 HOUR_MS = 3_600_000
+# As many as one statement names.
+LANES = [LANE, *(SharedLane.of_app(f"app-{number}") for number in range(MOST_NAMED - 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +212,7 @@ class Stores:
             Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
             Case("FiringStore.rows: one", lambda: firings.rows([waiting[0].member])),
             Case("FiringStore.pending_of", lambda: firings.pending_of(Slice.at(NOW + MINUTE_MS, 3))),
-            Case("FiringStore.tallies", lambda: firings.tallies(NOW // MINUTE_MS + 1)),
+            Case("FiringStore.tallies", lambda: firings.tallies(NOW + MINUTE_MS, NOW + MINUTE_MS + 9_999)),
             Case("FiringStore.pending_between", lambda: firings.pending_between(0, NOW, 1_000)),
             Case(
                 "FiringStore.pending_between: next page",
@@ -222,6 +225,10 @@ class Stores:
             Case(
                 "FiringStore.pending_between: in lanes, next page",
                 lambda: firings.pending_between(0, NOW + HOUR_MS, 1_000, last, in_lanes=True),
+            ),
+            Case(
+                "FiringStore.pending_between: of some lanes, next page",
+                lambda: firings.pending_between(0, NOW + HOUR_MS, 1_000, last, in_lanes=True, of_lanes=LANES),
             ),
             Case(
                 "FiringStore.pending_between: past those in lanes",

@@ -56,6 +56,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.pending_between: next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes, next page": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: of some lanes, next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: past those in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in none": frozenset(["firing.firing_due"]),
     "FiringStore.note_lane": frozenset(["firing.PRIMARY"]),

@@ -110,12 +110,13 @@ class Held(NamedTuple):
 class Fired:
     """What became of members that were fired.
 
-    So many were handed to the engine. So many found no room and wait again, the first of them due at `waits_since`. So
-    many were put off, as nobody could tell what becomes of them. All others were skipped, dropped or moved. `last` is
-    the last moment of what was looked at.
+    So many were handed to the engine, `elsewhere` of them to call another target than the lane's. So many found no room
+    and wait again, the first of them due at `waits_since`. So many were put off, as nobody could tell what becomes of
+    them. All others were skipped, dropped or moved. `last` is the last moment of what was looked at.
     """
 
     sent: int = 0
+    elsewhere: int = 0
     waiting: int = 0
     put_off: int = 0
     waits_since: int | None = None

@@ -21,7 +21,7 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Ready, Sender
+from wangtimer.executor.sender import Ready, Sender, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
@@ -121,7 +121,7 @@ class Executor:
                     log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
                     self._leave_waiting(claim, [dues[one.member] for one in rest], fired)
                     break
-                left = len(rest) if most is None else most - fired.sent
+                left = len(rest) if most is None else most - fired.sent + fired.elsewhere
                 try:
                     number = self._fire_part(
                         claim, chunk, [dues[one.member] for one in rest], rest, left, fired
@@ -155,12 +155,14 @@ class Executor:
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
         ready = self._judge(claim, chunk, mine[:number], taken[:number], told, fired)
-        claim.empty(sizes.keys() - {one.held.member for one in ready[:most]})
+        going, staying = within_room(ready, most)
+        claim.empty(sizes.keys() - {one.held.member for one in going})
         with self._one_at_a_time(number):
             deaths = {one.member: one.deaths for one in taken if one.deaths}
-            sent = self._sender.send(ready[:most], deaths)
+            sent = self._sender.send(going, deaths)
         fired.sent += sent.calls
-        self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in ready[most:]], fired)
+        fired.elsewhere += sent.elsewhere
+        self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
         self._leave_unjudged(claim, chunk, sent.unmade, fired)
         return number
 
