@@ -3,7 +3,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
-from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S
+from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Host
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -138,6 +138,24 @@ def test_idle_hosts_are_forgotten() -> None:
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
     flows.clear()
     assert not flows._flows
+
+
+def test_however_many_hosts_have_calls_a_new_one_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    is_idle = Host.is_idle.fget
+
+    def look(host: Host) -> bool:
+        nonlocal looks
+        looks += 1
+        return is_idle(host)
+
+    monkeypatch.setattr(Host, "is_idle", property(look))
+    monkeypatch.setattr("wangtimer.callback.flows._MOST_HOSTS", 10)
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, *(f"h{number}" for number in range(1_000)))
+    assert 10 <= looks < 2_000
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ FEW = 20
 PATIENCE_S = 1.0
 # From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
 PULL_S = 0.02
-_MOST_HOSTS = 10_000  # hosts remembered; then those without calls are learnt anew
+# Hosts remembered; then those without calls are learnt anew. Where that leaves more than half as many, the next look is
+# at twice of what it left: so each new host costs no more than two looks at one.
+_MOST_HOSTS = 10_000
 
 
 class Waiting(NamedTuple):
@@ -84,6 +86,7 @@ class Flows:
         self._places_per_host = places_per_host
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
+        self._most_hosts = _MOST_HOSTS
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
         self._flows: dict[tuple[str, str], Flow] = {}
@@ -237,8 +240,9 @@ class Flows:
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
         if host is None:
-            if len(self._hosts) >= _MOST_HOSTS:
+            if len(self._hosts) >= self._most_hosts:
                 self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
+                self._most_hosts = max(_MOST_HOSTS, 2 * len(self._hosts))
             host = self._hosts[name] = Host(name, self._places_per_host)
         return host
 
