@@ -155,6 +155,17 @@ def test_a_second_connection_resumes_what_the_first_agreed_but_not_for_another_a
     assert resumed == [False, True, False, True]
 
 
+def test_of_more_sessions_than_are_kept_the_oldest_is_forgotten(
+    engine, new_target, outcomes, monkeypatch
+) -> None:
+    monkeypatch.setattr("wangtimer.callback.tls._MOST_SESSIONS", 2)
+    target = new_target()
+    for number, app in enumerate("abc", 1):
+        engine.submit([outcomes.call(target.url, app=app)])
+        assert outcomes.wait(number)[-1].succeeded
+    assert [app for app, _ in engine._exchanges._tls._sessions] == ["b", "c"]
+
+
 def test_an_answer_without_a_length_that_ends_without_a_farewell_is_broken_off(
     engine, new_target, outcomes
 ) -> None:

@@ -42,8 +42,9 @@ class Tls:
             return
         session = stream.session
         if session is not None:
+            self._sessions.pop(route, None)
             if len(self._sessions) >= _MOST_SESSIONS:
-                self._sessions.clear()
+                del self._sessions[next(iter(self._sessions))]
             self._sessions[route] = session, now + _SESSION_S
 
 
