@@ -7,6 +7,7 @@ from pathlib import Path
 import certifi
 
 from wangtimer.callback.request import Route
+from wangtimer.callback.tls_stream import TlsStream
 
 # To read a session costs 200 µs, for Python copies it, certificate and all; a handshake that resumes one costs 300 of
 # 650 µs less. So one is read now and then, and serves all connections of its route.
@@ -24,18 +25,13 @@ class Tls:
         self._context = client_context()
         self._sessions: dict[Route, tuple[ssl.SSLSession, float]] = {}
 
-    def begin(self, connection: socket.socket, host: str, route: Route, now: float) -> ssl.SSLSocket:
+    def begin(self, connection: socket.socket, host: str, route: Route, now: float) -> TlsStream:
         """Make ready for the handshake; raises OSError or ValueError. The end of an answer is not taken on trust."""
         known = self._sessions.get(route)
-        return self._context.wrap_socket(
-            connection,
-            do_handshake_on_connect=False,
-            suppress_ragged_eofs=False,
-            server_hostname=host.rstrip("."),
-            session=known[0] if known is not None and now < known[1] else None,
-        )
+        session = known[0] if known is not None and now < known[1] else None
+        return TlsStream(connection, self._context, host.rstrip("."), session)
 
-    def learn(self, stream: ssl.SSLSocket, route: Route, now: float) -> None:
+    def learn(self, stream: TlsStream, route: Route, now: float) -> None:
         """Keep a connection's session for others of its route, now that an answer has come over it."""
         known = self._sessions.get(route)
         if known is not None and now < known[1]:
