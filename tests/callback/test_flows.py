@@ -297,6 +297,42 @@ def test_one_apps_full_host_holds_up_no_other_host_of_it() -> None:
     assert sorted(flow.host for flow in started(flows)) == ["a:80", "a:80", "b:80"]
 
 
+def test_however_many_apps_wait_for_a_host_a_place_that_comes_free_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flows = Flows(places_per_host=2, places_total=100)
+    for number in range(1_000):
+        join_of(flows, f"app{number}", "a")
+    under_way = started(flows)
+    moves = 0
+    stand = Flows._stand
+
+    def count(*those: object) -> None:
+        nonlocal moves
+        moves += 1
+        stand(*those)
+
+    monkeypatch.setattr(Flows, "_stand", count)
+    ended = 0
+    while under_way:
+        ended += len(under_way)
+        for flow in under_way:
+            end(flows, flow, at=1.0, has_failed=False)
+        under_way = started(flows)
+    assert ended == 1_000
+    assert moves < 5_000
+
+
+def test_a_place_that_one_flow_was_let_in_for_and_left_goes_to_another() -> None:
+    flows = Flows(places_per_host=1, places_total=100)
+    for app in ("a", "b", "c"):
+        flows.join(Waiting(Outcomes().call("http://h/", app=app), 0 if app == "b" else 50))
+    (flow,) = started(flows)
+    end(flows, flow, at=51.0, has_failed=False)
+    assert [one.call.request.app for _, one in flows.crowded_out(52.0, LONGEST_S)] == ["b"]
+    assert [flow.app.name for flow in started(flows)] == ["c"]
+
+
 def test_what_would_wait_too_long_by_the_rate_at_which_calls_end_is_sent_away_the_latest_first() -> None:
     flows = Flows(places_per_host=1, places_total=100)
     join_of(flows, "app", "a", 60)

@@ -106,6 +106,7 @@ class Flows:
             elif flow.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
+                self._let_in(flow.to)
             else:
                 return True
         return False
@@ -136,7 +137,7 @@ class Flows:
         """Give a host all its places, because a connection to it is open."""
         if not flow.to.is_reached:
             flow.to.is_reached = True
-            self._let_in(flow.to.blocked)
+            self._let_in(flow.to)
 
     def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
         """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
@@ -154,7 +155,7 @@ class Flows:
                 flow.to.fail(now)
             else:
                 flow.to.succeed()
-        self._let_in(flow.to.blocked)
+        self._let_in(flow.to)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
 
@@ -163,7 +164,7 @@ class Flows:
         for host in {flow.to for flow in self._flows.values() if flow.has_waiting}:
             if host.may_be_tried_again(now):
                 host.try_again()
-                self._let_in(host.blocked)
+                self._let_in(host)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
@@ -277,9 +278,10 @@ class Flows:
         if line is not None:
             line.append(flow)
 
-    def _let_in(self, blocked: deque[Flow]) -> None:
-        while blocked:
-            self._stand(blocked[0], self._round)
+    def _let_in(self, host: Host) -> None:
+        """Let as many flows back in as the host has free places: of many apps' flows most would only stand back."""
+        for _ in range(min(host.free, len(host.blocked))):
+            self._stand(host.blocked[0], self._round)
 
     def _let_in_one_blocked(self) -> bool:
         """Let one flow back in that waits for its app's share, where there is some for it now."""
@@ -298,6 +300,7 @@ class Flows:
         self._count_waiting(flow, -taken)
         if not flow.has_waiting:
             self._stand(flow, None)
+            self._let_in(flow.to)
         self._forget_if_idle(flow)
 
     def _forget_if_idle(self, flow: Flow) -> None:
