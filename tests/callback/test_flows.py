@@ -3,7 +3,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
-from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S
+from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Host
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -138,6 +138,24 @@ def test_idle_hosts_are_forgotten() -> None:
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
     flows.clear()
     assert not flows._flows
+
+
+def test_however_many_hosts_have_calls_a_new_one_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    is_idle = Host.is_idle.fget
+
+    def look(host: Host) -> bool:
+        nonlocal looks
+        looks += 1
+        return is_idle(host)
+
+    monkeypatch.setattr(Host, "is_idle", property(look))
+    monkeypatch.setattr("wangtimer.callback.flows._MOST_HOSTS", 10)
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, *(f"h{number}" for number in range(1_000)))
+    assert 10 <= looks < 2_000
 
 
 @pytest.mark.parametrize(
@@ -277,6 +295,42 @@ def test_one_apps_full_host_holds_up_no_other_host_of_it() -> None:
     join_of(flows, "app", "a", 5)
     join_of(flows, "app", "b", 1)
     assert sorted(flow.host for flow in started(flows)) == ["a:80", "a:80", "b:80"]
+
+
+def test_however_many_apps_wait_for_a_host_a_place_that_comes_free_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flows = Flows(places_per_host=2, places_total=100)
+    for number in range(1_000):
+        join_of(flows, f"app{number}", "a")
+    under_way = started(flows)
+    moves = 0
+    stand = Flows._stand
+
+    def count(*those: object) -> None:
+        nonlocal moves
+        moves += 1
+        stand(*those)
+
+    monkeypatch.setattr(Flows, "_stand", count)
+    ended = 0
+    while under_way:
+        ended += len(under_way)
+        for flow in under_way:
+            end(flows, flow, at=1.0, has_failed=False)
+        under_way = started(flows)
+    assert ended == 1_000
+    assert moves < 5_000
+
+
+def test_a_place_that_one_flow_was_let_in_for_and_left_goes_to_another() -> None:
+    flows = Flows(places_per_host=1, places_total=100)
+    for app in ("a", "b", "c"):
+        flows.join(Waiting(Outcomes().call("http://h/", app=app), 0 if app == "b" else 50))
+    (flow,) = started(flows)
+    end(flows, flow, at=51.0, has_failed=False)
+    assert [one.call.request.app for _, one in flows.crowded_out(52.0, LONGEST_S)] == ["b"]
+    assert [flow.app.name for flow in started(flows)] == ["c"]
 
 
 def test_what_would_wait_too_long_by_the_rate_at_which_calls_end_is_sent_away_the_latest_first() -> None:

@@ -3,7 +3,6 @@
 import heapq
 import logging
 import math
-import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +21,7 @@ from wangtimer.callback.request import Request
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
+from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.errors import WangTimerError
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -199,7 +199,7 @@ class DeliveryEngine:
         else:
             self._openings.start(call, flow, deadline_at)
 
-    def _adopt(self, connection: socket.socket, opened: Opening) -> None:
+    def _adopt(self, connection: Connection, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
         self._flows.open_wide(opened.flow)
         self._exchanges.adopt(connection, opened.call, opened.flow, opened.started_at, opened.deadline_at)

@@ -15,7 +15,9 @@ FEW = 20
 PATIENCE_S = 1.0
 # From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
 PULL_S = 0.02
-_MOST_HOSTS = 10_000  # hosts remembered; then those without calls are learnt anew
+# Hosts remembered; then those without calls are learnt anew. Where that leaves more than half as many, the next look is
+# at twice of what it left: so each new host costs no more than two looks at one.
+_MOST_HOSTS = 10_000
 
 
 class Waiting(NamedTuple):
@@ -84,6 +86,7 @@ class Flows:
         self._places_per_host = places_per_host
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
+        self._most_hosts = _MOST_HOSTS
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
         self._flows: dict[tuple[str, str], Flow] = {}
@@ -103,6 +106,7 @@ class Flows:
             elif flow.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
+                self._let_in(flow.to)
             else:
                 return True
         return False
@@ -133,7 +137,7 @@ class Flows:
         """Give a host all its places, because a connection to it is open."""
         if not flow.to.is_reached:
             flow.to.is_reached = True
-            self._let_in(flow.to.blocked)
+            self._let_in(flow.to)
 
     def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
         """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
@@ -151,7 +155,7 @@ class Flows:
                 flow.to.fail(now)
             else:
                 flow.to.succeed()
-        self._let_in(flow.to.blocked)
+        self._let_in(flow.to)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
 
@@ -160,7 +164,7 @@ class Flows:
         for host in {flow.to for flow in self._flows.values() if flow.has_waiting}:
             if host.may_be_tried_again(now):
                 host.try_again()
-                self._let_in(host.blocked)
+                self._let_in(host)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
@@ -237,8 +241,9 @@ class Flows:
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
         if host is None:
-            if len(self._hosts) >= _MOST_HOSTS:
+            if len(self._hosts) >= self._most_hosts:
                 self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
+                self._most_hosts = max(_MOST_HOSTS, 2 * len(self._hosts))
             host = self._hosts[name] = Host(name, self._places_per_host)
         return host
 
@@ -273,9 +278,10 @@ class Flows:
         if line is not None:
             line.append(flow)
 
-    def _let_in(self, blocked: deque[Flow]) -> None:
-        while blocked:
-            self._stand(blocked[0], self._round)
+    def _let_in(self, host: Host) -> None:
+        """Let as many flows back in as the host has free places: of many apps' flows most would only stand back."""
+        for _ in range(min(host.free, len(host.blocked))):
+            self._stand(host.blocked[0], self._round)
 
     def _let_in_one_blocked(self) -> bool:
         """Let one flow back in that waits for its app's share, where there is some for it now."""
@@ -294,6 +300,7 @@ class Flows:
         self._count_waiting(flow, -taken)
         if not flow.has_waiting:
             self._stand(flow, None)
+            self._let_in(flow.to)
         self._forget_if_idle(flow)
 
     def _forget_if_idle(self, flow: Flow) -> None:
