@@ -364,6 +364,13 @@ class Settings(BaseSettings):
     )
 
     @property
+    def unset_database(self) -> Path | None:
+        """The SQLite file of the working directory that serves where nobody has set a database; None: somebody has."""
+        if "database_url" in self.model_fields_set:
+            return None
+        return Path(make_url(self.database_url).database or "").absolute()
+
+    @property
     def window_ms(self) -> int:
         """How far ahead Redis holds every firing, at least: never further than is planned."""
         return min(self.window_s * 1_000, self.horizon_ms)

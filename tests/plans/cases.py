@@ -15,6 +15,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import Timer
 from wangtimer.lane_feeder import MOST_NAMED
@@ -307,8 +308,19 @@ class Stores:
             Case("FinishedTimers.kept_days", lambda: finished.kept_days()),
             Case("FinishedTimers.delete_page", lambda: page(None, NOW - 1)),
             Case("FinishedTimers.delete_page: of some days", lambda: page(7, NOW - 1)),
+            Case("FinishedTimers.delete_page: failed", lambda: page(0, self._failed_at())),
             Case("FinishedTimers.delete_page: none", lambda: page(7, NOW - 30 * DAY_MS)),
         ]
+
+    def _failed_at(self) -> int:
+        """Have a timer that is not kept fail at its one moment; return that."""
+        at = next(self._moments)
+        new = NewTimer(SMALL_APP, f"fails {self._mark}", Once(at), NOTIFY, keep_days=0)
+        timer = self.timers.create(new, at - MINUTE_MS)
+        firing = Firing.planned(timer.id, at, 0)
+        self.timers.enable(SMALL_APP, timer.id, at - MINUTE_MS, lambda read: (plan(read, at, 9), [firing]))
+        self.firings.settle([Outcome(firing.member, firing.bucket, FiringStatus.FAILED, at)])
+        return at
 
     def _of_followers(self) -> list[Case]:
         followers = self.followers

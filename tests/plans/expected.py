@@ -133,6 +133,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FinishedTimers.delete_page: of some days": frozenset(
         ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
     ),
+    "FinishedTimers.delete_page: failed": frozenset(
+        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished"]
+    ),
     "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
     "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),
     "CalendarFollowers.calendar": frozenset(["calendar.PRIMARY"]),
