@@ -202,6 +202,7 @@ class Stores:
             Case("TimerLists.chosen: large", lambda: lists.chosen(large, 100, NOW, 5)),
             Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
+            Case("TimerLists.known", lambda: lists.known(LARGE_APP, range(1, 1_001))),
         ]
 
     def _of_firings(self) -> list[Case]:

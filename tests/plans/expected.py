@@ -47,6 +47,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.chosen: large": frozenset(["timer.timer_of_app"]),
     "TimerLists.unknown": frozenset(["timer.timer_app_name"]),
     "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
+    "TimerLists.known": frozenset(["timer.PRIMARY"]),
     "FiringStore.rows": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: one": frozenset(["firing.PRIMARY"]),
