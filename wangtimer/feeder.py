@@ -102,7 +102,6 @@ class Feeder:
         while (coming := self._next()).found is Found.FEED:
             feeding.note(self._feed(coming), coming, self.clock.monotonic())
         if coming.found is Found.FULL:
-            self.window.give_way()
             self._bring_lanes()
             feeding.note_end(self.clock.monotonic())
         return feeding.firings

@@ -72,6 +72,8 @@ class MemoryWindow:
                 announced = max(announced, minute)
                 marks["feeding"] = minute, self._token
             marks["fed"], marks["announced"] = fed, announced
+            if found is Found.FULL:
+                del marks["feeder"]
             return Next(found, minute, last, was_lost, since_ms, until_ms)
 
         return self._server.call(work)
@@ -109,22 +111,6 @@ class MemoryWindow:
             if marks.get("announced", least) > least:
                 marks["announced"], marks["fed"] = least, min(marks.get("fed", least), least)
                 self._forget("feeding", "part")
-
-        self._server.call(work)
-
-    def change_token(self) -> int:
-        """Take a new token; return the one before."""
-        before, self._token = self._token, next(_tokens)
-        return before
-
-    def give_way(self, token: int | None = None) -> None:
-        """As of `Window`; a command that is carried out late names the `token` of when it was sent."""
-        mine = self.change_token() if token is None else token
-
-        def work() -> None:
-            token, until = self._marks.get("feeder", (None, 0.0))
-            if token == mine and until > self._server.now_ms():
-                del self._marks["feeder"]
 
         self._server.call(work)
 

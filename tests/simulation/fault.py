@@ -142,7 +142,6 @@ IN_FEEDING = {
     "timers.definitions": 4,
     "window.announced": 8,
     "window.done": 6,
-    "window.give_way": 6,
     "window.keep": 6,
     "window.next": 80,
 }

@@ -1,6 +1,5 @@
 """What a Prometheus reads: firings that are long due and have no outcome, parked outcomes, queues, what is away."""
 
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
@@ -83,6 +82,9 @@ def _told(source: str, answer: Future[list[Metric]]) -> list[Metric] | None:
 
 def _of_sql(wiring: Wiring) -> list[Metric]:
     now = _now_ms(wiring.clock)
+    if now is None:
+        wiring.check_sql()
+        return []
     overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
     oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
     return [
@@ -95,12 +97,12 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
     ]
 
 
-def _now_ms(clock: Clock) -> int:
-    """Return ms since 1970; by this host's clock where Redis has never told this process the time."""
+def _now_ms(clock: Clock) -> int | None:
+    """Return ms since 1970; None where Redis has never told this process the time: nothing is overdue by another clock."""
     try:
         return int(clock.now_ms())
     except StoreAway:
-        return int(time.time() * 1_000)
+        return None
 
 
 def _of_store(wiring: Wiring) -> list[Metric]:
