@@ -1,6 +1,6 @@
 """The firing table in memory."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
@@ -42,15 +42,19 @@ class MemoryFirings:
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
 
-    def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
         def work() -> None:
-            for member in members:
-                record = self._table.get(member.key)
-                if record and _is_pending(record.firing) and record.firing.attempt == member.attempt:
-                    self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
+            for lane, members in by_lane.items():
+                for member in members:
+                    self._note_lane(lane, member)
 
-        if members:
+        if any(by_lane.values()):
             self._server.call(work)
+
+    def _note_lane(self, lane: SharedLane, member: Member) -> None:
+        record = self._table.get(member.key)
+        if record and _is_pending(record.firing) and record.firing.attempt == member.attempt:
+            self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         tallies: dict[Slice, Tally] = {}

@@ -240,8 +240,11 @@ class Stores:
                 "FiringStore.pending_between: in none",
                 lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last, in_lanes=False),
             ),
-            Case("FiringStore.note_lane", lambda: firings.note_lane(LANE, [row.member for row in scattered])),
-            Case("FiringStore.note_lane: one", lambda: firings.note_lane(LANE, [waiting[0].member])),
+            Case(
+                "FiringStore.note_lanes",
+                lambda: firings.note_lanes({LANE: [row.member for row in scattered]}),
+            ),
+            Case("FiringStore.note_lanes: one", lambda: firings.note_lanes({LANE: [waiting[0].member]})),
             Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
             Case("FiringStore.records", lambda: firings.records(5, 50)),
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),

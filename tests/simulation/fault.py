@@ -116,7 +116,7 @@ TYPICAL = {
 }
 # Steps of lanes, where calls find no room; with those of a claim and its end, which they go between.
 IN_LANES = {
-    "firings.note_lane": 12,
+    "firings.note_lanes": 12,
     "firings.rows": 15,
     "lanes.add": 12,
     "lanes.enter": 12,

@@ -5,9 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.stages.scripted_target import Answer
-from tests.stages.test_lanes import GOOD, arrivals_at, every_second
+from tests.stages.test_lanes import GOOD, HUNG, arrivals_at, every_second
+from tests.stages.test_lanes import hang as leave_unanswered
 from tests.stages.world import ExecutorNode, World
 from wangtimer.core.errors import StoreAway
+from wangtimer.executor import mover
+from wangtimer.executor.mover import Mover
 from wangtimer.executor.sql_rest import LONG_S, REST_S
 
 MakeWorld = Callable[..., World]
@@ -62,3 +65,51 @@ def test_an_sql_that_hangs_is_asked_by_few(failing: World) -> None:
     assert begun
     assert not [at for at in begun if LONG_S < at - first < cycle_s]
     assert [at for at in begun if at - first >= cycle_s]
+
+
+def test_while_sql_hangs_what_is_to_wait_in_lanes_takes_no_room_from_others(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is a twenty-fifth of its real size; the mover is one thread."""
+    most = 400
+    monkeypatch.setattr(mover, "MOST_AT_ONCE", 40)
+    world = make_world(executors=1, places=(10, 160))
+    node = world.executor_nodes[0]
+    node.claims._most = most
+    node.mover = OneAtATime(node.mover)  # type: ignore[assignment]
+    world.target.answer = leave_unanswered
+    world.start()
+    every_second(world, "hog", [f"{number}.{HUNG}" for number in range(4)], 20)
+    every_second(world, "other", [GOOD], 3)
+    world.run_for(30)
+    hang(world, "firings.note_lanes")
+    since, held = world.now, []
+    for _ in range(60):
+        world.run_for(1)
+        held.append(node.claims.held)
+    good = [one for one in arrivals_at(world, GOOD) if one.fire_at >= since]
+    assert len(good) >= 3 * 58
+    assert max(one.late_ms for one in good) <= 50
+    assert max(held) < most
+
+
+class OneAtATime:
+    """A mover that moves in one thread, as the real one does; who finds it at work relieves it."""
+
+    def __init__(self, mover: Mover) -> None:
+        self._mover = mover
+        self._is_moving = False
+
+    @property
+    def has_moves(self) -> bool:
+        return self._mover.has_moves
+
+    def move_all(self) -> None:
+        if self._is_moving:
+            self._mover.relieve()
+        else:
+            self._is_moving = True
+            try:
+                self._mover.move_all()
+            finally:
+                self._is_moving = False

@@ -244,7 +244,7 @@ def test_a_statement_that_is_too_slow_stops_no_other_part_of_the_sweep(
     idle: World, monkeypatch: pytest.MonkeyPatch, in_lanes: bool
 ) -> None:
     in_slice, in_lane = stored(idle, -60, -50)
-    idle.firings.note_lane(SharedLane("app:shop"), [in_lane.member])
+    idle.firings.note_lanes({SharedLane("app:shop"): [in_lane.member]})
     pending_between = idle.firings.pending_between
 
     def slow_for_one(*what: object, **how: object) -> list[Firing]:

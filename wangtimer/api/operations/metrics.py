@@ -98,7 +98,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
 
 
 def _now_ms(clock: Clock) -> int | None:
-    """Return ms since 1970; None where Redis has never told this process the time: nothing is overdue by another clock."""
+    """Return ms since 1970; None where Redis has never told this process the time: no other clock is asked."""
     try:
         return int(clock.now_ms())
     except StoreAway:

@@ -1,7 +1,7 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -136,15 +136,24 @@ class FiringStore:
         )
         return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
-    def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
-        """Note that these wait in a lane, where they are pending and at this attempt. Repeating it is harmless."""
-        waiting = sorted({(one.fire_at, one.timer_id, one.attempt) for one in members})
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
+        """Note in which lanes these wait, where they are pending and at this attempt. Repeating it is harmless.
+
+        One transaction that locks the rows in the order of their keys, as `settle` does.
+        """
+        keys = {
+            (one.fire_at, one.timer_id, one.attempt): lane.key
+            for lane, members in by_lane.items()
+            for one in members
+        }
+        waiting = sorted(keys)
 
         def work(sql: Connection) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
-                update_waiting(sql, firings.c.lane, lane.key, waiting[start : start + KEYS_A_STATEMENT])
+                part = waiting[start : start + KEYS_A_STATEMENT]
+                update_waiting(sql, firings.c.lane, part, [keys[one] for one in part])
 
-        if members:
+        if waiting:
             self._database.write(work, Step.SQL_NOTE_LANE)
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
