@@ -116,7 +116,12 @@ class Puller:
                 self._pull(lane)
 
     def _is_to_wait(self, lane: SharedLane) -> bool:
-        """Tell whether a look at the lane would be in vain: there is no room, and this process looked lately."""
+        """Tell whether a look at the lane would be in vain: some wait, there is no room, and this process looked lately.
+
+        A lane in which nobody waits is looked at, to be struck out.
+        """
+        if self._known.get(lane) is None:
+            return False
         looked_at = self._looked_at.get(lane, float("-inf"))
         is_lately = self._clock.monotonic() - looked_at < LOOK_WITHOUT_ROOM_EVERY_S
         return is_lately and self._room_in(lane) <= 0
