@@ -312,7 +312,8 @@ class Settings(BaseSettings):
         default=5,
         ge=1,
         le=60,
-        description="s; how often overdue firings are looked up in SQL and added again",
+        description="s; how often firings that have been due for 5 s without an outcome are looked up in SQL and added "
+        "again",
     )
 
     retention_days: int = Field(
@@ -362,6 +363,13 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def unset_database(self) -> Path | None:
+        """The SQLite file of the working directory that serves where nobody has set a database; None: somebody has."""
+        if "database_url" in self.model_fields_set:
+            return None
+        return Path(make_url(self.database_url).database or "").absolute()
 
     @property
     def window_ms(self) -> int:

@@ -175,6 +175,8 @@ SECTIONS = (
             "What waits in a lane neither fails nor expires while its target hangs, unless the timer's "
             "`catchupWindowMs` bounds it.",
             "After a target has recovered, its new firings are on time only when its backlog is gone.",
+            "While SQL hangs, firings that it must be asked about wait: retries, what was put back, what seems "
+            "unwanted. In a chunk with large bodies the parts behind the first may wait 8 s with them.",
             "On a machine without CPU to spare all are late together.",
         ),
         ("a fifth of the targets misbehave",),

@@ -79,7 +79,7 @@ class MemoryWindow:
     def keep(self, minute: int) -> bool:
         def work() -> bool:
             marks = self._marks
-            if marks.get("feeding") != (minute, self._token) or not self._is_feeder():
+            if marks.get("feeding") != (minute, self._token) or self._is_other_feeder():
                 return False
             marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
             return True
@@ -154,9 +154,9 @@ class MemoryWindow:
         for name in names:
             self._marks.pop(name, None)
 
-    def _is_feeder(self) -> bool:
+    def _is_other_feeder(self) -> bool:
         token, until = self._marks.get("feeder", (None, 0.0))
-        return bool(token == self._token and until > self._server.now_ms())
+        return bool(token != self._token and until > self._server.now_ms())
 
     @property
     def _marks(self) -> dict:

@@ -56,6 +56,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.pending_between: next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes, next page": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: of some lanes, next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: past those in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in none": frozenset(["firing.firing_due"]),
     "FiringStore.note_lane": frozenset(["firing.PRIMARY"]),
@@ -131,6 +132,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     ),
     "FinishedTimers.delete_page: of some days": frozenset(
         ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+    ),
+    "FinishedTimers.delete_page: failed": frozenset(
+        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished"]
     ),
     "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
     "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),

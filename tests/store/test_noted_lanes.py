@@ -73,10 +73,23 @@ def test_what_is_pending_can_be_read_with_lanes_or_without(sql: SqlWorld) -> Non
     assert [[row.timer_id for row in rows] for rows in found] == [[1], [2], [1, 2]]
 
 
+def test_what_is_pending_can_be_read_of_some_lanes_page_by_page(sql: SqlWorld) -> None:
+    other, third = SharedLane.of_host("b.example:80"), SharedLane.of_app("shop")
+    sql.insert([row_at(AT, timer_id) for timer_id in range(1, 7)])
+    for timer_id, lane in enumerate([LANE, other, third, LANE, other], start=1):
+        sql.firings.note_lane(lane, [Member(timer_id, AT, 1)])
+
+    def page(limit: int, after: Firing | None = None) -> list[Firing]:
+        return sql.firings.pending_between(0, AT, limit, after, in_lanes=True, of_lanes=[LANE, third])
+
+    first = page(2)
+    assert [row.timer_id for row in [*first, *page(9, first[-1])]] == [1, 3, 4]
+
+
 def test_noting_nothing_does_nothing(sql: SqlWorld) -> None:
     sql.firings.note_lane(LANE, [])
 
 
 def test_what_waits_in_a_lane_is_tallied_in_no_slice(sql: SqlWorld) -> None:
     row_after(sql)
-    assert sql.firings.tallies(AT // MINUTE_MS) == {}
+    assert sql.firings.tallies(AT, AT + MINUTE_MS - 1) == {}

@@ -229,10 +229,19 @@ def test_there_is_one_feeder_until_it_gives_way_or_its_lease_runs_out(hot: HotWo
 def test_who_was_overtaken_neither_keeps_a_minute_nor_calls_it_fed(hot: HotWorld) -> None:
     minute = look(hot).minute
     hot.let_feeder_run_out()
-    assert not hot.window.keep(minute)
     assert look(hot, hot.window_elsewhere).minute == minute
+    assert not hot.window.keep(minute)
     assert not hot.window.done(minute, 1)
     assert fed(hot) == minute - 1
+
+
+def test_a_lease_that_ran_out_is_taken_anew_where_no_other_feeder_has_come(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    hot.let_feeder_run_out()
+    assert hot.window.keep(minute)
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+    hot.let_feeder_run_out()
+    assert look(hot, hot.window_elsewhere).found is Found.FEED
 
 
 def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> None:

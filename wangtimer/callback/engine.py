@@ -58,8 +58,9 @@ class DeliveryEngine:
     """Sends calls at their moments over connections that are kept and shared, and tells what became of them.
 
     Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
-    rest. A slow host holds up its own calls; once it fills its app's share of the connections, that app's
-    other calls too, and no other app's. Nothing is sent early, and nothing twice.
+    rest. Nothing is sent early, and nothing twice.
+    A slow host holds up the calls to it, and no others: it takes at most the connections that are free of its app's
+    share. Exception: where over a thousand hosts of an app are slow or hang, its other calls may wait too.
     Start it in the process that uses it, after a fork. Names are looked up as this machine says, or by asking
     `name_servers` ("127.0.0.1:53").
     """

@@ -46,7 +46,10 @@ TERMS = (
         help="Once finished it is deleted so long after its last moment.",
     ),
     click.option(
-        "--delete-after-finish", is_flag=True, default=None, help="It is deleted as soon as it is finished."
+        "--delete-after-finish",
+        is_flag=True,
+        default=None,
+        help="It is deleted as soon as it is finished, unless its last firing failed.",
     ),
 )
 CALL = (

@@ -15,6 +15,7 @@ from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.cron_text import cron_from, cron_text
+from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 Read = TypeVar("Read")
 
@@ -126,7 +127,7 @@ def timer_of(row: Any) -> Timer:
         updated_at=row["updated_at"],
         ending=_ending(row),
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
-        keep_days=row["keep_days"],
+        keep_days=0 if row["keep_days"] == KEPT_AFTER_FAILURE else row["keep_days"],
     )
 
 
