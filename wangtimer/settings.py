@@ -277,7 +277,8 @@ class Settings(BaseSettings):
     callback_connections_per_host: int = Field(
         default=200,
         ge=1,
-        description="open connections to one target host; halved when a call fails, one more with each answer",
+        description="open connections to one target host; an app has fewer after its calls fail there, one more with "
+        "each answer",
     )
     callback_idle_s: int = Field(
         default=4,
