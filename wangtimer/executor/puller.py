@@ -116,7 +116,7 @@ class Puller:
                 self._pull(lane)
 
     def _is_to_wait(self, lane: SharedLane) -> bool:
-        """Tell whether a look at the lane would be in vain: some wait, there is no room, and this process looked lately.
+        """Tell whether a look would be in vain: some wait, there is no room, and this process looked lately.
 
         A lane in which nobody waits is looked at, to be struck out.
         """
