@@ -166,8 +166,8 @@ SECTIONS = (
         (
             "Where over a thousand targets of an app hang at once, its other targets may wait for a connection "
             "([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
-            "Apps that call the same host wait with it: a host's lane and places are its own, not an app's. Their "
-            "firings there were seen up to 18 s late.",
+            "Apps that call the same host wait with it: a host's lane and places are its own, not an app's. Whatever "
+            "has the same host and port waits as long as the hang lasts, other paths too; nothing bounds that.",
             "Large bodies to targets that hang fill a callback process' room for bodies "
             "(`WANGTIMER_CALLBACK_MOST_MB`). With 60 KB each, other apps were up to 15 s late in the first 20 s.",
             "What waits in a lane neither fails nor expires while its target hangs, unless the timer's "
