@@ -318,5 +318,5 @@ def _refuse_if_long_past(schedule: Once, now: int) -> None:
         raise Conflict(
             "id",
             f"this timer's one moment passed {late_ms // 1_000} s ago, more than the {LATE_ONCE_MS // 1_000} s allowed",
-            "create a timer with a moment in the future",
+            "give it another moment: PATCH or PUT it with at or delayMs",
         )

@@ -37,7 +37,7 @@ def check_sql(url: str) -> Iterator[Finding]:
     try:
         database = Database(url, pool_size=1)
     except ImportError as missing:
-        yield error(PART, f"the driver is missing: {missing}", "install wangtimer[mysql]")
+        yield error(PART, f"the driver is missing: {missing}", "in a checkout: pip install '.[mysql]'")
         return
     try:
         yield from database.read(lambda sql: [*_server(sql), *_schema(sql)])

@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import orjson
 from flask import Response, stream_with_context
@@ -33,6 +33,7 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.refusals import NAMED_BY_ID
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -51,6 +52,8 @@ _Moment = Annotated[GivenMoment, BeforeValidator(number)]
 
 class FiringsFilter(Given):
     """Which of an app's firings."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id | None, BeforeValidator(number), Field(description="of this timer only")] = None

@@ -22,7 +22,7 @@ from wangtimer.api.http.field_types import (
     plain,
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import NAMED_BY_ID, Refused
 from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS
 
 # To find the last of so many moments of a cron that is rare takes half a second.
@@ -38,12 +38,19 @@ _ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a c
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
+_OVERLAP = (
+    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not; "
+    "leave it out"
+)
 _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
+    **dict.fromkeys(
+        ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+    ),
     **_OF_THE_DEPLOYMENT,
 }
 
@@ -297,7 +304,7 @@ class TimerKey(Given):
 class TimerQuery(Given):
     """Which timer."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {"name": "GET /api/timer/v1/defs?name=... finds it"}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]
