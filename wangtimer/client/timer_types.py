@@ -165,7 +165,8 @@ class TimersPage(TypedDict):
 class MadeTimer(TypedDict):
     """What became of one of several timers: `code` 0 where it was made, else an error's.
 
-    `existingId` is there where another timer has the name: which.
+    `existingId` is there where another timer has the name: which. `warnings` is there where the text of its cron may
+    surprise; a preview tells more.
     """
 
     index: int
@@ -175,6 +176,7 @@ class MadeTimer(TypedDict):
     id: int | None
     created: bool
     existingId: NotRequired[int]
+    warnings: NotRequired[list[WarningShown]]
 
 
 class MadeTimers(TypedDict):

@@ -253,4 +253,4 @@ def test_a_path_that_is_none_is_a_problem_too(small_world: V1World) -> None:
     assert (response.status_code, response.mimetype) == (404, "application/problem+json")
     wrong = small_world.client.put("/v1/timers")
     assert (wrong.status_code, wrong.mimetype) == (405, "application/problem+json")
-    assert set(wrong.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
+    assert set(wrong.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST", "OPTIONS"}

@@ -38,12 +38,19 @@ _ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a c
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
+_OVERLAP = (
+    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not; "
+    "leave it out"
+)
 _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
+    **dict.fromkeys(
+        ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+    ),
     **_OF_THE_DEPLOYMENT,
 }
 
@@ -221,7 +228,8 @@ class TermFields(ScheduleFields):
         bool | None,
         Field(
             alias="deleteAfterFinish",
-            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
+            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
         ),
     ] = None
 

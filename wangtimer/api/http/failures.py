@@ -14,6 +14,7 @@ from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
     StoreAway,
+    TooManyAtOnce,
     TooMuchWork,
     UnknownFiring,
     UnknownTimer,
@@ -25,6 +26,8 @@ from wangtimer.core.errors import (
 log = structlog.get_logger()
 
 RETRY_AFTER_S = 1
+# An export takes some seconds.
+RETRY_EXPORT_AFTER_S = 5
 
 _BY_STATUS = {
     404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
@@ -65,6 +68,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
 
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
     app.register_error_handler(StoreAway, lambda error: _away(error, tell))
+    app.register_error_handler(TooManyAtOnce, lambda error: _too_many(error, tell))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
     app.register_error_handler(Exception, lambda error: _fault(error, tell))
 
@@ -92,6 +96,12 @@ def fault_of(error: WangTimerError) -> Fault:
                 "range, a smaller maxFirings or count, or a simpler cron"
             )
             return Fault(ErrorCode.TOO_MUCH_WORK, text, cause=error)
+        case TooManyAtOnce():
+            text = (
+                "as many exports are under way as this process serves at once; repeat it in "
+                f"{RETRY_EXPORT_AFTER_S} s"
+            )
+            return Fault(ErrorCode.TOO_MANY_AT_ONCE, text, cause=error)
         case StoreAway():
             text = f"{error.store} is away; repeat it in {RETRY_AFTER_S} s"
             return Fault(ErrorCode.STORE_AWAY, text, cause=error)
@@ -118,6 +128,12 @@ def _away(error: StoreAway, tell: Teller) -> Response:
     log.warning("store_away", path=request.path, error=str(error))
     response = tell(fault_of(error))
     response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def _too_many(error: TooManyAtOnce, tell: Teller) -> Response:
+    response = tell(fault_of(error))
+    response.headers["Retry-After"] = str(RETRY_EXPORT_AFTER_S)
     return response
 
 

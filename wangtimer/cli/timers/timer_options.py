@@ -22,7 +22,9 @@ SCHEDULE = (
     click.option("--anchor", "anchor_at", type=MOMENT, help="A moment intervals are counted from."),
     click.option("--at", type=MOMENT, help="One moment: RFC 3339, or ms since 1970."),
     click.option("--in", "delay_ms", type=DURATION, help="One moment, so long from now: 10m, 1h30m."),
-    click.option("--tz", "timezone", help="IANA zone of the cron expression and of excluded days."),
+    click.option(
+        "--tz", "--timezone", "timezone", help="IANA zone of the cron expression and of excluded days."
+    ),
     click.option("--start", "start_at", type=MOMENT, help="Nothing fires before."),
     click.option("--end", "end_at", type=MOMENT, help="Nothing fires after."),
     click.option("--max-firings", type=click.IntRange(1), help="So many moments, then it is finished."),
@@ -46,7 +48,10 @@ TERMS = (
         help="Once finished it is deleted so long after its last moment.",
     ),
     click.option(
-        "--delete-after-finish", is_flag=True, default=None, help="It is deleted as soon as it is finished."
+        "--delete-after-finish",
+        is_flag=True,
+        default=None,
+        help="It is deleted as soon as it is finished, unless its last firing failed.",
     ),
 )
 CALL = (

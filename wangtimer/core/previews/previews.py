@@ -9,10 +9,8 @@ from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.previews.warning import Warning
 from wangtimer.core.previews.warnings import warnings_of
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.time.zones import DAY_S, read_zone
+from wangtimer.core.time.zones import DAY_MS, read_zone
 from wangtimer.core.words.words import Language, describe
-
-DAY_MS = DAY_S * 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -467,7 +467,9 @@ def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firi
     """
     if near and not pending and planned.next_fire_at is None:
         raise Conflict(
-            "id", "this timer's last moment has its outcome already", "see its records; create another"
+            "id",
+            "this timer's last moment has its outcome already",
+            "see its firings; give it another moment: PATCH or PUT it with at or a delay",
         )
 
 

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.terms import ChangedTerms, ScheduleFields, TimerTerms
 from wangtimer.api.http.field_types import App, Given, Id, Name, number
+from wangtimer.api.http.refusals import NAMED_BY_ID
 
 
 class PreviewSchedule(ScheduleFields):
@@ -57,7 +58,7 @@ class TimerKey(Given):
 class TimerQuery(Given):
     """Which timer."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {"name": "GET /api/timer/v1/defs?name=... finds it"}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]

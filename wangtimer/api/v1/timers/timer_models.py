@@ -163,7 +163,8 @@ class TimerFields(OfTimers):
         bool | None,
         Field(
             alias="deleteAfterFinish",
-            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
+            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
         ),
     ] = None
 
