@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from flask_openapi.models.info import Info
+from flask_openapi.models.server import Server
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.compat.calendar_routes import calendar_routes
@@ -32,14 +33,18 @@ __all__ = ["WIRING", "create_app"]
 # The app's extension that builds its parts.
 WIRING = "wangtimer.wiring"
 
+DESCRIPTION = (
+    "Calls other services back on time. New clients use the paths under /v1. Those under /api/timer/v1 and "
+    "/api/task/v1 are the compatible ones: xTimer's clients go on working with them."
+)
+
 
 def create_app(wiring: Wiring | None = None) -> OpenAPI:
     """Return the API; without a wiring it builds its own at the first request, so that a fork before is safe."""
     app = OpenAPI(
         "wangtimer.api",
-        info=Info(
-            title="WangTimer", version=version("wangtimer"), description="Calls other services back on time."
-        ),
+        info=Info(title="WangTimer", version=version("wangtimer"), description=DESCRIPTION),
+        servers=[Server(url="/")],
         # Without it the document has a null that code generators stumble over.
         security_schemes={},
         validation_error_status=400,

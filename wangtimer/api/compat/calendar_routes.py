@@ -9,6 +9,7 @@ from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.compat.answers import CalendarAnswer, CalendarData, CalendarsAnswer, FollowingData
+from wangtimer.api.compat.tags import CALENDARS
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer
@@ -148,7 +149,7 @@ class CalendarViews:
 def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of calendars."""
     views = CalendarViews(wiring)
-    routes = APIBlueprint("calendars", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "calendars"}])
+    routes = APIBlueprint("calendars", __name__, url_prefix="/api/timer/v1", abp_tags=[CALENDARS])
     routes.put("/calendar", **documented(views.put, "putCalendar", 409))(
         refusing_callbacks(taking_body(views.put))
     )

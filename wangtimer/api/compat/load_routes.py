@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.compat.load_models import LoadAnswer, LoadMinute, LoadQuery
+from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
@@ -55,7 +56,7 @@ class LoadViews:
 def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the route of the load."""
     views = LoadViews(wiring)
-    routes = APIBlueprint("load", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    routes = APIBlueprint("load", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     routes.get("/load", **documented(views.show, "getLoad"))(taking_query(views.show))
     return routes
 

@@ -7,6 +7,7 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.compat.firings.attempt_models import AttemptData, FiringQuery, HistoryAnswer, HistoryData
 from wangtimer.api.compat.firings.record_routes import record_data
+from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.moments import read_moment_field
@@ -44,7 +45,7 @@ class AttemptViews:
 def attempt_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the route of one firing."""
     views = AttemptViews(wiring)
-    routes = APIBlueprint("attempts", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
+    routes = APIBlueprint("attempts", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
     routes.get("/firing", **documented(views.show, "getFiring", 404))(taking_query(views.show))
     return routes
 

@@ -20,6 +20,7 @@ from wangtimer.api.compat.firings.demand_models import (
     SpreadFields,
 )
 from wangtimer.api.compat.firings.record_routes import record_data
+from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.compat.timers.asked_key import id_of
 from wangtimer.api.compat.timers.timer_models import TimerKey
 from wangtimer.api.http.codes import ErrorCode
@@ -123,7 +124,7 @@ class DemandViews:
 def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of firings on demand."""
     views = DemandViews(wiring)
-    routes = APIBlueprint("demands", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
+    routes = APIBlueprint("demands", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
     fire, cancel = views.fire_now, views.cancel
     routes.post("/fire", **documented(fire, "fireNow", 404, 409))(
         refusing_callbacks(refusing_key(taking_body(fire)))

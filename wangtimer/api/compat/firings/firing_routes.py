@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 from wangtimer.api.compat.answers import FiringsAnswer, RecordData
 from wangtimer.api.compat.firings.count_models import CountAnswer, CountData
 from wangtimer.api.compat.firings.record_routes import record_data
+from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.answer_pace import PART_BYTES
 from wangtimer.api.http.at_once import AtOnce
@@ -165,7 +166,7 @@ def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of firings."""
     exports = cache(lambda: AtOnce(max(1, wiring().settings.http_threads // THREADS_AN_EXPORT)))
     views = FiringViews(wiring, exports)
-    routes = APIBlueprint("firings", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
+    routes = APIBlueprint("firings", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
     routes.get("/firings", **documented(views.page, "listFirings"))(taking_query(views.page))
     routes.get("/export", **documented(views.export, "exportFirings", texts=tuple(_TYPES.values())))(
         taking_query(views.export)

@@ -8,6 +8,7 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.compat.answers import RecordData, RecordsAnswer
 from wangtimer.api.compat.firings.record_models import RecordsQuery
 from wangtimer.api.compat.numbered_pages import NumberedPage
+from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
@@ -63,7 +64,7 @@ class RecordViews:
 def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of records."""
     views = RecordViews(wiring)
-    routes = APIBlueprint("records", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
+    routes = APIBlueprint("records", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
     routes.get("/records", **documented(views.page, "listRecords", 404))(taking_query(views.page))
     return routes
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
+from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.compat.timers.batch_routes import add_batch_routes
 from wangtimer.api.compat.timers.bulk_routes import add_bulk_routes
 from wangtimer.api.compat.timers.filter_fields import FilterFields, Text
@@ -19,16 +22,11 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
 from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import given_once
-from wangtimer.core.errors import TooMuchWork
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.work_budget import is_over
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
-
-# Read at once: some 0.1 s of CPU where each has its own calendar of 4,000 days, none of them seen before.
-READ_AT_ONCE = 100
 
 
 class TimersQuery(FilterFields, OfAnApp):
@@ -104,19 +102,9 @@ class TimerListViews:
         kind = str if order.key is SortKey.NAME else int
         listed = cursors.of_list(query.sorted_by, query)
         behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
-        rows: list[ListedTimerData] = []
-        while True:
-            room = query.limit - len(rows)
-            wanted = min(room, READ_AT_ONCE) + 1
-            found = wiring.timer_lists.page(query.wanted, order, wanted, now, behind)
-            shown = self._shown(found[: wanted - 1], now)
-            rows += shown
-            if len(shown) == len(found):
-                return TimersAnswer(data=rows, next_cursor=None)
-            last = found[len(shown) - 1]
-            behind = order.value_of(last), last.id
-            if len(rows) == query.limit or is_over():
-                return TimersAnswer(data=rows, next_cursor=cursors.write(listed, *behind))
+        page = TimerPage(query.wanted, order, query.limit, behind)
+        rows, last = page.rows(wiring, now, partial(_row, now))
+        return TimersAnswer(data=rows, next_cursor=None if last is None else cursors.write(listed, *last))
 
     def by_name(self, query: NameQuery) -> TimersAnswer:
         """List an app's timers whose name contains a text.
@@ -135,28 +123,13 @@ class TimerListViews:
 
     def _rows(self, timers: list[Timer], now: int) -> list[ListedTimerData]:
         outcomes = self.wiring().firing_lists.last_outcomes([timer.id for timer in timers], now)
-        return [_row(timer, outcomes, now) for timer in timers]
-
-    def _shown(self, timers: list[Timer], now: int) -> list[ListedTimerData]:
-        """Return the rows of the timers up to where the budget is over: of one at least."""
-        outcomes = self.wiring().firing_lists.last_outcomes([timer.id for timer in timers], now)
-        rows: list[ListedTimerData] = []
-        for timer in timers:
-            if rows and is_over():
-                break
-            try:
-                rows.append(_row(timer, outcomes, now))
-            except TooMuchWork:
-                if not rows:
-                    raise
-                break
-        return rows
+        return [_row(now, timer, outcomes) for timer in timers]
 
 
 def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of lists of timers."""
     views = TimerListViews(wiring)
-    routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
     add_batch_routes(routes, wiring)
@@ -164,7 +137,7 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     return routes
 
 
-def _row(timer: Timer, outcomes: Mapping[int, FiringRecord], now: int) -> ListedTimerData:
+def _row(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimerData:
     return ListedTimerData(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 

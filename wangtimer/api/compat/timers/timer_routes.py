@@ -22,6 +22,7 @@ from wangtimer.api.compat.answers import (
     TimerAnswer,
     TimerData,
 )
+from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.compat.timers.asked_key import id_of
 from wangtimer.api.compat.timers.previews import preview
 from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields
@@ -175,7 +176,7 @@ class TimerViews:
 def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of timers."""
     views = TimerViews(wiring)
-    routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[{"name": "timers"}])
+    routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
         refusing_callbacks(taking_body(create))
