@@ -81,7 +81,11 @@ def test_calendars_that_are_always_there_are_listed_and_not_replaced(small_world
 
 @pytest.mark.parametrize(
     ("body", "pointer"),
-    [({"weekdays": ["Sonntag"]}, "/weekdays"), ({"days": ["2027-02-30"]}, "/days/0"), ({"day": []}, "/day")],
+    [
+        ({"weekdays": ["Sonntag"]}, "/weekdays/0"),
+        ({"days": ["2027-02-30"]}, "/days/0"),
+        ({"day": []}, "/day"),
+    ],
 )
 def test_what_is_wrong_with_a_calendar_is_pointed_at(small_world: V1World, body: Any, pointer: str) -> None:
     refused = small_world.send("PUT", "/v1/calendars/plant", body, rule=CALENDAR)

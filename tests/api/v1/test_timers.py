@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import TIMERS, URL, V1World
+from tests.api.world import DEFS
 
 ONE = "/v1/timers/{which}"
 
@@ -224,6 +225,17 @@ def test_what_is_wrong_is_pointed_at(
 def test_the_app_is_named_by_a_header(small_world: V1World) -> None:
     refused = small_world.send("POST", TIMERS, body(), app=None)
     assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40005, "WangTimer-App")
+
+
+def test_an_app_may_be_named_in_any_script(small_world: V1World) -> None:
+    made = small_world.send("POST", TIMERS, body(), app="账单")
+    assert (made.status, made.json["app"]) == (201, "账单")
+    assert small_world.get(DEFS, app="账单").data[0]["id"] == made.json["id"]
+
+
+def test_an_app_that_is_not_in_utf8_is_refused(small_world: V1World) -> None:
+    refused = small_world.send("GET", TIMERS, app=None, WangTimer_App="\xe9")
+    assert (refused.status, refused.json["parameter"]) == (400, "WangTimer-App")
 
 
 def test_what_is_neither_an_id_nor_a_key_says_how_to_write_one(small_world: V1World) -> None:

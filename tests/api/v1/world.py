@@ -32,24 +32,29 @@ class V1World(World):
         self,
         method: str,
         path: str,
-        body: dict[str, Any] | None = None,
+        body: dict[str, Any] | bytes | None = None,
         *,
         app: str | None = "shop",
         rule: str = "",
         query: dict[str, Any] | None = None,
         **headers: str,
     ) -> Answered:
-        """Send a request of an app; `rule` is its path in the document, where that has parameters."""
+        """Send a request of an app; `rule` is its path in the document, where that has parameters.
+
+        A body in bytes is sent as it is; `Content_Type` may say that it is no JSON.
+        """
+        content_type = headers.pop("Content_Type", None if body is None else "application/json")
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if app is not None:
-            sent["WangTimer-App"] = app
+            # As bytes of UTF-8 come through WSGI.
+            sent["WangTimer-App"] = app.encode().decode("latin-1")
         response = self.client.open(
             path,
             method=method,
             headers=sent,
             query_string=query,
-            data=None if body is None else json.dumps(body).encode(),
-            content_type=None if body is None else "application/json",
+            data=json.dumps(body).encode() if isinstance(body, dict) else body,
+            content_type=content_type,
         )
         answered = Answered(
             response.status_code,

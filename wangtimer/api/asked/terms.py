@@ -42,16 +42,18 @@ _OVERLAP = (
     "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not; "
     "leave it out"
 )
-_OF_THE_DEPLOYMENT: Mapping[str, str] = {
+# Words of other schedulers, and where what they mean is to be had.
+OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
+OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
+    ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+)
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
-    **dict.fromkeys(
-        ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
-    ),
-    **_OF_THE_DEPLOYMENT,
+    **OF_OVERLAPS,
+    **OF_THE_DEPLOYMENT,
 }
 
 _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
@@ -72,7 +74,7 @@ def check_new_status(status: int | None) -> int | None:
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
     url: Annotated[
         str,
@@ -92,7 +94,7 @@ class NotifyParam(Given):
 class NotifyChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
     url: Annotated[
         str | None,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, Field
@@ -21,7 +21,8 @@ from wangtimer.wiring import Wiring
 
 MOST_DAYS = 4_000
 # Monday first, as ISO 8601 counts them.
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 
 
 class CalendarPath(Given):
@@ -34,28 +35,16 @@ class CalendarPath(Given):
     ]
 
 
-def _weekday(word: str) -> str:
-    """Return the name of a day of the week; raises `Refused`."""
-    if word in WEEKDAYS:
-        return word
-    raise Refused(
-        ErrorCode.BAD_VALUE,
-        "weekdays",
-        f"{shown(word)} is no day of the week",
-        f"write one of {', '.join(WEEKDAYS)}",
-    )
-
-
 class CalendarBody(Given):
     """Days on which nothing fires."""
 
     weekdays: Annotated[
-        list[Annotated[str, AfterValidator(_weekday)]],
+        list[Weekday],
         Field(
             default_factory=list,
             max_length=6,
             fail_fast=True,
-            description="days of the week: monday, tuesday, ...",
+            description="days of the week",
             examples=[["saturday", "sunday"]],
         ),
     ]
@@ -101,7 +90,7 @@ class ShownCalendar(Sent):
     """Days on which nothing fires: `weekdays` and `days`, save those in `working`."""
 
     name: str
-    weekdays: Annotated[list[str], Field(examples=[["saturday", "sunday"]])]
+    weekdays: Annotated[list[Weekday], Field(examples=[["saturday", "sunday"]])]
     days: list[str]
     working: list[str]
     first_year: Annotated[int | None, Field(description="of the years whose days are known")]

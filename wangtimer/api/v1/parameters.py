@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, Given
@@ -18,7 +18,22 @@ WHICH = "<string:which>"
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
-OfApp = Annotated[App, Field(alias=APP_HEADER, description="the app: the business service that asks")]
+
+def _in_utf8(given: str) -> str:
+    """Return a header that WSGI hands over byte by byte, read as UTF-8; raises `Refused`."""
+    try:
+        return given.encode("latin-1").decode()
+    except UnicodeError:
+        raise Refused(
+            ErrorCode.BAD_VALUE, APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8"
+        ) from None
+
+
+OfApp = Annotated[
+    App,
+    BeforeValidator(_in_utf8),
+    Field(alias=APP_HEADER, description="the app: the business service that asks; in UTF-8"),
+]
 
 
 class AppHeader(Given):

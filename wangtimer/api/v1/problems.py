@@ -72,7 +72,7 @@ def problem_of(fault: Fault) -> Problem:
     field = _own(fault.field) if is_of_body else fault.field
     return Problem(
         type=f"{CODES_PAGE}#{code.number}",
-        title=code.name.replace("_", " ").capitalize(),
+        title=code.title,
         status=code.status,
         detail=text,
         code=code.number,

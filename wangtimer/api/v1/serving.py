@@ -111,13 +111,18 @@ class Routes:
         hints = get_type_hints(view)
         summary, _, description = (getdoc(view) or "").partition("\n")
         of_a_body = (413, 415) if "body" in hints else ()
+        # What a parameter of the path spells may be no path at all.
+        of_a_path = (404,) if "path" in hints else ()
         served = serving(view, most_bytes)
         options = {
             "operation_id": f"v1{operation_id[0].upper()}{operation_id[1:]}",
             "summary": summary.rstrip("."),
             "description": " ".join(description.split()),
             "responses": {status: self._success(model, headers) for status, model in answers.items()}
-            | {one: self._content(Problem, MEDIA_TYPE) for one in sorted({*_ALWAYS, *of_a_body, *errors})}
+            | {
+                one: self._content(Problem, MEDIA_TYPE)
+                for one in sorted({*_ALWAYS, *of_a_body, *of_a_path, *errors})
+            }
             | ({414: TOO_LONG} if "query" in hints else {}),
         }
         register = getattr(self.blueprint, method)

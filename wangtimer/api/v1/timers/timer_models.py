@@ -9,6 +9,8 @@ from pydantic import AfterValidator, Field
 from wangtimer.api.asked.terms import (
     MOST_RETENTION_DAYS,
     MOST_TAGS,
+    OF_OVERLAPS,
+    OF_THE_DEPLOYMENT,
     ChangedTerms,
     NotifyChange,
     NotifyParam,
@@ -21,14 +23,6 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 
-_ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried; leave it out"
-_TIMEOUT = (
-    "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
-)
-_OF_THE_DEPLOYMENT: Mapping[str, str] = {
-    **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
-    **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
-}
 _URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
 _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
@@ -40,7 +34,7 @@ _LEAST_GRACE_MS = 1_000
 class Target(Given):
     """The HTTP call to make at each moment."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
     url: Annotated[
         str,
@@ -66,7 +60,7 @@ class Target(Given):
 class TargetChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
     url: Annotated[
         str | None,
@@ -143,6 +137,8 @@ _Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 class TimerFields(OfTimers):
     """What a timer may have beside its schedule and target."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_THE_DEPLOYMENT}
 
     tags: Annotated[
         list[_Tag] | None,

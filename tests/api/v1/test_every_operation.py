@@ -1,0 +1,156 @@
+"""What holds of every operation of v1, those yet to come included: they are read off the OpenAPI document."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.api.test_our_words import DOCUMENT, PYDANTIC, every_breach, sample
+from tests.api.v1.world import Answered, V1World
+from wangtimer.api.v1.pointers import pointer
+
+PATHS = {path: methods for path, methods in DOCUMENT["paths"].items() if path.startswith("/v1/")}
+PLACES = {"{which}": "17", "{firing_id}": "17-1000", "{name}": "plant"}
+# A callback of a timer may read and stop, and nothing else.
+ACTING = {
+    "v1CreateTimer",
+    "v1PutTimer",
+    "v1PatchTimer",
+    "v1EnableTimer",
+    "v1FireTimer",
+    "v1BackfillTimer",
+    "v1PutCalendar",
+    "v1ReplayFiring",
+    "v1ReplayFirings",
+}
+BAD_BODIES = {
+    "not JSON": (b"{'app': 1}", 400, 40001),
+    "nothing": (b"", 400, 40001),
+    "not UTF-8": (b'{"key":"\xe9"}', 400, 40001),
+    "NaN": (b'{"key":NaN}', 400, 40001),
+    "a list": (b"[]", 400, 40002),
+    "a field twice": (b'{"key":1,"key":1}', 400, 40003),
+    "more than any operation takes": (b" " * 9_000_000, 413, 41301),
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation; of its path's parameters, each has a value that stands for nothing."""
+
+    label: str
+    method: str
+    rule: str
+    takes_query: bool
+    # Of its body; None: it takes none.
+    schema: dict[str, Any] | None
+
+    def send(self, world: V1World, body: Any = None, **options: Any) -> Answered:
+        whole = body if body is not None or self.schema is None else sample(self.schema)
+        return world.send(self.method, place(self.rule), whole, rule=self.rule, **options)
+
+
+def place(rule: str) -> str:
+    for name, value in PLACES.items():
+        rule = rule.replace(name, value)
+    return rule
+
+
+OPERATIONS = [
+    Operation(
+        raw["operationId"],
+        method.upper(),
+        rule,
+        any(one["in"] == "query" for one in raw["parameters"]),
+        raw["requestBody"]["content"]["application/json"]["schema"] if "requestBody" in raw else None,
+    )
+    for rule, methods in PATHS.items()
+    for method, raw in methods.items()
+]
+OF_BODIES = [one for one in OPERATIONS if one.schema is not None]
+
+
+def each(operations: list[Operation]) -> Any:
+    return pytest.mark.parametrize("operation", [pytest.param(one, id=one.label) for one in operations])
+
+
+@each(OPERATIONS)
+def test_without_an_app_it_is_refused(small_world: V1World, operation: Operation) -> None:
+    refused = operation.send(small_world, app=None)
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40005, "WangTimer-App")
+
+
+@each(OPERATIONS)
+@pytest.mark.parametrize("app", ["x" * 65, "a\tb"])
+def test_a_bad_app_is_refused(small_world: V1World, operation: Operation, app: str) -> None:
+    refused = operation.send(small_world, app=app)
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40007, "WangTimer-App")
+
+
+@each(OF_BODIES)
+@pytest.mark.parametrize("fault", BAD_BODIES)
+def test_a_bad_body_is_refused(small_world: V1World, operation: Operation, fault: str) -> None:
+    body, status, code = BAD_BODIES[fault]
+    refused = operation.send(small_world, body)
+    assert (refused.status, refused.json["code"]) == (status, code)
+
+
+@each(OF_BODIES)
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_another_content_type_is_refused(
+    small_world: V1World, operation: Operation, content_type: str
+) -> None:
+    refused = operation.send(small_world, b"{}", Content_Type=content_type)
+    assert (refused.status, refused.json["code"]) == (415, 41501)
+
+
+@each(OF_BODIES)
+def test_an_unknown_field_is_refused(small_world: V1World, operation: Operation) -> None:
+    refused = operation.send(small_world, sample(operation.schema or {}) | {"nonsense": 1})
+    assert (refused.status, refused.json["code"], refused.json["pointer"]) == (400, 40004, "/nonsense")
+
+
+@each([one for one in OPERATIONS if one.takes_query])
+def test_an_unknown_parameter_is_refused(small_world: V1World, operation: Operation) -> None:
+    refused = operation.send(small_world, query={"nonsense": 1})
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40004, "nonsense")
+
+
+@each(OPERATIONS)
+def test_a_callback_of_ours_may_not_act(small_world: V1World, operation: Operation) -> None:
+    answered = operation.send(small_world, webhook_id="1-2", X_WangTimer_Timer="1")
+    is_refused = answered.status == 400 and answered.json["code"] == 40013
+    assert is_refused == (operation.label in ACTING)
+
+
+@each(OPERATIONS)
+def test_under_another_host_it_is_refused(small_world: V1World, operation: Operation) -> None:
+    """A web page may have led its own name here."""
+    refused = operation.send(small_world, Host="evil.example")
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40011, "Host")
+
+
+def test_every_breach_of_a_schema_is_refused_in_our_own_words(small_world: V1World) -> None:
+    seen = 0
+    for breach in every_breach(PATHS):
+        headers = {name.replace("-", "_"): value for name, value in breach.fields.items()}
+        of_header = headers if breach.part == "headers" else {}
+        body = breach.fields if breach.part == "json" else None
+        if of_header and "requestBody" in PATHS[breach.path][breach.method]:
+            body = {"schedule": {"every": "1h"}, "target": {"url": "http://target.example/"}}
+        refused = small_world.send(
+            breach.method.upper(),
+            place(breach.path),
+            body,
+            rule=breach.path,
+            query=breach.fields if breach.part == "query" else None,
+            app=of_header.pop("WangTimer_App", "shop"),
+            **of_header,
+        )
+        said = (breach.method, breach.path, breach.field, refused.json)
+        assert refused.status == 400, said
+        assert not PYDANTIC.search(refused.json["detail"]), said
+        named = pointer(breach.field) if breach.part == "json" else breach.field
+        assert refused.json["pointer" if breach.part == "json" else "parameter"].startswith(named), said
+        seen += 1
+    assert seen > 100
