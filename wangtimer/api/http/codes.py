@@ -20,11 +20,15 @@ class ErrorCode(Enum):
     BAD_SCHEDULE = (
         40008,
         (
-            "Not exactly one of `cron`, `everyMs`, `at`, `delayMs`; or one that cannot be read, never fires, or is "
-            "long past; or an unknown zone or calendar; or any moment that cannot be read."
+            "Not exactly one of `cron`, `everyMs`, `at`, `delayMs` (in `/v1`: `cron`, `every`, `at`, `delay`); or one "
+            "that cannot be read, never fires, or is long past; or an unknown zone or calendar; or any moment that "
+            "cannot be read."
         ),
     )
-    BAD_CALLBACK = 40009, "`notifyHTTPParam` cannot be called: its URL, method or a header."
+    BAD_CALLBACK = (
+        40009,
+        "`notifyHTTPParam` (in `/v1`: `target`) cannot be called: its URL, method or a header.",
+    )
     BAD_CURSOR = 40010, "A cursor that no answer of this operation gave, for the same app, filters and sort."
     WRONG_HOST = 40011, "The `Host` is no name of this service: `WANGTIMER_HTTP_HOSTS` says which are."
     TOO_MUCH_WORK = (
@@ -42,14 +46,20 @@ class ErrorCode(Enum):
             "timers and no firings, or one timer could fire for ever."
         ),
     )
-    UNKNOWN_TIMER = 40401, "This app has no timer with this id or name (another app's timer is unknown too)."
+    UNKNOWN_TIMER = (
+        40401,
+        "This app has no timer with this id, name or key (another app's timer is unknown too).",
+    )
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     UNKNOWN_FIRING = 40404, "This timer has no firing of this moment."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,
-        "The app has a timer of this name, `data.existingId`; deleting that one frees the name.",
+        (
+            "The app has a timer of this name, `data.existingId` (in `/v1`: of this key, `existingId`); deleting that "
+            "one frees it."
+        ),
     )
     WRONG_STATE = (
         40902,
@@ -64,7 +74,7 @@ class ErrorCode(Enum):
     )
     PRECONDITION_FAILED = (
         41201,
-        "The timer's `ETag` is no longer the one in `If-Match`: somebody changed it meanwhile.",
+        "`/v1` only: the timer's `ETag` is not the one in `If-Match`; somebody changed it meanwhile.",
     )
     BODY_TOO_LARGE = (
         41301,
@@ -100,3 +110,8 @@ class ErrorCode(Enum):
     def status(self) -> int:
         """The HTTP status the code goes with."""
         return self.number // 100
+
+    @property
+    def title(self) -> str:
+        """The code in words."""
+        return self.name.replace("_", " ").capitalize()

@@ -1,0 +1,38 @@
+"""`/docs/errors`: every error code with its meaning, at the anchor to which `type` of a problem leads."""
+
+import re
+
+from markupsafe import escape
+
+from wangtimer.api.http.codes import ErrorCode
+
+# The page fetches nothing, and no script runs on it.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<title>WangTimer: error codes</title>
+<style>
+body {{ max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif }}
+:target {{ background: #ffc }}
+</style>
+</head>
+<body>
+<h1>Error codes</h1>
+<p>The first three digits of a code are the HTTP status it comes with. A code keeps its meaning for good.</p>
+{sections}
+</body>
+</html>
+"""
+
+
+def errors_page() -> str:
+    """Return the page, in HTML."""
+    return _PAGE.format(sections="\n".join(map(_section, ErrorCode)))
+
+
+def _section(code: ErrorCode) -> str:
+    meaning = re.sub("`(.+?)`", r"<code>\1</code>", str(escape(code.meaning)))
+    return f'<h2 id="{code.number}">{code.number} {code.title}</h2>\n<p>{meaning}</p>'
