@@ -118,9 +118,13 @@ def _cases(draw: st.DrawFn, operation: Any) -> tuple[Case, bool]:
 
 def _say_sensibly(case: Case, document: Any, standing: Standing, chance: random.Random) -> None:
     raw = document["paths"][case.path][case.method.lower()]
-    parameters = {one["name"]: one["schema"] for one in raw.get("parameters", ()) if one["in"] == "query"}
-    if parameters:
-        case.query = make_sensible(dict(case.query), {"properties": parameters}, document, standing, chance)
+    given = {"query": case.query, "header": case.headers, "path": case.path_parameters}
+    for place, values in given.items():
+        known = {one["name"]: one["schema"] for one in raw.get("parameters", ()) if one["in"] == place}
+        if known:
+            made = make_sensible(dict(values), {"properties": known}, document, standing, chance)
+            values.clear()
+            values.update(made)
     if isinstance(case.body, dict):
         schema = raw["requestBody"]["content"]["application/json"]["schema"]
         case.body = make_sensible(case.body, schema, document, standing, chance)
@@ -132,7 +136,10 @@ def _faults(case: Case, response: Response) -> Iterator[str]:
     except FailureGroup as group:
         for failure in group.exceptions:
             yield f"{response.status_code} {failure.title}: {failure.message[:200]}"
-    if response.headers.get("content-type") == ["application/json"]:
+    content_type = response.headers.get("content-type")
+    if content_type == ["application/problem+json"]:
+        yield from _problem_faults(response)
+    elif content_type == ["application/json"] and not case.path.startswith("/v1/"):
         yield from _envelope_faults(response)
 
 
@@ -145,3 +152,12 @@ def _envelope_faults(response: Response) -> Iterator[str]:
         yield f"{response.status_code} with code {answer['code']}, which docs/api-errors.md does not have"
     elif not answer["msg"].startswith(f"{answer['field'] or 'request'}: ") or "; " not in answer["msg"]:
         yield f"{answer['code']} does not name its field and mend: {answer['msg']}"
+
+
+def _problem_faults(response: Response) -> Iterator[str]:
+    problem = response.json()
+    code = problem["code"]
+    if code not in CODES or not code // 100 == problem["status"] == response.status_code:
+        yield f"{response.status_code} with code {code} and status {problem['status']}"
+    elif problem["type"] != f"/docs/errors#{code}" or "; " not in problem["detail"]:
+        yield f"{code} does not lead to its page, or says no mend: {problem['type']} {problem['detail']}"

@@ -8,11 +8,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.fuzz.standing import APP, CALENDARS, URL, Standing
+from tests.fuzz.standing import APP, CALENDARS, SPARE, URL, Standing
 
 HOUR = 3_600_000
 RULES = ("cron", "everyMs", "at", "delayMs")
-OF_A_SERIES = ("startAt", "endAt", "maxFirings", "jitterMs", "excludeCalendar")
+RULES_OF_V1 = ("cron", "every", "at", "delay")
+OF_A_SERIES = ("startAt", "endAt", "maxFirings", "jitterMs", "jitter", "excludeCalendar")
 # Ways to say one thing, of which one is to be given where none is required.
 SPELLINGS = (
     ("id", "timerID"),
@@ -20,9 +21,11 @@ SPELLINGS = (
     ("id", "name"),
     ("ids", "filter"),
     ("firings", "since"),
+    ("ids", "since"),
+    ("body", "json"),
 )
 # What says which firings besides a list of them.
-OF_A_SPAN = ("id", "since", "until", "statuses")
+OF_A_SPAN = ("id", "timer", "since", "until", "statuses")
 CRONS = (
     "* * * * *",
     "*/5 9-17 * * 1-5",
@@ -57,6 +60,15 @@ def _name(chance: random.Random, standing: Standing) -> str:
 
 def _id(chance: random.Random, standing: Standing) -> int:
     return chance.choice(standing.ids)
+
+
+def _which(chance: random.Random, standing: Standing) -> str:
+    return str(_id(chance, standing)) if chance.randrange(2) else f"key:{chance.choice(standing.names)}"
+
+
+def _firing_id(chance: random.Random, standing: Standing) -> str:
+    timer_id, moment = chance.choice(standing.firings)
+    return f"{timer_id}-{moment}"
 
 
 PICKS: dict[str, Pick] = {
@@ -94,6 +106,28 @@ PICKS: dict[str, Pick] = {
     "tags": _one_of([], ["billing"], ["billing", "daily"]),
     "cursor": _one_of(None),
     "version": _one_of(None, None, 1),
+    "body": _one_of(None, "", '{"order":7}', "账单 \U0001f552"),
+    # Of v1, beside those that are called the same.
+    "WangTimer-App": _one_of(APP, APP, APP, APP, "bank"),
+    "If-Match": _one_of(None, None, '"1"'),
+    "which": _which,
+    "timer": _which,
+    "firing_id": _firing_id,
+    "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
+    "name of a calendar": _one_of(*CALENDARS, SPARE, "made-1"),
+    "key": _name,
+    "keyPrefix": _one_of("standing", "made"),
+    "keyContains": _one_of("a", "%"),
+    "every": _one_of("1s", "90s", "PT1H"),
+    "delay": _one_of("0s", "1s", "1h30m"),
+    "dialect": _one_of(None, "unix"),
+    "jitter": _one_of(None, "0s", "30s"),
+    "grace": _one_of("1s", "5m"),
+    "catchupWindow": _one_of("0s", "1h"),
+    "laterThan": _one_of(None, "1s"),
+    "minutes": _one_of(None, 1, 60),
+    "headers": _one_of({}, {"X-Tag": ["a", "b"]}, {"A": "b"}),
+    "json": _one_of({"order": 7}, [1, None]),
 }
 
 
@@ -110,48 +144,58 @@ def make_sensible(
         return given
     known = schema.get("properties", {})
     made = {
-        name: PICKS[name](chance, standing)
-        if name in PICKS
+        name: PICKS[word](chance, standing)
+        if (word := _word(name, known, root)) in PICKS
         else make_sensible(value, known.get(name, {}), root, standing, chance)
         for name, value in given.items()
         if value is not None
     }
-    _give_one(made, schema, standing, chance)
+    _give_one(made, schema, root, standing, chance)
     return {name: value for name, value in made.items() if value is not None}
 
 
+def _word(name: str, known: dict[str, Any], root: Any) -> str:
+    """Return the word of `PICKS` for a field; v1 gives two names to other things than the compatible paths."""
+    if name == "ids" and _resolved(known[name], root)["items"].get("type") == "string":
+        return "ids of firings"
+    # Alone in a path it is a calendar's.
+    return "name of a calendar" if known.keys() == {"name"} else name
+
+
 def _give_one(
-    made: dict[str, Any], schema: dict[str, Any], standing: Standing, chance: random.Random
+    made: dict[str, Any], schema: dict[str, Any], root: Any, standing: Standing, chance: random.Random
 ) -> None:
     known, required = schema.get("properties", {}), schema.get("required", ())
     for spellings in SPELLINGS:
         if known.keys() >= set(spellings) and not set(required) & set(spellings):
-            _keep(made, spellings, chance.choice(spellings), standing, chance)
-    if "firings" in made:
+            words = {one: _word(one, known, root) for one in spellings}
+            _keep(made, words, chance.choice(spellings), standing, chance)
+    if "firings" in made or ("ids" in made and "statuses" in known):
         for name in OF_A_SPAN:
             made.pop(name, None)
     if "fireAt" in known and "id" in known:
         made["id"], made["fireAt"] = chance.choice(standing.firings)
     if "cron" not in known:
         return
-    given = [name for name in RULES if name in made]
+    rules = RULES_OF_V1 if "every" in known else RULES
+    given = [name for name in rules if name in made]
     if "id" in known and not given:
         return
-    rule = chance.choice(given or RULES[:1])
-    _keep(made, RULES, rule, standing, chance)
-    if rule != "everyMs":
+    rule = chance.choice(given or rules[:1])
+    _keep(made, {one: one for one in rules}, rule, standing, chance)
+    if rule not in ("everyMs", "every"):
         made.pop("anchorAt", None)
-    if rule in ("at", "delayMs") or "id" in known:
+    if rule in ("at", "delayMs", "delay") or "id" in known:
         for name in OF_A_SERIES:
             made.pop(name, None)
 
 
 def _keep(
-    made: dict[str, Any], names: tuple[str, ...], one: str, standing: Standing, chance: random.Random
+    made: dict[str, Any], words: dict[str, str], one: str, standing: Standing, chance: random.Random
 ) -> None:
-    for name in names:
+    for name in words:
         made.pop(name, None)
-    made[one] = PICKS[one](chance, standing)
+    made[one] = PICKS[words[one]](chance, standing)
 
 
 def _resolved(schema: dict[str, Any], root: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ Send = Callable[[str, str, dict[str, Any]], dict[str, Any]]
 APP = "shop"
 TIMERS = 12
 CALENDARS = ("plant", "weekends", "cn-off-days")
+# No timer names it, so that it can be deleted.
+SPARE = "spare"
 # Listening there is nobody, and no executor runs that could ask.
 URL = "http://target.invalid/fire"
 DEF = "/api/timer/v1/def"
@@ -38,8 +40,9 @@ class Standing:
         far = {"app": APP, "until": "2199-01-01T00:00:00Z", "limit": 200}
         rows = self.send("GET", "/api/task/v1/firings", far)["data"]
         self.firings = [(row["timerID"], row["fireAtMs"]) for row in rows] or [(self.ids[0], self.now)]
-        calendar = {"app": APP, "name": CALENDARS[0], "days": ["2027-01-01"], "weekdays": [7]}
-        self.send("PUT", "/api/timer/v1/calendar", calendar)
+        for name in (CALENDARS[0], SPARE):
+            calendar = {"app": APP, "name": name, "days": ["2027-01-01"], "weekdays": [7]}
+            self.send("PUT", "/api/timer/v1/calendar", calendar)
 
     def _timers(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.send("GET", "/api/timer/v1/defs", {"app": APP, "limit": 100})[
