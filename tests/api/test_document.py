@@ -1,4 +1,4 @@
-"""The OpenAPI document, its page, and the two pages of `docs/` tell of the API as it is."""
+"""The OpenAPI document, its pages, and the three pages of `docs/` tell of the API as it is."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.openapi import document
 
 ROOT = Path(__file__).parents[2]
-OPERATIONS = {
+COMPATIBLE = {
     "createTimer": ("POST", "/api/timer/v1/def"),
     "getTimer": ("GET", "/api/timer/v1/def"),
     "createTimers": ("POST", "/api/timer/v1/defs"),
@@ -44,6 +44,31 @@ OPERATIONS = {
     "isAlive": ("GET", "/healthz"),
     "isReady": ("GET", "/readyz"),
 }
+V1 = {
+    "v1CreateTimer": ("POST", "/v1/timers"),
+    "v1ListTimers": ("GET", "/v1/timers"),
+    "v1GetTimer": ("GET", "/v1/timers/{which}"),
+    "v1PatchTimer": ("PATCH", "/v1/timers/{which}"),
+    "v1PutTimer": ("PUT", "/v1/timers/{which}"),
+    "v1DeleteTimer": ("DELETE", "/v1/timers/{which}"),
+    "v1EnableTimer": ("POST", "/v1/timers/{which}:enable"),
+    "v1DisableTimer": ("POST", "/v1/timers/{which}:disable"),
+    "v1FireTimer": ("POST", "/v1/timers/{which}:fire"),
+    "v1BackfillTimer": ("POST", "/v1/timers/{which}:backfill"),
+    "v1PreviewSchedule": ("POST", "/v1/schedules:preview"),
+    "v1ListFirings": ("GET", "/v1/firings"),
+    "v1CountFirings": ("GET", "/v1/firings:count"),
+    "v1ReplayFirings": ("POST", "/v1/firings:replay"),
+    "v1GetFiring": ("GET", "/v1/firings/{firing_id}"),
+    "v1CancelFiring": ("POST", "/v1/firings/{firing_id}:cancel"),
+    "v1ReplayFiring": ("POST", "/v1/firings/{firing_id}:replay"),
+    "v1ListCalendars": ("GET", "/v1/calendars"),
+    "v1GetCalendar": ("GET", "/v1/calendars/{name}"),
+    "v1PutCalendar": ("PUT", "/v1/calendars/{name}"),
+    "v1DeleteCalendar": ("DELETE", "/v1/calendars/{name}"),
+    "v1GetLoad": ("GET", "/v1/load"),
+}
+OPERATIONS = COMPATIBLE | V1
 
 
 def test_openapi_json_is_the_app_s() -> None:
@@ -72,9 +97,19 @@ def test_it_is_openapi_3_1_0_and_each_operation_tells_its_errors() -> None:
     assert described["openapi"] == "3.1.0"
     for methods in described["paths"].values():
         for operation in methods.values():
-            errors = {status for status in operation["responses"] if status != "200"}
+            errors = {status for status in operation["responses"] if int(status) >= 400}
             assert errors >= {"500"}
+            assert errors < operation["responses"].keys()
             assert operation["summary"]
+
+
+def test_the_old_paths_are_told_apart_from_v1_by_their_tags() -> None:
+    described = create_app().api_doc
+    assert described["servers"] == [{"url": "/"}]
+    assert "compatible" in described["info"]["description"]
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            assert operation["tags"][0].startswith("compatible ") == path.startswith("/api/")
 
 
 def test_every_reference_in_the_document_leads_somewhere() -> None:
@@ -93,6 +128,18 @@ def test_the_page_loads_everything_from_the_service_itself(small_world: World) -
     for path in [*loaded, "openapi.json"]:
         with small_world.client.get(f"/{path}") as response:
             assert response.status_code == 200
+
+
+def test_every_error_code_has_its_place_on_a_page(small_world: World) -> None:
+    page = small_world.client.get("/docs/errors")
+    assert (page.status_code, page.mimetype) == (200, "text/html")
+    assert re.findall(r'<h2 id="(\d+)">', page.text) == [str(code.number) for code in ErrorCode]
+    assert "`" not in page.text
+
+
+def test_the_root_leads_to_the_page(small_world: World) -> None:
+    answered = small_world.client.get("/")
+    assert (answered.status_code, answered.headers["Location"]) == (302, "docs")
 
 
 @pytest.mark.parametrize("name", ["../plugins.py", "..%2f..%2f__init__.py", "/etc/passwd", "nothing.js"])
@@ -129,12 +176,37 @@ def test_every_status_of_a_code_is_documented_by_some_operation() -> None:
     assert {str(code.status) for code in ErrorCode} - {"405"} <= statuses
 
 
-def test_docs_api_shows_each_operation_once_and_nothing_else() -> None:
-    text = (ROOT / "docs/api.md").read_text()
-    headings = re.findall(r"^## `(\w+) (/\S+)`", text, re.M)
-    assert sorted(headings) == sorted(OPERATIONS.values())
-    sections = re.split(r"^## ", text, flags=re.M)[1:]
-    for (method, path), section in zip(headings, sections, strict=True):
-        (command,) = re.findall(r"^curl .*$", section, re.M)
-        assert path in command
-        assert (f"-X {method} " in command) == (method in {"DELETE", "PATCH", "PUT"})
+def test_docs_api_shows_each_compatible_operation_once_and_nothing_else() -> None:
+    sections = operation_sections("docs/api.md")
+    assert sorted(sections) == sorted(COMPATIBLE.values())
+    for (method, path), section in sections.items():
+        assert path in command_of(method, section)
+
+
+def test_docs_v1_shows_each_operation_of_v1_once() -> None:
+    sections = operation_sections("docs/v1.md")
+    assert sorted(sections) == sorted(V1.values())
+    for (method, path), section in sections.items():
+        command = command_of(method, section)
+        assert "-H 'WangTimer-App: " in command
+        # A place in braces stands for any id, key or name.
+        assert re.search(
+            re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command
+        )
+
+
+def operation_sections(page: str) -> dict[tuple[str, str], str]:
+    """Return the sections of a page whose headings are operations."""
+    sections = re.split(r"^## ", (ROOT / page).read_text(), flags=re.M)[1:]
+    found = [(re.match(r"`(\w+) (/\S+)`\n", section), section) for section in sections]
+    of_operations = [((heading[1], heading[2]), section) for heading, section in found if heading]
+    assert len(dict(of_operations)) == len(of_operations)
+    return dict(of_operations)
+
+
+def command_of(method: str, section: str) -> str:
+    """Return the one example of a section."""
+    commands = re.findall(r"^curl .*$", section, re.M)
+    assert len(commands) == 1
+    assert (f"-X {method} " in commands[0]) == (method in {"DELETE", "PATCH", "PUT"})
+    return str(commands[0])

@@ -51,7 +51,9 @@ class Operation:
 
 
 def _operations() -> Iterator[Operation]:
-    for path, methods in DOCUMENT["paths"].items():
+    # v1 tells its errors in another form; tests/api/v1 has what these tests have.
+    compatible = {path: one for path, one in DOCUMENT["paths"].items() if not path.startswith("/v1/")}
+    for path, methods in compatible.items():
         for method, raw in methods.items():
             queries = [one for one in raw.get("parameters", ()) if one["in"] == "query"]
             if "requestBody" in raw:
