@@ -59,8 +59,11 @@ class Batches:
     timers: TimerBatches
     clock: Clock
 
-    def create(self, app: str, new: Sequence[NewTimer], enable: bool) -> list[Made]:
-        """Store timers, and enable them if asked to; one that is refused spoils no other. Raises `StoreAway`."""
+    def create(self, app: str, new: Sequence[NewTimer], enable: Sequence[bool]) -> list[Made]:
+        """Store timers, and enable those that are to be, each at its place; one that is refused spoils no other.
+
+        Raises `StoreAway`.
+        """
         now = int(self.clock.now_ms())
         refused = [_refusal(one, now) for one in new]
         good = [one for one, error in zip(new, refused, strict=True) if error is None]
@@ -69,10 +72,14 @@ class Batches:
             _made(next(stored), one) if error is None else Made(error=error)
             for one, error in zip(new, refused, strict=True)
         ]
-        if not enable:
-            return made
-        results = self.enable([one.timer for one in made if one.timer is not None], is_whole=True)
-        return [one if one.timer is None else _enabled(one.timer, results[one.timer.id]) for one in made]
+        to_enable = [one.timer for one, asked in zip(made, enable, strict=True) if asked and one.timer]
+        results = self.enable(to_enable, is_whole=True)
+        return [
+            one
+            if one.timer is None or one.timer.id not in results
+            else _enabled(one.timer, results[one.timer.id])
+            for one in made
+        ]
 
     def enable(self, timers: Sequence[Timer], as_read: bool = False, is_whole: bool = False) -> Results:
         """Enable timers, as they were read; return by id how each stands, or why it was not enabled.

@@ -205,7 +205,7 @@ def test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_one
     if how == "create":
         registrar.create(new)
     elif how == "create many":
-        world.wiring.batches.create("shop", [new], enable=False)
+        world.wiring.batches.create("shop", [new], enable=[False])
     else:
         registrar.edit("shop", timer_id, lambda one: _with(one, stale(world)))
     assert following(world)["left"] == 1

@@ -1,6 +1,5 @@
 """Many timers in one request: created together."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -9,34 +8,32 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field, SkipValidation
 
-from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
+from wangtimer.api.asked.new_timers import (
+    MOST_BATCH_BYTES,
+    MOST_TIMERS,
+    ToMake,
+    make_each,
+    once_each,
+    read_each,
+)
 from wangtimer.api.asked.terms import TimerTerms
 from wangtimer.api.compat.answers import WarningData
 from wangtimer.api.compat.timers.previews import shown_warnings
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer, Sent, is_none
 from wangtimer.api.http.failures import told
 from wangtimer.api.http.field_types import App, Given
 from wangtimer.api.http.kept_answer import refusing_key
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, taking_body
-from wangtimer.api.http.refusals import Refused
-from wangtimer.batches import Batches, Made
+from wangtimer.api.http.reading import read_model, taking_body
+from wangtimer.batches import Made
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.previews.cron_warnings import warnings_of_text
-from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.work_budget import refuse_more
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
-
-MOST_TIMERS = 1_000
-MOST_BATCH_BYTES = 8 * 1_048_576
 
 
 class CreateTimers(Given):
@@ -93,13 +90,13 @@ class BatchViews:
         Each is taken or refused on its own. They stay disabled unless `enable` is true.
         """
         wiring = self.wiring()
-        read = self._read(body)
-        batches: Batches = wiring.batches
-        good = [one for one in read if isinstance(one, NewTimer)]
-        if body.enable and batches.how_many_to_enable(one.schedule for one in good) < len(good):
-            raise TooMuchWork
-        made = iter(batches.create(body.app, good, body.enable))
-        results = [next(made) if isinstance(one, NewTimer) else Made(error=one) for one in read]
+        now = int(wiring.clock.now_ms())
+        find = once_each(partial(find_calendar, wiring.calendars, body.app))
+
+        def read(given: object) -> ToMake:
+            return ToMake(new_timer(body.app, read_model(TimerTerms, given), now, find), body.enable)
+
+        results = make_each(wiring.batches, body.app, read_each(body.timers, read))
         data = [_shown(index, one) for index, one in enumerate(results)]
         return CreatedAnswer(
             data=data,
@@ -107,53 +104,12 @@ class BatchViews:
             failed=sum(one.code != 0 for one in data),
         )
 
-    def _read(self, body: CreateTimers) -> list[NewTimer | WangTimerError]:
-        wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
-        find = _once_each(partial(find_calendar, wiring.calendars, body.app))
-
-        def read(given: object) -> NewTimer | WangTimerError:
-            refuse_more()
-            try:
-                _refuse_large(given)
-                return new_timer(body.app, read_model(TimerTerms, given), now, find)
-            except (StoreAway, TooMuchWork):
-                raise
-            except WangTimerError as error:
-                return error
-
-        return [read(given) for given in body.timers]
-
 
 def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of many timers; of one path, all must be of one blueprint."""
     views = BatchViews(wiring)
     create = refusing_callbacks(refusing_key(taking_body(views.create, MOST_BATCH_BYTES)))
     routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
-
-
-def _once_each(find: FindCalendar) -> FindCalendar:
-    """Return what looks each calendar up once, and remembers it or why it was refused."""
-    known: dict[str, Calendar | Refused] = {}
-
-    def remembered(name: str) -> Calendar:
-        if name not in known:
-            try:
-                known[name] = find(name)
-            except Refused as error:
-                known[name] = error
-        found = known[name]
-        if isinstance(found, Refused):
-            raise found
-        return found
-
-    return remembered
-
-
-def _refuse_large(given: object) -> None:
-    # Not orjson, which takes no number of more than 64 bits: what is wrong with it is said later.
-    if len(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()) > MOST_BODY_BYTES:
-        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
 
 
 def _shown(index: int, made: Made) -> MadeTimer:

@@ -1,0 +1,78 @@
+"""Many new timers of one request: each is read, and taken or refused, on its own."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.refusals import Refused
+from wangtimer.batches import Batches, Made
+from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.work_budget import refuse_more
+from wangtimer.store.sql.timers import NewTimer
+
+MOST_TIMERS = 1_000
+MOST_BATCH_BYTES = 8 * 1_048_576
+
+
+class ToMake(NamedTuple):
+    """A timer to make, and whether it is to be enabled."""
+
+    new: NewTimer
+    enable: bool
+
+
+def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list[ToMake | WangTimerError]:
+    """Return each timer as `read` reads it, or why it is refused; raises `TooMuchWork` for all, and `StoreAway`."""
+
+    def read_one(one: object) -> ToMake | WangTimerError:
+        refuse_more()
+        try:
+            _refuse_large(one)
+            return read(one)
+        except (StoreAway, TooMuchWork):
+            raise
+        except WangTimerError as error:
+            return error
+
+    return [read_one(one) for one in given]
+
+
+def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Made]:
+    """Make timers, enable those that are to be, and return what became of each.
+
+    Raises `TooMuchWork`, `StoreAway`.
+    """
+    good = [one for one in asked if isinstance(one, ToMake)]
+    enabled = [one.new.schedule for one in good if one.enable]
+    if batches.how_many_to_enable(enabled) < len(enabled):
+        raise TooMuchWork
+    made = iter(batches.create(app, [one.new for one in good], [one.enable for one in good]))
+    return [next(made) if isinstance(one, ToMake) else Made(error=one) for one in asked]
+
+
+def once_each(find: FindCalendar) -> FindCalendar:
+    """Return what looks each calendar up once, and remembers it or why it was refused."""
+    known: dict[str, Calendar | Refused] = {}
+
+    def remembered(name: str) -> Calendar:
+        if name not in known:
+            try:
+                known[name] = find(name)
+            except Refused as error:
+                known[name] = error
+        found = known[name]
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+    return remembered
+
+
+def _refuse_large(given: object) -> None:
+    # Not orjson, which takes no number of more than 64 bits: what is wrong with it is said later.
+    if len(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
