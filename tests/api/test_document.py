@@ -55,6 +55,10 @@ V1 = {
     "v1DisableTimer": ("POST", "/v1/timers/{which}:disable"),
     "v1FireTimer": ("POST", "/v1/timers/{which}:fire"),
     "v1BackfillTimer": ("POST", "/v1/timers/{which}:backfill"),
+    "v1BatchCreateTimers": ("POST", "/v1/timers:batchCreate"),
+    "v1BatchEnableTimers": ("POST", "/v1/timers:batchEnable"),
+    "v1BatchDisableTimers": ("POST", "/v1/timers:batchDisable"),
+    "v1BatchDeleteTimers": ("POST", "/v1/timers:batchDelete"),
     "v1PreviewSchedule": ("POST", "/v1/schedules:preview"),
     "v1ListFirings": ("GET", "/v1/firings"),
     "v1CountFirings": ("GET", "/v1/firings:count"),
@@ -190,9 +194,7 @@ def test_docs_v1_shows_each_operation_of_v1_once() -> None:
         command = command_of(method, section)
         assert "-H 'WangTimer-App: " in command
         # A place in braces stands for any id, key or name.
-        assert re.search(
-            re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command
-        )
+        assert re.search(re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command)
 
 
 def operation_sections(page: str) -> dict[tuple[str, str], str]:

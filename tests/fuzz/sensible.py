@@ -20,6 +20,7 @@ SPELLINGS = (
     ("name", "fuzzyName"),
     ("id", "name"),
     ("ids", "filter"),
+    ("keys", "ids", "filter"),
     ("firings", "since"),
     ("ids", "since"),
     ("body", "json"),
@@ -114,6 +115,8 @@ PICKS: dict[str, Pick] = {
     "timer": _which,
     "firing_id": _firing_id,
     "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
+    "keys": lambda chance, standing: chance.sample(standing.names, min(3, len(standing.names))),
+    "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}),
     "name of a calendar": _one_of(*CALENDARS, SPARE, "made-1"),
     "key": _name,
     "keyPrefix": _one_of("standing", "made"),
@@ -158,6 +161,8 @@ def _word(name: str, known: dict[str, Any], root: Any) -> str:
     """Return the word of `PICKS` for a field; v1 gives two names to other things than the compatible paths."""
     if name == "ids" and _resolved(known[name], root)["items"].get("type") == "string":
         return "ids of firings"
+    if name == "filter" and "keys" in known:
+        return "filter of v1"
     # Alone in a path it is a calendar's.
     return "name of a calendar" if known.keys() == {"name"} else name
 
@@ -166,10 +171,13 @@ def _give_one(
     made: dict[str, Any], schema: dict[str, Any], root: Any, standing: Standing, chance: random.Random
 ) -> None:
     known, required = schema.get("properties", {}), schema.get("required", ())
-    for spellings in SPELLINGS:
-        if known.keys() >= set(spellings) and not set(required) & set(spellings):
+    fitting = [one for one in SPELLINGS if known.keys() >= set(one) and not set(required) & set(one)]
+    for spellings in fitting:
+        if not any(set(spellings) < set(other) for other in fitting):
             words = {one: _word(one, known, root) for one in spellings}
             _keep(made, words, chance.choice(spellings), standing, chance)
+    if "keys" in known:
+        made.pop("all", None)
     if "firings" in made or ("ids" in made and "statuses" in known):
         for name in OF_A_SPAN:
             made.pop(name, None)

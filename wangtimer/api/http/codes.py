@@ -74,7 +74,7 @@ class ErrorCode(Enum):
     )
     PRECONDITION_FAILED = (
         41201,
-        "`/v1` only: the timer's `ETag` is not the one in `If-Match`; somebody changed it meanwhile.",
+        "`/v1` only: the timer is not at the version of `If-Match`, or at which a batch found it; somebody changed it.",
     )
     BODY_TOO_LARGE = (
         41301,

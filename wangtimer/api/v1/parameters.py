@@ -1,9 +1,10 @@
 """What v1's requests say beside their body: whose app, which timer, which version."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field, WrapValidator
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, Given
@@ -19,10 +20,12 @@ WHICH = "<string:which>"
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
 
-def _in_utf8(given: str) -> str:
-    """Return a header that WSGI hands over byte by byte, read as UTF-8; raises `Refused`."""
+def _in_utf8(given: str, read: Callable[[str], str]) -> str:
+    """Return a header that WSGI hands over byte by byte, read as UTF-8; raises `Refused`, naming the header."""
     try:
-        return given.encode("latin-1").decode()
+        return read(given.encode("latin-1").decode())
+    except Refused as refused:
+        raise Refused(refused.code, APP_HEADER, refused.reason, refused.mend) from None
     except UnicodeError:
         raise Refused(
             ErrorCode.BAD_VALUE, APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8"
@@ -31,7 +34,7 @@ def _in_utf8(given: str) -> str:
 
 OfApp = Annotated[
     App,
-    BeforeValidator(_in_utf8),
+    WrapValidator(_in_utf8),
     Field(alias=APP_HEADER, description="the app: the business service that asks; in UTF-8"),
 ]
 

@@ -7,9 +7,11 @@ from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
-from wangtimer.api.http.failures import Fault
+from wangtimer.api.http.failures import Fault, fault_of
+from wangtimer.api.http.reading import Model, read_model
+from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.pointers import CALL, own_name, pointer
-from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer
+from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer, WangTimerError
 
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"
@@ -69,7 +71,7 @@ def problem_of(fault: Fault) -> Problem:
     """Return a fault as v1 tells it."""
     code, text = _in_words_of_v1(fault)
     is_of_body = not fault.field or (g.get("v1_has_body", True) and fault.field not in _parameters())
-    field = _own(fault.field) if is_of_body else fault.field
+    field = _own(fault.field, fault) if is_of_body else fault.field
     return Problem(
         type=f"{CODES_PAGE}#{code.number}",
         title=code.title,
@@ -78,7 +80,7 @@ def problem_of(fault: Fault) -> Problem:
         code=code.number,
         pointer=pointer(field) if field and is_of_body else None,
         parameter=None if is_of_body else field,
-        did_you_mean=None if fault.meant is None else _own(fault.meant),
+        did_you_mean=None if fault.meant is None else _own(fault.meant, fault),
         existing_id=fault.existing_id,
     )
 
@@ -93,8 +95,26 @@ def goes_by_shared_rules() -> None:
     g.v1_is_read = True
 
 
-def _own(field: str) -> str:
-    return own_name(field) if g.get("v1_is_read") or field.startswith(CALL) else field
+class AsWritten(Refused):
+    """A refusal whose field has the name it has in v1, while other refusals go by the shared rules."""
+
+
+def read_as_written(model: type[Model], given: object) -> Model:
+    """Return a part of a request that is read already as a model; raises `Refused`."""
+    try:
+        return read_model(model, given)
+    except Refused as refused:
+        raise AsWritten(refused.code, refused.field, refused.reason, refused.mend, refused.meant) from None
+
+
+def problem_of_row(error: WangTimerError) -> Problem:
+    """Return what is wrong with one of many: its row names it, and no parameter of the request is at fault."""
+    return problem_of(fault_of(error)).model_copy(update={"parameter": None})
+
+
+def _own(field: str, fault: Fault) -> str:
+    is_shared = g.get("v1_is_read") and not isinstance(fault.cause, AsWritten)
+    return own_name(field) if is_shared or field.startswith(CALL) else field
 
 
 def _parameters() -> frozenset[str]:

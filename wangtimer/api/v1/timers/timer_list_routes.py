@@ -5,59 +5,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.http import cursors
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
-from wangtimer.api.http.moments import read_moment_field
+from wangtimer.api.http.field_types import PAGE, Cursor, Limit
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
+from wangtimer.api.v1.timers.timer_conditions import TimerConditions
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
+from wangtimer.store.sql.timer_lists import Order, SortKey
 from wangtimer.wiring import Wiring
 
-_KeyText = Annotated[str, Field(min_length=1, max_length=128)]
 # Their names here, and those that the store sorts by.
 _SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "updatedAt"}
-
-
-class TimerConditions(Given):
-    """Which of an app's timers: those that all of these hold of."""
-
-    key: Annotated[_KeyText | None, Field(description="this very key")] = None
-    key_prefix: Annotated[_KeyText | None, Field(alias="keyPrefix", description="the key begins with it")] = (
-        None
-    )
-    key_contains: Annotated[
-        _KeyText | None, Field(alias="keyContains", description="the key has it, in either case")
-    ] = None
-    status: Annotated[
-        Literal["disabled", "enabled", "finished"] | None, Field(description="timers of this status alone")
-    ] = None
-    tag: Annotated[str | None, Field(min_length=1, max_length=64, description="timers with this tag")] = None
-    next_before: Annotated[
-        GivenMoment,
-        BeforeValidator(number),
-        moment("only those with a moment to come up to this one"),
-        Field(alias="nextBefore"),
-    ] = None
-
-    def wanted_of(self, app: str, path: str = "") -> TimerFilter:
-        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
-
-        `path` is what stands before the names of these fields, as "filter." does.
-        """
-        before = None
-        if self.next_before is not None:
-            before = read_moment_field(self.next_before, f"{path}nextBefore")
-        status = None if self.status is None else ListedStatus(self.status)
-        return TimerFilter(app, self.key, self.key_prefix, self.key_contains, status, self.tag, before)
 
 
 class TimerListQuery(TimerConditions):

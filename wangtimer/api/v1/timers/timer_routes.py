@@ -17,6 +17,8 @@ from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.parameters import WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
+from wangtimer.api.v1.timers.batch_create import add_batch_create_route
 from wangtimer.api.v1.timers.schedule_model import schedule_fields
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
@@ -242,6 +244,8 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     add("post", disable, resource.disable, "disableTimer", stopped, 404, 412, headers=headers)
     add("post", "/schedules:preview", resource.preview, "previewSchedule", {200: ShownPreview})
     add_list_route(routes, wiring)
+    add_batch_create_route(routes, wiring)
+    add_batch_change_routes(routes, wiring)
     return routes.blueprint
 
 

@@ -1,0 +1,182 @@
+"""Many timers of an app, enabled, disabled or deleted over v1."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import MOST_ID, Id
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.problems import Problem, problem_of_row
+from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.shown import Span
+from wangtimer.api.v1.timers.schedule_model import OfTimers
+from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
+from wangtimer.api.v1.timers.timer_conditions import KeyText, TimerConditions
+from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.timer_lists import TimerFilter
+from wangtimer.wiring import Wiring
+
+
+class ManyTimersBody(OfTimers):
+    """Which timers: exactly one of `keys`, `ids`, `filter` and `all` says so."""
+
+    keys: Annotated[
+        list[KeyText] | None,
+        Field(min_length=1, max_length=MOST_CHANGED, description="by their keys", examples=[["a", "b"]]),
+    ] = None
+    ids: Annotated[
+        list[Id] | None,
+        Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]]),
+    ] = None
+    filter: Annotated[
+        TimerConditions | None,
+        Field(description="those that all of these hold of, and that the verb would change"),
+    ] = None
+    all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
+    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
+    limit: Annotated[int, Field(ge=1, le=MOST_CHANGED, description="timers of this request, at most")] = (
+        MOST_CHANGED
+    )
+    after_id: Annotated[
+        int,
+        Field(
+            alias="afterId",
+            ge=0,
+            le=MOST_ID,
+            description="only those with a larger id: lastId of the answer before",
+        ),
+    ] = 0
+
+    def asked(self, app: str, action: Action) -> ManyAsked:
+        """Return what is to become of which timers; raises `Refused`."""
+        self._refuse_unclear()
+        wanted = TimerFilter(app) if self.filter is None else self.filter.wanted_of(app, "filter.")
+        names = None if self.keys is None else tuple(self.keys)
+        conditions = replace(wanted, names=names)
+        return ManyAsked(app, action, self.ids, conditions, self.limit, self.after_id, self.dry_run)
+
+    def _refuse_unclear(self) -> None:
+        given = [name for name in ("keys", "ids", "filter") if getattr(self, name) is not None]
+        given += ["all"] if self.all else []
+        if len(given) > 1:
+            reason = f"{' and '.join(given)} are given"
+            raise Refused(ErrorCode.BAD_VALUE, given[0], reason, "give one of them")
+        if not given or self.filter == TimerConditions():
+            raise Refused(
+                ErrorCode.MISSING_FIELD,
+                "filter",
+                "there is no condition",
+                'give one, or keys, or ids; if every timer of the app is meant, "all": true',
+            )
+
+
+class UnchangedTimer(Sent):
+    """A timer that was not changed, and why."""
+
+    id: int
+    key: Annotated[str | None, Field(description="null: there is no such timer")]
+    problem: Problem
+
+
+class StoppedTimer(ShownStop):
+    """The stopped moment of one timer."""
+
+    id: int
+
+
+class ManyTimersOutcome(Sent):
+    """What became of the timers."""
+
+    matched: Annotated[int, Field(description="how many there were")]
+    done: int
+    failed: list[UnchangedTimer]
+    remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
+    last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
+    stopped: Annotated[
+        list[StoppedTimer], Field(description="the stopped moment of each timer that has one, by id")
+    ]
+    unknown_keys: Annotated[
+        list[str] | None,
+        Field(
+            exclude_if=is_none,
+            description="with keys: those of them that no timer of the app had when the request began",
+        ),
+    ] = None
+    counts_within: Span
+
+
+@dataclass(frozen=True, slots=True)
+class BatchChangeResource:
+    """Changes many timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def enable(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+        """Enable many timers.
+
+        At most `limit` of them, by id, and fewer where they take much CPU; `remaining` says how many are left: ask
+        again. One that is refused is a row of `failed`, and stops no other.
+        """
+        return self._outcome(self._change(header, body, "enable"), stops=False)
+
+    def disable(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+        """Disable many timers.
+
+        As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
+        """
+        return self._outcome(self._change(header, body, "disable"), stops=True)
+
+    def delete(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+        """Delete many timers.
+
+        As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
+        """
+        return self._outcome(self._change(header, body, "delete"), stops=True)
+
+    def _change(self, header: AppHeader, body: ManyTimersBody, action: Action) -> Changed:
+        return ManyTimers(self.wiring()).change(body.asked(header.app, action))
+
+    def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
+        return ManyTimersOutcome(
+            matched=done.chosen.matched,
+            done=len(done.changed),
+            failed=[
+                UnchangedTimer(id=timer_id, key=done.name_of(timer_id), problem=problem_of_row(error))
+                for timer_id, error in done.failed.items()
+            ],
+            remaining=done.remaining,
+            last_id=done.last_id,
+            stopped=self._stopped(done.changed) if stops else [],
+            unknown_keys=done.chosen.unknown_names,
+            counts_within=show_duration(done.counts_within_ms),
+        )
+
+    def _stopped(self, timers: list[Timer]) -> list[StoppedTimer]:
+        found = self.wiring().stops.of(timers)
+        shown = ((timer_id, shown_stop(found[timer_id])) for timer_id in sorted(found))
+        return [StoppedTimer(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
+
+
+def add_batch_change_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes that change many timers."""
+    resource = BatchChangeResource(wiring)
+    answers: dict[int, Any] = {200: ManyTimersOutcome}
+    add = routes.add
+    add(
+        "post",
+        "/timers:batchEnable",
+        resource.enable,
+        "batchEnableTimers",
+        answers,
+        wrap=refusing_callbacks,
+    )
+    add("post", "/timers:batchDisable", resource.disable, "batchDisableTimers", answers)
+    add("post", "/timers:batchDelete", resource.delete, "batchDeleteTimers", answers)

@@ -1,0 +1,116 @@
+"""Many new timers over v1, each taken or refused on its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from secrets import token_hex
+from typing import Annotated
+
+from pydantic import Field, SkipValidation
+
+from wangtimer.api.asked.asked_timer import new_timer
+from wangtimer.api.asked.named_calendar import find_calendar
+from wangtimer.api.asked.new_timers import (
+    MOST_BATCH_BYTES,
+    MOST_TIMERS,
+    ToMake,
+    make_each,
+    once_each,
+    read_each,
+)
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.kept_answer import refusing_key
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.problems import Problem, problem_of_row, read_as_written
+from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.timers.schedule_model import OfTimers
+from wangtimer.api.v1.timers.timer_models import NewTimerBody
+from wangtimer.batches import Made
+from wangtimer.wiring import Wiring
+
+
+class NewTimersBody(OfTimers):
+    """New timers."""
+
+    timers: Annotated[
+        list[Annotated[NewTimerBody, SkipValidation]],
+        Field(
+            min_length=1, max_length=MOST_TIMERS, description="each as for POST /v1/timers, 64 KiB at most"
+        ),
+    ]
+
+
+class NewTimerOutcome(Sent):
+    """What became of one timer of the request."""
+
+    index: Annotated[int, Field(description="its place in the request, from 0")]
+    id: int | None
+    key: str | None
+    created: bool
+    problem: Annotated[
+        Problem | None,
+        Field(
+            description="null: it was done. Else why not, with pointers from this timer on; with created true, why it "
+            "could not be enabled"
+        ),
+    ]
+
+
+class NewTimersOutcome(Sent):
+    """What became of each timer, in the order of the request."""
+
+    items: list[NewTimerOutcome]
+    created: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCreateResource:
+    """Makes many timers."""
+
+    wiring: Callable[[], Wiring]
+
+    def create(self, header: AppHeader, body: NewTimersBody) -> NewTimersOutcome:
+        """Make many timers.
+
+        Each is taken or refused on its own. One that is made and could not be enabled has an id and a problem.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        find = once_each(partial(find_calendar, wiring.calendars, header.app))
+
+        def read(given: object) -> ToMake:
+            asked = read_as_written(NewTimerBody, given)
+            terms = asked.terms(asked.key or token_hex(12))
+            return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
+
+        made = make_each(wiring.batches, header.app, read_each(body.timers, read))
+        return NewTimersOutcome(
+            items=[_shown(index, one) for index, one in enumerate(made)],
+            created=sum(one.timer is not None for one in made),
+            failed=sum(one.error is not None for one in made),
+        )
+
+
+def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the route that makes many timers."""
+    routes.add(
+        "post",
+        "/timers:batchCreate",
+        BatchCreateResource(wiring).create,
+        "batchCreateTimers",
+        {200: NewTimersOutcome},
+        wrap=lambda view: refusing_callbacks(refusing_key(view)),
+        most_bytes=MOST_BATCH_BYTES,
+    )
+
+
+def _shown(index: int, made: Made) -> NewTimerOutcome:
+    return NewTimerOutcome(
+        index=index,
+        id=None if made.timer is None else made.timer.id,
+        key=None if made.timer is None else made.timer.name,
+        created=made.timer is not None,
+        problem=None if made.error is None else problem_of_row(made.error),
+    )
