@@ -6,6 +6,7 @@ import pytest
 from tests.callback.calls import MachineClock
 from tests.callback.target import NO_CONTENT, hold, wait_until
 from wangtimer.callback import DeliveryEngine, EngineStopped
+from wangtimer.callback.engine import next_look_at
 
 
 def test_a_call_that_may_not_be_sent_is_held_back_and_can_come_again(engine, target, outcomes) -> None:
@@ -114,3 +115,8 @@ def test_counts_tell_waiting_from_in_flight(new_engine, new_target, outcomes) ->
     engine.submit(outcomes.call(target.url, due) for due in (0, 0, 0, later_ms))
     target.wait_for_requests(2)
     assert (engine.counts.waiting, engine.counts.in_flight) == (2, 2)
+
+
+def test_a_look_for_what_waits_too_long_takes_a_tenth_of_the_time_at_most() -> None:
+    assert next_look_at(7.0, 7.001) == pytest.approx(7.05)
+    assert next_look_at(7.0, 7.04) == pytest.approx(7.4)

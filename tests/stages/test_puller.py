@@ -108,3 +108,14 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     lanes.asked.clear()
     puller.look()
     assert lanes.asked == ["index", f"host:{HOSTS[0]}", f"host:{HOSTS[1]}"]
+
+
+def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to_one(puller: Puller) -> None:
+    clock = puller._clock
+    assert puller.rest_s == 3.0
+    puller.expect()
+    assert puller.rest_s == 1.0
+    clock.sleep(2)
+    assert puller.rest_s == 3.0
+    puller.look()
+    assert puller.rest_s == 1.0

@@ -17,6 +17,8 @@ log = structlog.get_logger()
 
 # Every lane of the index is looked at so often: those that waited for a process that died, and those of others.
 LOOK_EVERY_S = 1.0
+# Where a look found no lane, and this process has sent nobody to one: others' lanes, should their process have died.
+LOOK_IN_VAIN_EVERY_S = 3.0
 LANES_A_LOOK = 1_000
 # Where this process has no room a look only takes back leases that ran out, and sees who waits: that has time.
 LOOK_WITHOUT_ROOM_EVERY_S = 3.0
@@ -54,6 +56,7 @@ class Puller:
         self._most: dict[SharedLane, int] = {}
         self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
+        self._expects_until = float("-inf")
         self._wake = Event()
         self._is_stopped = False
         self._fire: FireClaimed
@@ -75,6 +78,20 @@ class Puller:
         """Tell whether those who wait in a lane were due a while ago, as far as this process knows."""
         first = self._known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
+
+    def expect(self) -> None:
+        """Learn that this process sends somebody to a lane, which stands in the index soon; quick, from any thread."""
+        was_idle = self.rest_s > LOOK_EVERY_S
+        # The first look may come before it stands there.
+        self._expects_until = self._clock.monotonic() + 2 * LOOK_EVERY_S
+        if was_idle:
+            self._wake.set()
+
+    @property
+    def rest_s(self) -> float:
+        """How long after a look the next one comes."""
+        is_quiet = not self._known and self._clock.monotonic() >= self._expects_until
+        return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
 
     def note_ended(self, host: str, app: str) -> None:
         """Learn that a call ended: there may be room; quick, from the engine's thread."""
@@ -179,16 +196,16 @@ class Puller:
         return self._lanes.pull(lane, claim_id, most, keep_leases, is_again=True)
 
     def _run(self) -> None:
-        look_at = 0.0
+        looked_at = float("-inf")
         while not self._is_stopped:
-            self._wake.wait(max(0.0, look_at - self._clock.monotonic()))
-            is_time_to_look = self._clock.monotonic() >= look_at
+            self._wake.wait(max(0.0, looked_at + self.rest_s - self._clock.monotonic()))
+            is_time_to_look = self._clock.monotonic() >= looked_at + self.rest_s
             try:
                 if is_time_to_look:
                     try:
                         self.look()
                     finally:
-                        look_at = self._clock.monotonic() + LOOK_EVERY_S
+                        looked_at = self._clock.monotonic()
                 else:
                     self._clock.sleep(GATHER_S)
                     self._wake.clear()

@@ -120,6 +120,7 @@ class Sender:
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
         """Have a member for which there was no room wait outside this process."""
         self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        self._puller.expect()
         _hand_on([attempt.held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
