@@ -31,7 +31,7 @@ def read(name: str) -> str:
 
 def in_code(page: str) -> str:
     """Return what stands as code on a page: blocks and what is between backticks."""
-    blocks = re.findall(r"(?:^ {4}[^\n]*\n)+|^```.*?^```$", page, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"(?:^ {4}.*\n)+|^```.*?^```$", page, re.MULTILINE | re.DOTALL)
     return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", page)])
 
 

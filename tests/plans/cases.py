@@ -311,11 +311,12 @@ class Stores:
     def _of_finished(self) -> list[Case]:
         finished = self.finished
         page = lambda days, upto: finished.delete_page(days, upto, (0, 0), 100, NOW)  # noqa: E731
+        failed_at = self._failed_at()
         return [
             Case("FinishedTimers.kept_days", lambda: finished.kept_days()),
             Case("FinishedTimers.delete_page", lambda: page(None, NOW - 1)),
             Case("FinishedTimers.delete_page: of some days", lambda: page(7, NOW - 1)),
-            Case("FinishedTimers.delete_page: failed", lambda: page(0, self._failed_at())),
+            Case("FinishedTimers.delete_page: failed", lambda: page(0, failed_at)),
             Case("FinishedTimers.delete_page: none", lambda: page(7, NOW - 30 * DAY_MS)),
         ]
 

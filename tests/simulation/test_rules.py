@@ -133,7 +133,7 @@ CASES = (
     Case(11, "owner fence", "SENT-TWICE", (172, 184, 204)),
     Case(12, "no lease is taken back right after a reconnect", "WORSE", (304, 528)),
     Case(12, "a renewal soon gives up", "SENT-TWICE", (44, 126)),
-    Case(13, "all is verified after a reconnect", "SENT-TWICE-AFTER-ITS-RECORD", (552, 648)),
+    Case(13, "all is verified after a reconnect", "SENT-TWICE-AFTER-ITS-RECORD", (480, 1030)),
     Case(13, "a repair waits a running lease", "WORSE", (26, 74)),
     Case(14, "one feeds at a time", "TWO-FEEDERS", (0, 2)),
     Case(14, "a minute is fed once all of it is added", "LOST", (60, 68)),
