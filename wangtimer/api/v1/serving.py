@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from inspect import getdoc
 from typing import Any, get_type_hints
 
@@ -134,9 +134,16 @@ class Routes:
         return content | ({"headers": described} if headers else {})
 
     def _content(self, model: type[BaseModel], media_type: str) -> dict[str, Any]:
-        schema = get_model_schema(model, mode="serialization")
-        name = normalize_name(schema.get("title") or model.__name__)
-        inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
-        schemas = {name: schema} | inner
-        self.blueprint.components_schemas.update({one: Schema(**value) for one, value in schemas.items()})
+        name, schemas = _schemas_of(model)
+        self.blueprint.components_schemas.update(schemas)
         return {"content": {media_type: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
+
+
+# Each operation has the schema of problems five times over.
+@cache
+def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
+    """Return a model's name in the document, and the schemas it takes."""
+    schema = get_model_schema(model, mode="serialization")
+    name = normalize_name(schema.get("title") or model.__name__)
+    inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
+    return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}
