@@ -33,6 +33,11 @@ class Every:
             raise unknown_zone(timezone)
         return cls(interval_ms, anchor_ms, timezone)
 
+    @property
+    def only_moment(self) -> None:
+        """None: it recurs."""
+        return
+
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
         nth = max(0, (after_ms - self.anchor_ms) // self.interval_ms + 1)

@@ -1,0 +1,42 @@
+"""A rule: the moments of a schedule before anything bounds them."""
+
+from typing import Protocol
+
+from wangtimer.core.time.zones import Stretch
+
+
+class Rule(Protocol):
+    """What every kind of rule answers of its moments; all are ms since epoch, UTC.
+
+    A rule is a value, as a frozen dataclass is. One that derives from this has a `next_day` already.
+    """
+
+    __slots__ = ()
+
+    @property
+    def timezone(self) -> str:
+        """The zone of its wall clock."""
+
+    @property
+    def only_moment(self) -> int | None:
+        """The one moment of a rule that has no other, and so takes no bounds; None where it recurs."""
+
+    def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
+        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+
+    def first_after(self, after_ms: int) -> int | None:
+        """Return the first moment after `after_ms`, or None if there is none."""
+
+    def matches(self, moment_ms: int) -> bool:
+        """Tell whether `moment_ms` is one of the moments."""
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:  # noqa: ARG002 - for those that know better
+        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come.
+
+        Days are those of the wall clock, counted from 1970-01-01. A day too many costs a look at it, no more.
+        """
+        return day
+
+    def __hash__(self) -> int:
+        """Return the same for equal rules: what is worked out of them is remembered."""
+        return object.__hash__(self)
