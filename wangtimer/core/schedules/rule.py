@@ -2,16 +2,11 @@
 
 from typing import Protocol
 
-from wangtimer.core.time.zones import Stretch
+from wangtimer.core.time.zones import DAY_S, Stretch
 
 
 class Rule(Protocol):
-    """What every kind of rule answers of its moments; all are ms since epoch, UTC.
-
-    A rule is a value, as a frozen dataclass is. One that derives from this has a `next_day` already.
-    """
-
-    __slots__ = ()
+    """What a rule of any kind answers of its moments, all ms since epoch, UTC. It is a value: a frozen dataclass."""
 
     @property
     def timezone(self) -> str:
@@ -30,13 +25,20 @@ class Rule(Protocol):
     def matches(self, moment_ms: int) -> bool:
         """Tell whether `moment_ms` is one of the moments."""
 
-    def next_day(self, day: int, stretch: Stretch) -> int | None:  # noqa: ARG002 - for those that know better
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
         """Return the first day from `day` on that may have a moment within the stretch; None if none is to come.
 
         Days are those of the wall clock, counted from 1970-01-01. A day too many costs a look at it, no more.
         """
-        return day
 
     def __hash__(self) -> int:
         """Return the same for equal rules: what is worked out of them is remembered."""
-        return object.__hash__(self)
+
+
+def day_of_first(rule: Rule, day: int, stretch: Stretch) -> int | None:
+    """Return the day of the first moment from `day` on, by the offset of the stretch; None if none is to come.
+
+    The `next_day` of a rule that tells its first moment without a search.
+    """
+    first_ms = rule.first_after((day * DAY_S - stretch.offset_s) * 1_000 - 1)
+    return None if first_ms is None else (first_ms // 1_000 + stretch.offset_s) // DAY_S

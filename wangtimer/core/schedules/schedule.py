@@ -13,8 +13,8 @@ from itertools import compress
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.open_days import next_open
-from wangtimer.core.schedules.rule import Rule
-from wangtimer.core.time.zones import read_zone
+from wangtimer.core.schedules.rule import Rule, day_of_first
+from wangtimer.core.time.zones import Stretch, read_zone
 from wangtimer.core.work_budget import refuse_more
 
 # Moments looked at together while one is searched for.
@@ -22,7 +22,7 @@ PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Once(Rule):
+class Once:
     """One moment, `at_ms` (ms since epoch, UTC)."""
 
     at_ms: int
@@ -48,6 +48,10 @@ class Once(Rule):
     def matches(self, moment_ms: int) -> bool:
         """Tell whether `moment_ms` is the moment."""
         return moment_ms == self.at_ms
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the day of the moment, by the offset of the stretch; None if it is before `day`."""
+        return day_of_first(self, day, stretch)
 
 
 @dataclass(frozen=True, slots=True)

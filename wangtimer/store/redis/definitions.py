@@ -61,7 +61,7 @@ class DefinitionStore:
         bad: dict[int, str] = {}
         for one in definitions:
             try:
-                text = _to_text(one)
+                text = definition_text(one)
             except Exception as error:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
@@ -140,8 +140,11 @@ class DefinitionStore:
         return definition
 
 
-def _to_text(one: Definition) -> str:
-    """`version JSON`: the script that writes it compares the version. ValueError for one read without its call."""
+def definition_text(one: Definition) -> str:
+    """Return `version JSON`, of which the script that writes it compares the version.
+
+    ValueError for a definition that was read without its call.
+    """
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
     schedule = one.schedule
