@@ -22,6 +22,12 @@ class ValueType(Enum):
     MOMENT = auto()
 
 
+def json_name(name: str) -> str:
+    """Return a field's name as callers spell it, `everyMs` for `every_ms`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
 @dataclass(frozen=True, slots=True)
 class RuleField:
     """A field of the API that says something of a rule; `name` is in Python's spelling, `every_ms` for `everyMs`.
@@ -38,8 +44,7 @@ class RuleField:
     @property
     def json_name(self) -> str:
         """The name as callers spell it."""
-        first, *rest = self.name.split("_")
-        return first + "".join(part.capitalize() for part in rest)
+        return json_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)

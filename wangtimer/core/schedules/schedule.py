@@ -225,7 +225,7 @@ def rule_of(schedule: Schedule) -> Rule:
 
 
 def bounds_in(schedule: Schedule) -> Bounded | None:
-    """Return a schedule that is bounded, None for one that is not."""
+    """Return a schedule that is bounded; None for one that is not, as most are."""
     return schedule if isinstance(schedule, Bounded) else None
 
 

@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS
-from wangtimer.core.schedules.schedule import Schedule, as_bounded
+from wangtimer.core.schedules.schedule import Schedule, bounds_in
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
@@ -192,11 +192,11 @@ def _mark_calendars(
     marks: dict[Calendar, int] = {}
     for row in rows:
         schedule = schedules[row["name"]]
-        excluded = as_bounded(schedule).excluded
-        if excluded is not None:
-            if excluded not in marks:
-                marks[excluded] = calendar_mark(sql, app, schedule)
-            row["calendar_at"] = marks[excluded]
+        bounds = bounds_in(schedule)
+        if bounds is not None and bounds.excluded is not None:
+            if bounds.excluded not in marks:
+                marks[bounds.excluded] = calendar_mark(sql, app, schedule)
+            row["calendar_at"] = marks[bounds.excluded]
 
 
 def _switch_off(

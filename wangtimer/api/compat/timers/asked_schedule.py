@@ -8,8 +8,8 @@ from wangtimer.api.compat.timers.timer_models import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.kinds.kind import AskedRule, RuleKind
-from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, json_name
+from wangtimer.core.kinds.kinds import KINDS, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.rule import Rule
@@ -28,6 +28,11 @@ BOUNDS = {
     "jitter_ms": "jitterMs",
     "exclude_calendar": "excludeCalendar",
 }
+
+# By the name of a field: the kind whose rules it asks for, or to whose it belongs beside such a field.
+_ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
+_BELONGS_TO = {field.name: kind for kind in KINDS for field in kind.details}
+_FIELDS = tuple(ScheduleFields.model_fields)
 
 # Finds a calendar by its name; raises `Refused`.
 FindCalendar = Callable[[str], Calendar]
@@ -48,7 +53,6 @@ def schedule_of(
 
     Raises `InvalidInput` where not exactly one rule is given, or it cannot be read, or never fires and `must_fire`.
     """
-    _refuse_unless_one(asked)
     read = _read(asked, _new_rule(asked, None, now), None, now, find_calendar)
     if must_fire:
         _refuse_never(read.schedule, asked, now)
@@ -62,11 +66,8 @@ def edited_schedule(
 
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    if not asked.model_fields_set & {"timezone", *BOUNDS, *(field.name for field in asked_fields())}:
+    if asked.model_fields_set.isdisjoint(_FIELDS):
         return AskedSchedule(timer.definition.schedule, timer.ending)
-    given = _rules_given(asked)
-    if len(given) > 1:
-        raise _bad_number(given, "give one of them at most")
     rule = _changed_rule(asked, rule_of(timer.definition.schedule), now)
     return _changed(timer, _read(asked, rule, timer, now, find_calendar), asked, now)
 
@@ -78,7 +79,6 @@ def replaced_schedule(
 
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    _refuse_unless_one(asked)
     rule = _new_rule(asked, rule_of(timer.definition.schedule), now)
     read = _read(asked, rule, None, now, find_calendar)
     return _changed(timer, replace(read, schedule=_spread_for(timer.id, read.schedule)), asked, now)
@@ -142,56 +142,49 @@ def _read(
 
 def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
     """Return the rule that is asked for, in place of one where a timer has one."""
-    kind = _kind_asked_for(asked)
-    assert kind is not None
-    was = replaced if replaced is not None and kind_of(replaced) is kind else None
-    rule: Rule = kind.read_anew(_asked_rule(asked, kind, "UTC", now), was)
+    given = _given(asked)
+    wanted = [name for name in given if name in _ASKS_FOR]
+    if len(wanted) != 1:
+        raise _bad_number(len(wanted), "give exactly one of them")
+    kind = _ASKS_FOR[wanted[0]]
+    was = replaced if type(replaced) is kind.of else None
+    rule: Rule = kind.read_anew(_asked_rule(given, kind, "UTC", now), was)
     return rule
 
 
 def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
     """Return the rule that a timer is to have: one of another kind, or what it had with what is given changed."""
-    kind = _kind_asked_for(asked) or kind_of(was)
-    asked_rule = _asked_rule(asked, kind, was.timezone, now)
-    rule: Rule = kind.read(asked_rule, was if kind_of(was) is kind else None)
+    given = _given(asked)
+    wanted = [name for name in given if name in _ASKS_FOR]
+    if len(wanted) > 1:
+        raise _bad_number(len(wanted), "give one of them at most")
+    kind = _ASKS_FOR[wanted[0]] if wanted else kind_of(was)
+    asked_rule = _asked_rule(given, kind, was.timezone, now)
+    rule: Rule = kind.read(asked_rule, was if type(was) is kind.of else None)
     return rule
 
 
-def _kind_asked_for(asked: ScheduleFields) -> RuleKind[Any] | None:
-    given = _rules_given(asked)
-    return next((kind for kind in KINDS if any(field.name in given for field in kind.asked_by)), None)
+def _given(asked: ScheduleFields) -> dict[str, Any]:
+    """Return what is not null of what is said of the schedule."""
+    said = vars(asked)
+    return {name: said[name] for name in _FIELDS if said[name] is not None}
 
 
-def _asked_rule(asked: ScheduleFields, kind: RuleKind[Any], usual_zone: str, now: int) -> AskedRule:
+def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now: int) -> AskedRule:
     """Return what is asked of a rule of this kind; raises `InvalidInput` for a bad zone or another kind's field."""
-    timezone = usual_zone if asked.timezone is None else asked.timezone
+    timezone = given.get("timezone", usual_zone)
     if timezone not in zone_names():
         raise unknown_zone(timezone)
-    given = {
-        name: value for name in ScheduleFields.model_fields if (value := getattr(asked, name)) is not None
-    }
-    for other in KINDS:
-        for field in other.details:
-            if other is not kind and field.name in given:
-                raise _bad(field.json_name, f"it belongs to {other.asked_by[0].json_name}", "leave it out")
+    for name in given:
+        owner = _BELONGS_TO.get(name, kind)
+        if owner is not kind:
+            raise _bad(json_name(name), f"it belongs to {owner.asked_by[0].json_name}", "leave it out")
     return AskedRule(given, timezone, now, read_moment_field)
 
 
-def _rules_given(asked: ScheduleFields) -> list[str]:
-    """Return the names of those fields given of which one says what kind the rule is of."""
-    names = (field.name for kind in KINDS for field in kind.asked_by)
-    return [name for name in names if getattr(asked, name) is not None]
-
-
-def _refuse_unless_one(asked: ScheduleFields) -> None:
-    given = _rules_given(asked)
-    if len(given) != 1:
-        raise _bad_number(given, "give exactly one of them")
-
-
-def _bad_number(given: list[str], mend: str) -> Refused:
-    *others, last = asked_names()
-    return _bad(asked_names()[0], f"{len(given)} of {', '.join(others)} and {last} are given", mend)
+def _bad_number(number: int, mend: str) -> Refused:
+    first, *others, last = asked_names()
+    return _bad(first, f"{number} of {', '.join([first, *others])} and {last} are given", mend)
 
 
 def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
@@ -211,7 +204,7 @@ def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
     kind.refuse_over(rule, now)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
     raise _bad(
-        given[-1] if given else kind.asked_by[0].json_name,
+        given[-1] if given else asked_names()[0],
         "the schedule never fires within its bounds",
         "leave it a moment to come: look at startAt, endAt, maxFirings and excludeCalendar",
     )

@@ -7,7 +7,7 @@ from wangtimer.api.compat.timers.previews import preview
 from wangtimer.core.flow.stopped_moment import StoppedMoment
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.schedule import Schedule, as_bounded
+from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
 
@@ -62,12 +62,14 @@ def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
 
 
 def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
-    whole = as_bounded(schedule)
-    return kind_of(whole.rule).shown(whole.rule) | {
-        "timezone": whole.timezone,
-        "start_at": _shown_or_none(whole.start_ms),
-        "jitter_ms": whole.jitter_ms,
-        "exclude_calendar": None if whole.excluded is None else whole.excluded.name,
+    rule, bounds = rule_of(schedule), bounds_in(schedule)
+    fields = kind_of(rule).shown(rule) | {"timezone": rule.timezone}
+    if bounds is None:
+        return fields
+    return fields | {
+        "start_at": _shown_or_none(bounds.start_ms),
+        "jitter_ms": bounds.jitter_ms,
+        "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
     }
 
 
