@@ -188,11 +188,12 @@ def _bad_number(number: int, mend: str) -> Refused:
 
 
 def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
-    own = kind_of(rule).asked_by
-    others = " or ".join(field.json_name for kind in KINDS for field in kind.asked_by if field not in own)
     for attribute, name in BOUNDS.items():
         if getattr(asked, attribute) is not None:
-            raise _bad(name, "a single moment has no use for it", f"leave it out, or give {others}")
+            own = kind_of(rule).asked_by
+            others = [field.json_name for kind in KINDS for field in kind.asked_by if field not in own]
+            mend = f"leave it out, or give {' or '.join(others)}"
+            raise _bad(name, "a single moment has no use for it", mend)
 
 
 def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
