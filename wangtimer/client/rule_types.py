@@ -5,6 +5,8 @@ from typing import Literal, NotRequired, TypedDict
 from wangtimer.client.value_types import Duration, Moment
 
 CronDialect = Literal["unix", "quartz"]
+# Those fields that are moments, as the service spells them.
+RULE_MOMENTS = frozenset({"at", "anchorAt"})
 
 
 class RuleFields(TypedDict, total=False):
