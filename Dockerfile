@@ -6,7 +6,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 RUN python -m venv /opt/wangtimer
 WORKDIR /source
-COPY pyproject.toml README.md Procfile celeryconfig.py ./
+COPY pyproject.toml README.md LICENSE Procfile celeryconfig.py ./
 COPY wangtimer wangtimer
 RUN /opt/wangtimer/bin/pip install --no-cache-dir ".[mysql]" \
     && /opt/wangtimer/bin/python -m compileall -q /opt/wangtimer/lib

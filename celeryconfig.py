@@ -47,6 +47,7 @@ task_routes = {
     "wangtimer.reconcile": {"queue": "migrate"},
     "wangtimer.feed": {"queue": "migrate"},
     "wangtimer.purge": {"queue": "migrate"},
+    "wangtimer.feed_lanes": {"queue": "migrate"},
     "wangtimer.follow": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},

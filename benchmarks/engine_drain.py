@@ -25,7 +25,8 @@ import pycurl
 import requests
 import trustme
 
-from wangtimer.callback import Call, DeliveryEngine, Limits, PlainCall, Reply, Request
+from tests.callback.calls import PlainCall
+from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/pid; error_log {home}/errors;

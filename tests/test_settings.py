@@ -1,6 +1,9 @@
 """Wrong settings stop the start with one line that names the variable and the mend."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +11,9 @@ import structlog
 
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
-from wangtimer.logs import warn_of_unknown_variables
+from wangtimer.logs import warn_of_unknown_variables, warn_of_unset_database
 from wangtimer.settings import ENV_PREFIX, NOT_SETTINGS, Settings, read_settings, unknown_variables
+from wangtimer.stack.child import inherited_environment
 
 ROOT = Path(__file__).parent.parent
 WRITTEN_IN = {".py", ".md", ".yml", ".patch", ".sh"}
@@ -118,6 +122,49 @@ def test_a_setting_of_another_version_is_let_pass_and_warned_of(monkeypatch: pyt
     assert [(line["event"], line["variables"]) for line in lines] == [("unknown_settings", newer)]
 
 
+def test_a_process_without_a_database_set_says_which_file_it_takes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(f"{ENV_PREFIX}DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with structlog.testing.capture_logs() as lines:
+        warn_of_unset_database(read_settings())
+    assert [(line["event"], line["file"]) for line in lines] == [
+        ("database_not_set", str(tmp_path / "wangtimer.db"))
+    ]
+
+
+@pytest.mark.parametrize("url", ["sqlite:///wangtimer.db", "mysql://u:p@h/d"])
+def test_a_database_that_somebody_set_is_not_warned_of(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv(f"{ENV_PREFIX}DATABASE_URL", url)
+    with structlog.testing.capture_logs() as lines:
+        warn_of_unset_database(read_settings())
+    assert lines == []
+
+
+@pytest.mark.processes
+def test_a_worker_and_the_api_warn_at_their_start(tmp_path: Path) -> None:
+    """What the embedded service starts has its database set."""
+    starts = (
+        "from celery.signals import setup_logging; import wangtimer.celery; setup_logging.send(None, loglevel=30)",
+        "from wangtimer.api.gunicorn import on_starting; on_starting(None)",
+    )
+    environment = inherited_environment()
+    environment.pop(f"{ENV_PREFIX}DATABASE_URL", None)
+    for start in starts:
+        done = subprocess.run(
+            [sys.executable, "-c", start],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        (line,) = [json.loads(one) for one in done.stderr.splitlines() if "database_not_set" in one]
+        assert (line["level"], line["file"]) == ("warning", str(tmp_path / "wangtimer.db"))
+
+
 def test_no_variable_of_ours_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("URL", "APP", "VERSION", "TEST_MARK", "step_s"):
         monkeypatch.setenv(f"{ENV_PREFIX}{name}", "100")
@@ -130,9 +177,8 @@ def test_every_variable_that_is_written_anywhere_here_is_known() -> None:
     names = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields} | NOT_SETTINGS
     folders = ("wangtimer", "tests", "benchmarks", "docs")
     found = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in WRITTEN_IN]
-    found += [
-        ROOT / name for name in ("Makefile", "docker-compose.yml", "Procfile", "Dockerfile", "README.md")
-    ]
+    found += [ROOT / name for name in ("Makefile", "docker-compose.yml", "Procfile", "Dockerfile")]
+    found += ROOT.glob("*.md")
     written = {
         name: path
         for path in found

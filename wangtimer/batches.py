@@ -5,11 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.flow.planning import Plan
-from wangtimer.core.schedules.schedule import Schedule, rule_of
+from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
+from wangtimer.core.work_budget import is_over
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
 from wangtimer.store.sql.timers import NewTimer, name_taken
@@ -25,9 +26,13 @@ class ChangeOne(Protocol):
 # How a timer stands afterwards, or why it was not changed, by its id.
 Results = dict[int, Timer | WangTimerError]
 
-# Rows and timers one transaction enables: locks of a fraction of a second.
+# Rows and timers one transaction enables or switches off: locks of a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
 TIMERS_A_TRANSACTION = 500
+# As many others count for one with a calendar: 100 of 4,000 days each, none of them seen before, are 0.25 s of CPU.
+CALENDAR_WEIGHS = 5
+# s of CPU for each unit of weight that was switched off: to read from Redis whether that came in time, and to say so.
+ANSWER_S = 0.00006
 # Moments that one request has planned: about 0.4 s of CPU, 0.6 where each is put off.
 MOMENTS_A_REQUEST = 30_000
 
@@ -44,7 +49,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Does what the registrar does, for many timers together; what does not go together, one by one."""
+    """Does what the registrar does, for many timers together; what does not go together, one by one.
+
+    Enabling, disabling and deleting end between two transactions once the request's work budget is over: the last of
+    the timers, in the order given, then have no result, and are as they were. At least one of them has one.
+    """
 
     registrar: Registrar
     timers: TimerBatches
@@ -62,23 +71,22 @@ class Batches:
         ]
         if not enable:
             return made
-        results = self.enable([one.timer for one in made if one.timer is not None])
+        results = self.enable([one.timer for one in made if one.timer is not None], is_whole=True)
         return [one if one.timer is None else _enabled(one.timer, results[one.timer.id]) for one in made]
 
-    def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
+    def enable(self, timers: Sequence[Timer], as_read: bool = False, is_whole: bool = False) -> Results:
         """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
 
-        `as_read`: one that somebody changed since it was read is refused.
+        `as_read`: one that somebody changed since it was read is refused. `is_whole`: whatever the budget says.
         """
         results: Results = {timer.id: timer for timer in timers if timer.definition.is_enabled}
         timers = [timer for timer in timers if timer.id not in results]
         now = int(self.clock.now_ms())
-        for plans in self._plans(timers, now, results):
+        for plans in self._plans(timers, now, results, is_whole):
             try:
                 together = self._enable_together(plans, now)
             except StoreAway as error:
-                results |= {a_plan.timer.id: error for a_plan in plans}
-                continue
+                return results | _all_left(timers, results, error)
             results |= together
             rest = [a_plan.timer for a_plan in plans if a_plan.timer.id not in together]
             results |= _one_by_one(rest, self.registrar.enable, as_read)
@@ -100,32 +108,42 @@ class Batches:
 
     def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Disable timers, as they were read; return by id how each stands, or why it was not disabled; as above."""
-        off = self._told([timer for timer in timers if not timer.definition.is_enabled])
-        enabled = [timer for timer in timers if timer.definition.is_enabled]
-        return off | self._switch_off(enabled, self.timers.disable, self.registrar.disable, as_read)
+        return self._switch_off(timers, self._disable_together, self.registrar.disable, as_read)
 
     def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Delete timers; return by id how each was left, or why it was not deleted; as above."""
-        return self._switch_off(timers, self.timers.delete, self.registrar.delete, as_read)
+        return self._switch_off(timers, self._delete_together, self.registrar.delete, as_read)
+
+    def _disable_together(self, timers: Sequence[Timer], now: int, as_read: bool) -> list[Timer]:
+        """Disable those that are enabled; return them, and those that are off already."""
+        enabled = [timer for timer in timers if timer.definition.is_enabled]
+        off = [timer for timer in timers if not timer.definition.is_enabled]
+        if not enabled:
+            return off
+        return off + self.timers.disable([one.id for one in enabled], now, _versions(enabled, as_read))
+
+    def _delete_together(self, timers: Sequence[Timer], now: int, as_read: bool) -> list[Timer]:
+        return self.timers.delete([timer.id for timer in timers], now, _versions(timers, as_read))
 
     def _switch_off(
         self,
         timers: Sequence[Timer],
-        together: Callable[[Sequence[int], int, Versions | None], list[Timer]],
+        together: Callable[[Sequence[Timer], int, bool], list[Timer]],
         alone: ChangeOne,
         as_read: bool,
     ) -> Results:
         """Switch timers off `together`; `alone`, those changed, gone, or of which something came due unplanned."""
         now = int(self.clock.now_ms())
         results: Results = {}
-        for start in range(0, len(timers), TIMERS_A_TRANSACTION):
-            some = timers[start : start + TIMERS_A_TRANSACTION]
+        answer_s = 0.0
+        for some in _transactions(timers):
+            if results and is_over(answer_s):
+                break
+            answer_s += sum(map(_weight, some)) * ANSWER_S
             try:
-                versions = {timer.id: timer.definition.version for timer in some} if as_read else None
-                changed = together([timer.id for timer in some], now, versions)
+                changed = together(some, now, as_read)
             except StoreAway as error:
-                results |= {timer.id: error for timer in some}
-                continue
+                return results | _all_left(timers, results, error)
             results |= self._told(changed)
             results |= _one_by_one([timer for timer in some if timer.id not in results], alone, as_read)
         return results
@@ -135,20 +153,30 @@ class Batches:
         is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
         return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
-    def _plans(self, timers: Sequence[Timer], now: int, refused: Results) -> Iterator[list[Plan]]:
-        """Yield the timers' first plans, so many as make one transaction."""
+    def _plans(
+        self, timers: Sequence[Timer], now: int, refused: Results, is_whole: bool
+    ) -> Iterator[list[Plan]]:
+        """Yield the timers' first plans, so many as make one transaction; none more once the budget is over."""
         plans: list[Plan] = []
-        rows = 0
-        for timer in timers:
+        rows = weight = 0
+        for number, timer in enumerate(timers):
+            if number and not plans and is_over() and not is_whole:
+                break
             try:
                 plans.append(self.registrar.first_plan(timer, now))
+            except TooMuchWork as error:
+                if number and not is_whole:
+                    break
+                refused[timer.id] = error
+                continue
             except WangTimerError as error:
                 refused[timer.id] = error
                 continue
             rows += len(plans[-1].moments)
-            if rows >= ROWS_A_TRANSACTION or len(plans) == TIMERS_A_TRANSACTION:
+            weight += _weight(timer)
+            if rows >= ROWS_A_TRANSACTION or weight >= TIMERS_A_TRANSACTION:
                 yield plans
-                plans, rows = [], 0
+                plans, rows, weight = [], 0, 0
         if plans:
             yield plans
 
@@ -158,6 +186,34 @@ class Batches:
         definitions = [timer.definition for timer in enabled.timers]
         is_told = self.registrar.tell_redis(definitions, enabled.pending, now)
         return {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}
+
+
+def _transactions(timers: Sequence[Timer]) -> Iterator[list[Timer]]:
+    """Yield the timers in order, so many as make one transaction."""
+    some: list[Timer] = []
+    weight = 0
+    for timer in timers:
+        some.append(timer)
+        weight += _weight(timer)
+        if weight >= TIMERS_A_TRANSACTION:
+            yield some
+            some, weight = [], 0
+    if some:
+        yield some
+
+
+def _weight(timer: Timer) -> int:
+    bounds = bounds_in(timer.definition.schedule)
+    return 1 if bounds is None or bounds.excluded is None else CALENDAR_WEIGHS
+
+
+def _all_left(timers: Sequence[Timer], results: Results, error: StoreAway) -> Results:
+    """Return the error for those without a result: to ask a store that is away again for each part takes minutes."""
+    return {timer.id: error for timer in timers if timer.id not in results}
+
+
+def _versions(timers: Sequence[Timer], as_read: bool) -> Versions | None:
+    return {timer.id: timer.definition.version for timer in timers} if as_read else None
 
 
 def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Results:

@@ -52,6 +52,10 @@ class Broker:
         """Have the timers that name an uploaded calendar follow it; lost, the next sweep asks again."""
         self._send("wangtimer.follow", (), MIGRATE)
 
+    def send_feed_lanes(self) -> None:
+        """Have lanes that are nearly empty fed; lost, whoever pulls from one asks again a second later."""
+        self._send("wangtimer.feed_lanes", (), MIGRATE)
+
     def waiting_chunks(self) -> int:
         """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
         now = time.monotonic()

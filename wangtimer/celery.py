@@ -7,7 +7,7 @@ from celery import Celery
 from celery.signals import after_task_publish, beat_init, before_task_publish, setup_logging, worker_ready
 
 from wangtimer.core import fail_points
-from wangtimer.logs import log_as_lines, warn_of_unknown_variables
+from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
 from wangtimer.settings import read_settings
 
 app = Celery("wangtimer")
@@ -18,6 +18,7 @@ app.config_from_object("celeryconfig")
 def _log(loglevel: int | None = None, **_: Any) -> None:
     log_as_lines(loglevel)
     warn_of_unknown_variables()
+    warn_of_unset_database(read_settings())
 
 
 @worker_ready.connect

@@ -1,11 +1,13 @@
-"""The purger of finished timers: each goes when its retention is over, or as soon as its last firing has an outcome."""
+"""The purger of finished timers: each goes when its retention is over, or as soon as its last firing has succeeded."""
 
 from dataclasses import dataclass
 
 import structlog
 
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.finished_timers import FinishedTimers
+from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 log = structlog.get_logger()
 
@@ -15,12 +17,14 @@ PAGE = 500
 MOST_DELETED = 20_000
 LONGEST_S = 20.0
 PAUSE_S = 0.01
-DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedPurger:
-    """Two of them at once waste work, and harm nothing; `default_days` is for timers that do not say themselves."""
+    """Two of them at once waste work, and harm nothing.
+
+    `default_days` is for timers that do not say themselves, and for those that are kept only because they failed.
+    """
 
     timers: FinishedTimers
     clock: Clock
@@ -28,21 +32,21 @@ class FinishedPurger:
 
     def purge(self) -> int:
         """Delete finished timers that are kept no longer; return how many. Raises `StoreAway`."""
+        now = int(self.clock.now_ms())
         ends_at = self.clock.monotonic() + LONGEST_S
         purged = 0
-        for days in (*self.timers.kept_days(), None):
-            purged += self._purge(days, MOST_DELETED - purged, ends_at)
+        for days in (*self.timers.kept_days(), None, KEPT_AFTER_FAILURE):
+            purged += self._purge(days, now, MOST_DELETED - purged, ends_at)
         if purged:
             log.info("finished_timers_purged", timers=purged)
         return purged
 
-    def _purge(self, days: int | None, most: int, ends_at: float) -> int:
-        """Delete those that are kept for these days, at most so many.
+    def _purge(self, days: int | None, now: int, most: int, ends_at: float) -> int:
+        """Delete those that are kept for these days and no longer than `now` (ms UTC), at most so many.
 
         Those that wait for an outcome are passed by; the next purge looks at them again, from the oldest on.
         """
-        now = int(self.clock.now_ms())
-        upto = now - (self.default_days if days is None else days) * DAY_MS
+        upto = now - (self.default_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
         purged = 0
         behind: tuple[int, int] | None = (-1, 0)
         while behind is not None and purged < most and self.clock.monotonic() < ends_at:

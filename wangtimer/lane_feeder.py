@@ -17,8 +17,8 @@ log = structlog.get_logger()
 PAGE = 2_000
 # Bounds one pass; the next goes on where it stopped.
 PAGES_A_PASS = 50
-# A lane is fed once it holds no more than this part of what it may hold.
-FED_AT = 1 / 2
+# So many lanes one statement names: where no more are fed, it passes over what waits in all others within the index.
+MOST_NAMED = 100
 # What waits for room is due by now, or within the lead.
 AHEAD_MS = 5_000
 
@@ -55,7 +55,10 @@ class LaneFeeder:
         at: int | None = min(fed.since_ms for fed in coming.values())
         brought, after = 0, None
         for _ in range(PAGES_A_PASS):
-            page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True)
+            named = [lane for lane, fed in coming.items() if fed.full_at is None]
+            if len(named) > MOST_NAMED:
+                named = []
+            page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True, of_lanes=named)
             brought += self._bring(
                 coming, [(SharedLane(one.lane), DueMember(one.member, one.due_at)) for one in page]
             )
@@ -76,7 +79,7 @@ class LaneFeeder:
         found = {}
         for lane in self.lanes.with_rest():
             room = self.budget.room_of(lane)
-            if room < self.budget.most_of(lane) * FED_AT:
+            if self.budget.most_of(lane) - room > self.budget.few_of(lane):
                 continue
             since = self.lanes.feed(lane, token)
             if since is not None:

@@ -5,7 +5,7 @@ import sys
 
 import structlog
 
-from wangtimer.settings import unknown_variables
+from wangtimer.settings import Settings, unknown_variables
 
 log = structlog.get_logger()
 
@@ -42,3 +42,11 @@ def warn_of_unknown_variables() -> None:
     unknown = unknown_variables()
     if unknown:
         log.warning("unknown_settings", variables=unknown, mend="wangtimer settings lists what there is")
+
+
+def warn_of_unset_database(settings: Settings) -> None:
+    """Say in one line which file serves where nobody has set a database: each machine has its own then."""
+    file = settings.unset_database
+    if file is not None:
+        mend = "set WANGTIMER_DATABASE_URL; SQLite serves one machine only"
+        log.warning("database_not_set", file=str(file), mend=mend)

@@ -1,7 +1,7 @@
 """The migrator: turns the next stretch of every schedule into firings, rows in SQL and members in Redis.
 
-It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it,
-and runs the feeder, the sweeper and the purgers too.
+It migrates firings, not tables: `wangtimer schema upgrade` does that. The worker process `migrate` is named after it.
+That process runs other stages too: it feeds Redis and its lanes, sweeps, compares, follows calendars and purges.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.telling import tell
 
@@ -43,9 +43,10 @@ Expand = Callable[[Timer], Plan]
 
 @dataclass(frozen=True, slots=True)
 class PlanRule:
-    """How timers are planned: so far `ahead`, `page_timers` read at once; those that lag up to `near_ms` ahead first.
+    """How timers are planned.
 
-    `threads` plan a page together.
+    `ahead`: how far. `page_timers`: how many are read at once. `threads`: how many threads plan such a page together.
+    `near_ms`: timers that lag are first planned up to so far ahead, and the rest of their horizon after that.
     """
 
     ahead: Ahead
@@ -194,7 +195,7 @@ class Migrator:
 
     def _plan_together(self, plans: list[Plan]) -> int:
         """Make plans rows, then tell Redis; return how many timers moved on."""
-        firings = firings_of(plans, self._planned_before(plans), self.buckets)
+        firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:
             if len(firings) >= ROWS_A_TRANSACTION:
@@ -208,9 +209,3 @@ class Migrator:
         except StoreAway as error:
             log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
         return len(held)
-
-    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
-        try:
-            return self.load.reserve(count_by_minute(plans))
-        except StoreAway:
-            return {}

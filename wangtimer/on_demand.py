@@ -19,7 +19,7 @@ from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -212,10 +212,7 @@ class OnDemand:
     def _buckets_of(self, dues: Sequence[int]) -> list[int]:
         """Return a bucket for each of what is due at these moments: round all those that its minute has by then."""
         counts = Counter(due_at // MINUTE_MS for due_at in dues)
-        try:
-            before = self.load.reserve(dict(counts)) if counts else {}
-        except StoreAway:
-            before = {}
+        before = planned_before(self.load, dict(counts))
         numbers = Counter(before)
         chosen = []
         for due_at in dues:

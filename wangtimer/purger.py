@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
@@ -16,7 +17,6 @@ PAGE = 1_000
 # One purge ends after this long, however much is left.
 LONGEST_S = 20.0
 PAUSE_S = 0.01
-DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from wangtimer.core.timers.spreading import still_spread
 from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_changed
 
@@ -128,7 +128,10 @@ class Registrar:
         )
 
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
-        """Disable a timer: from `lead` before its next moment at the latest, nothing fires. Errors as above."""
+        """Disable a timer: moments further away than `counts_within_ms` are not called.
+
+        What came due before, and nobody planned, is planned first. Errors as above.
+        """
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         return self._told(timer, [], 0)
@@ -227,16 +230,7 @@ class Registrar:
 
     def firings_of(self, plans: list[Plan]) -> list[Firing]:
         """Return the plans' firings sorted by key, each with its bucket."""
-        return firings_of(plans, self._planned_before(plans), self.buckets)
-
-    def _planned_before(self, plans: list[Plan]) -> dict[int, int]:
-        counts = count_by_minute(plans)
-        if not counts:
-            return {}
-        try:
-            return self.load.reserve(counts)
-        except StoreAway:
-            return {}
+        return firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
 
     def _told(self, timer: Timer, firings: list[Firing], now: int) -> Timer:
         return replace(timer, is_told=self.tell_redis([timer.definition], firings, now))
@@ -321,5 +315,5 @@ def _refuse_if_long_past(moment: int, now: int) -> None:
         raise Conflict(
             "id",
             f"this timer's one moment passed {late_ms // 1_000} s ago, more than the {LATE_ONCE_MS // 1_000} s allowed",
-            "create a timer with a moment in the future",
+            "give it another moment: PATCH or PUT it with at or delayMs",
         )

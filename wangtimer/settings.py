@@ -277,7 +277,8 @@ class Settings(BaseSettings):
     callback_connections_per_host: int = Field(
         default=200,
         ge=1,
-        description="open connections to one target host; halved when a call fails, one more with each answer",
+        description="open connections to one target host; an app has fewer after its calls fail there, one more with "
+        "each answer",
     )
     callback_idle_s: int = Field(
         default=4,
@@ -311,7 +312,8 @@ class Settings(BaseSettings):
         default=5,
         ge=1,
         le=60,
-        description="s; how often overdue firings are looked up in SQL and added again",
+        description="s; how often firings that have been due for 5 s without an outcome are looked up in SQL and added "
+        "again",
     )
 
     retention_days: int = Field(
@@ -361,6 +363,13 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def unset_database(self) -> Path | None:
+        """The SQLite file of the working directory that serves where nobody has set a database; None: somebody has."""
+        if "database_url" in self.model_fields_set:
+            return None
+        return Path(make_url(self.database_url).database or "").absolute()
 
     @property
     def window_ms(self) -> int:

@@ -18,10 +18,13 @@ from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
 
-OVERDUE_MS = 5_000
+# What has been due for so long without an outcome is added again. The figure of overdue firings counts from 60 s on.
+SWEPT_AFTER_MS = 5_000
 PAGE = 2_000
 # Parked outcomes one transaction writes: each at its longest, they fit in the 16 MB a server takes at once.
 FLUSH_PAGE = 500
+# No page of parked outcomes is begun after this long, for the rest of the sweep waits meanwhile: the next goes on.
+LONGEST_FLUSH_S = 2.0
 # Of the outcomes that SQL refuses, a line of the log names so many.
 MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
@@ -70,7 +73,7 @@ class Sweeper:
         """Add what is overdue in slices, so many pages of it."""
         before = self._swept
         for _ in range(PAGES_A_SWEEP):
-            page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._swept_to, in_lanes=False)
+            page = self.firings.pending_between(0, now - SWEPT_AFTER_MS, PAGE, self._swept_to, in_lanes=False)
             self.hot.add_all(page, is_repair=True)
             self._swept += len(page)
             self._swept_to = page[-1] if len(page) == PAGE else None
@@ -81,20 +84,23 @@ class Sweeper:
 
     def _sweep_lanes(self, now: int) -> None:
         """Add a page of what waits in lanes: most of it stands there, and there may be very much of it."""
-        page = self.firings.pending_between(0, now - OVERDUE_MS, PAGE, self._lanes_swept_to, in_lanes=True)
+        page = self.firings.pending_between(
+            0, now - SWEPT_AFTER_MS, PAGE, self._lanes_swept_to, in_lanes=True
+        )
         self.hot.add(page, is_repair=True)
         self._lanes_swept_to = page[-1] if len(page) == PAGE else None
 
     def flush(self) -> int:
-        """Write parked outcomes to SQL, add their retries, then forget them; return how many.
+        """Write parked outcomes to SQL for a while, add their retries, then forget them; return how many.
 
         What cannot be read here, or SQL refuses, stays parked, and keeps no other from being written; but where SQL
         refuses a whole page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
         `StoreAway`.
         """
         flushed = 0
+        ends_at = self.clock.monotonic() + LONGEST_FLUSH_S
         refused: dict[str, str] = {}
-        while texts := self._parked_but(refused):
+        while self.clock.monotonic() < ends_at and (texts := self._parked_but(refused)):
             refused_now = self._write(texts)
             refused |= refused_now
             flushed += len(texts) - len(refused_now)

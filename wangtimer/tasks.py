@@ -25,6 +25,7 @@ DRAIN_S = 12.0
 
 # Closer than this, ticks are those of a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3
+SAME_FEEDING_S = 0.3
 SAME_MINUTE_S = 30.0
 
 _one_thread = Lock()
@@ -67,7 +68,7 @@ def sweep() -> None:
             do_in_turn(wiring().sweeper.sweep, wiring().lane_feeder.feed, wiring().calendar_follower.ask)
 
 
-# As above; one process feeds at a time, and one that is cut off feeds its minute again.
+# Adding what stands in its slice does nothing. One process feeds at a time; one that is cut off feeds its minute again.
 @shared_task(name="wangtimer.feed", throws=(StoreAway,))
 def feed() -> None:
     """Bring what comes due within the window into Redis."""
@@ -76,7 +77,16 @@ def feed() -> None:
             wiring().feeder.feed()
 
 
-# As above.
+# Adding what stands in its lane does nothing; each lane is asked for once a second, and one feeding feeds all.
+@shared_task(name="wangtimer.feed_lanes", throws=(StoreAway,))
+def feed_lanes() -> None:
+    """Bring more of what waits for room from SQL into the lanes that are nearly empty."""
+    with wiring().pace("feed_lanes", SAME_FEEDING_S).alone() as is_due:
+        if is_due:
+            wiring().lane_feeder.feed()
+
+
+# Adding what stands in its slice does nothing.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
@@ -88,7 +98,7 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete settled firings past retention, and finished timers that are kept no longer."""
+    """Delete what is kept no longer: settled firings, deleted timers, kept answers, finished timers."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
             wiring().purger.purge()

@@ -15,7 +15,7 @@ from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
-from wangtimer.store.redis.slices import BacklogRoom, SliceStore, Turn
+from wangtimer.store.redis.slices import GRACE_S, BacklogRoom, SliceStore, Turn
 from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
@@ -24,8 +24,6 @@ log = structlog.get_logger()
 IDLE_AHEAD_MS = 3_000
 # Running members hold a slice open this long after the last arming, then only the agenda watches their leases.
 RUNNING_PATIENCE_S = 2.0
-# After Redis was away its living claims renew first, before anything is taken back.
-GRACE_S = 3.0
 # A minute that ended this long ago is past: what stands there is the backlog of an outage.
 LONG_OVER_MS = 30_000
 REDIS_TRIES = 30

@@ -22,6 +22,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
@@ -182,7 +183,7 @@ class Wiring:
 
     @once
     def hot(self) -> HotStore:
-        """The one way into Redis."""
+        """Adds firings to slices and lanes."""
         return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
 
     @once
@@ -384,6 +385,7 @@ class Wiring:
             self.clock,
             s.callback_timeout_ms,
             lambda: self.redis.reconnects.seconds_since,
+            self.broker.send_feed_lanes,
         )
         executor = Executor(
             self.slices,
@@ -442,7 +444,7 @@ class Wiring:
     @once
     def purger(self) -> Purger:
         """Deletes what is past retention."""
-        retention_ms = self.settings.retention_days * 86_400_000
+        retention_ms = self.settings.retention_days * DAY_MS
         return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
 
     @once

@@ -15,6 +15,7 @@ from wangtimer.core.errors import StoreAway
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 KIB = 1_024
+PREVIEW = "/api/timer/v1/preview"
 
 
 def item(name: str, **fields: Any) -> dict[str, Any]:
@@ -53,6 +54,32 @@ def test_each_timer_is_made_as_it_would_be_alone(world: World) -> None:
         assert together == alone | {"id": made["id"], "name": f"many {i}"}
     tagged = [one["id"] for one in world.get(DEFS, app="shop", tag="a").json["data"]]
     assert answered.data[0]["id"] in tagged
+
+
+def test_a_row_has_the_warnings_that_the_text_of_its_cron_gives_alone(small_world: World) -> None:
+    crons = ["0 0 9 ? * 2", "*/90 * * * *", "*/45 * 31 * *", "0 9 31 * *"]
+    rows = create(small_world, *(item(f"w{i}", cron=cron) for i, cron in enumerate(crons))).data
+    assert [[one["code"] for one in row.get("warnings", [])] for row in rows] == [
+        ["quartzWeekday"],
+        ["longStep"],
+        ["unevenStep"],
+        [],
+    ]
+    for cron, row in zip(crons, rows, strict=True):
+        shown = small_world.post(PREVIEW, cron=cron).data["warnings"]
+        assert all(one in shown for one in row.get("warnings", []))
+
+
+def test_bounds_hide_no_warning_and_what_is_refused_has_none(small_world: World) -> None:
+    bounded, once, refused = create(
+        small_world,
+        item("bounded", cron="*/45 * * * *", excludeCalendar="weekends", jitterMs=500),
+        item("once", cron=None, delayMs=HOUR),
+        item("bounded", cron="*/45 * * * *"),
+    ).data
+    assert [one["code"] for one in bounded["warnings"]] == ["unevenStep"]
+    assert refused["code"] == 40901
+    assert not [one for one in (once, refused) if "warnings" in one]
 
 
 def test_a_bad_one_spoils_none_of_the_others(world: World) -> None:

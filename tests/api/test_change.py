@@ -161,6 +161,24 @@ def test_a_one_shot_longer_past_cannot_be_enabled_and_stays_as_it_is(world: Worl
     assert world.broker.chunks == []
 
 
+@pytest.mark.parametrize("has_fired", [True, False])
+def test_a_one_shot_that_is_past_is_given_another_moment_as_its_refusal_says(
+    small_world: World, has_fired: bool
+) -> None:
+    world, at = small_world, small_world.clock.now + HOUR
+    timer_id = world.enabled(cron=None, at=at) if has_fired else world.made(cron=None, at=at)
+    world.clock.now = at + (1_000 if has_fired else 61_000)
+    if has_fired:
+        world.wiring.migrator.plan_due()
+        world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
+        assert world.post(DISABLE, app="shop", id=timer_id).code == 0
+    refused = world.post(ENABLE, app="shop", id=timer_id)
+    assert refused.code == 40902
+    assert "give it another moment: PATCH or PUT it with at or delayMs" in refused.msg
+    assert world.patch(app="shop", id=timer_id, delayMs=HOUR).code == 0
+    assert world.post(ENABLE, app="shop", id=timer_id).code == 0
+
+
 @pytest.mark.parametrize("app", ["other", "Shop", "shop2"])
 def test_xtimer_fault_app_was_not_checked_on_get_delete_enable(world: World, app: str) -> None:
     timer_id = world.made(cron="* * * * *")

@@ -6,11 +6,16 @@ import pytest
 
 from tests.api.world import DEF, DEFS, RECORDS, URL, World, definition
 
-REPLAY = "/api/task/v1/replay"
+REPLAY, CANCEL, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("replay", "cancel", "backfill"))
+FIRING, FIRINGS = "/api/task/v1/firing", "/api/task/v1/firings"
 ENABLE_IT = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
 )
 ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried"
+OVERLAP = (
+    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not"
+)
+BY_ID = "named by id here; GET /api/timer/v1/defs?name=... finds it"
 TIMEOUT = "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take"
 
 
@@ -38,6 +43,12 @@ def test_beside_timers_it_is_called_enable(small_world: World, name: str) -> Non
         ({"misfirePolicy": "skip"}, "did you mean misfire? "),
         ({"everySeconds": 90}, "did you mean everyMs? "),
         ({"dialect": "quartz"}, "did you mean cronDialect? "),
+        ({"delaySeconds": 90}, "did you mean delayMs? "),
+        ({"startTime": 1}, "did you mean startAt? "),
+        ({"end_time": 1}, "did you mean endAt? "),
+        ({"expireAt": 1}, "did you mean endAt? "),
+        ({"overlap": False}, OVERLAP),
+        ({"concurrencyPolicy": "Forbid"}, OVERLAP),
         ({"retries": 3}, ATTEMPTS),
         ({"timeout": 3}, TIMEOUT),
         ({"notifyHTTPParam": {"url": URL, "max_retries": 3}}, ATTEMPTS),
@@ -68,9 +79,26 @@ def test_records_by_outcome_are_firings(small_world: World) -> None:
     assert "status: unknown field; GET /api/task/v1/firings has it" in msg
 
 
-def test_a_timer_by_its_name_is_in_the_list(small_world: World) -> None:
-    msg = small_world.get(DEF, app="shop", name="a").msg
-    assert "name: unknown field; GET /api/timer/v1/defs?name=... finds it" in msg
+@pytest.mark.parametrize("path", [DEF, RECORDS, FIRING, FIRINGS])
+def test_a_timer_that_is_asked_for_by_its_name_is_in_the_list(small_world: World, path: str) -> None:
+    assert f"name: unknown field; {BY_ID}" in small_world.get(path, app="shop", name="a").msg
+
+
+@pytest.mark.parametrize("path", [CANCEL, BACKFILL, REPLAY])
+def test_a_firing_is_named_by_its_timers_id(small_world: World, path: str) -> None:
+    assert f"name: unknown field; {BY_ID}" in small_world.post(path, app="shop", name="a").msg
+    inner = small_world.post(REPLAY, app="shop", firings=[{"name": "a", "fireAt": 1}]).msg
+    assert f"firings.0.name: unknown field; {BY_ID}" in inner
+
+
+def test_who_edits_by_name_is_told_where_the_id_is(small_world: World) -> None:
+    msg = small_world.patch(app="shop", name="a", cron="* * * * *").msg
+    assert msg == "id: missing; it is required: GET /api/timer/v1/defs?name=... finds it"
+
+
+def test_what_nobody_knows_is_no_field_here(small_world: World) -> None:
+    msg = small_world.create(quartz=1).msg
+    assert msg.startswith("quartz: unknown field; there is no such field here; leave it out; there are ")
 
 
 @pytest.mark.parametrize("weekdays", [[0, 6], [8], [-1]])

@@ -1,10 +1,29 @@
 """What a Prometheus reads."""
 
+import time
+from collections.abc import Iterator
+
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.world import World
+from tests.servers.mariadb import MariaDBServer
+from wangtimer.api.operations.metrics import READ_WITHIN_S
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.stack.ports import free_port
+
+OF_SQL = {"wangtimer_overdue_firings", "wangtimer_oldest_overdue_seconds"}
+OF_STORE = {
+    "wangtimer_parked_outcomes",
+    "wangtimer_parked_share",
+    "wangtimer_window_seconds",
+    "wangtimer_bad_timers",
+    "wangtimer_bad_timer_notes_total",
+}
+OF_BROKER = {"wangtimer_waiting_chunks"}
+UPS = {"wangtimer_sql_up", "wangtimer_store_up", "wangtimer_broker_up"}
 
 
 def figures(world: World) -> dict[str, float]:
@@ -25,6 +44,9 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_waiting_chunks": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
+        "wangtimer_sql_up": 1,
+        "wangtimer_store_up": 1,
+        "wangtimer_broker_up": 1,
     }
 
 
@@ -50,3 +72,53 @@ def test_how_far_ahead_redis_holds_firings_is_told(world: World) -> None:
     world.wiring.feeder.feed()
     minute_left_s = 60 - world.clock.now_ms() / 1_000 % 60
     assert figures(world)["wangtimer_window_seconds"] == 7_200 + minute_left_s
+
+
+def test_with_sql_away_its_figures_alone_are_left_out(redis_url: str) -> None:
+    world = World(f"mysql://root@127.0.0.1:{free_port()}/gone", redis_url, 1)
+    world.wiring.outbox.park([Outcome(Member(1, 2, 1), 0, FiringStatus.SUCCEEDED, 2)])
+    told = figures(world)
+    assert told.keys() == OF_STORE | OF_BROKER | UPS
+    assert [told[up] for up in sorted(UPS)] == [1, 0, 1]
+    assert told["wangtimer_parked_outcomes"] == 1
+
+
+@pytest.mark.parametrize("is_time_known", [True, False])
+def test_with_redis_away_its_figures_alone_are_left_out(sqlite_url: str, is_time_known: bool) -> None:
+    now = int(time.time() * 1_000)
+    world = World(sqlite_url, f"redis://127.0.0.1:{free_port()}/0", now)
+    world.wiring.database.create_tables()
+    world.clock.is_away = not is_time_known
+    told = figures(world)
+    assert told.keys() == OF_SQL | OF_BROKER | UPS
+    assert [told[up] for up in sorted(UPS)] == [1, 1, 0]
+    assert told["wangtimer_overdue_firings"] == 0
+
+
+def test_with_the_broker_away_nobody_says_that_no_chunk_waits(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise StoreAway("broker", "gone")
+
+    monkeypatch.setattr(small_world.broker, "ping", fail)
+    told = figures(small_world)
+    assert told.keys() == OF_SQL | OF_STORE | UPS
+    assert [told[up] for up in sorted(UPS)] == [0, 1, 1]
+
+
+@pytest.fixture
+def frozen_database(mariadb_server: MariaDBServer, mariadb_url: str) -> Iterator[str]:
+    mariadb_server.process.freeze()
+    yield mariadb_url
+    mariadb_server.process.thaw()
+
+
+def test_a_frozen_database_leaves_prometheus_time_for_the_other_figures(
+    frozen_database: str, redis_url: str
+) -> None:
+    world = World(frozen_database, redis_url, 1)
+    began = time.monotonic()
+    told = figures(world)
+    assert time.monotonic() - began < READ_WITHIN_S + 0.5
+    assert told.keys() == OF_STORE | OF_BROKER | UPS

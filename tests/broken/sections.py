@@ -166,13 +166,17 @@ SECTIONS = (
         (
             "Where over a thousand targets of an app hang at once, its other targets may wait for a connection "
             "([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
-            "Apps that call the same host wait with it: a host's lane and places are its own, not an app's. Their "
-            "firings there were seen up to 18 s late.",
+            "Apps that call the same host share its lane: while that is a second behind, what comes due for the host "
+            "and port stands behind it, whosever it is and whatever its path, as long as the hang lasts.",
+            "Apps that call the same host share 200 calls at once of a process there. Where one has them all, another "
+            "waits for the first of them to end.",
             "Large bodies to targets that hang fill a callback process' room for bodies "
             "(`WANGTIMER_CALLBACK_MOST_MB`). With 60 KB each, other apps were up to 15 s late in the first 20 s.",
             "What waits in a lane neither fails nor expires while its target hangs, unless the timer's "
             "`catchupWindowMs` bounds it.",
             "After a target has recovered, its new firings are on time only when its backlog is gone.",
+            "While SQL hangs, firings that it must be asked about wait: retries, what was put back, what seems "
+            "unwanted. In a chunk with large bodies the parts behind the first may wait 8 s with them.",
             "On a machine without CPU to spare all are late together.",
         ),
         ("a fifth of the targets misbehave",),

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Condition
 
-from wangtimer.callback import Call, PlainCall, Reply, Request
+from wangtimer.callback import Call, Reply, Request
 from wangtimer.core.flow.slicing import SharedLane
 
 
@@ -29,6 +30,18 @@ class ClockByHand(MachineClock):
 
     def now_ms(self) -> float:
         return self.at_ms
+
+
+@dataclass(slots=True, eq=False)
+class PlainCall:
+    """A call whose listeners are handed in."""
+
+    request: Request
+    due_at_ms: float
+    may_send: Callable[[], bool]
+    on_held_back: Callable[[Call], None]
+    on_reply: Callable[[Call, Reply], None]
+    on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
 
 
 class Outcomes:

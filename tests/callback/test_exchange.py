@@ -7,6 +7,7 @@ from tests.callback.calls import MachineClock, Outcomes
 from wangtimer.callback import Limits
 from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.flows import Flow
+from wangtimer.callback.places import App, Host, Way
 
 
 def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None:
@@ -23,7 +24,13 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         lambda *_: None,
         lambda _, error, now: ended.append((error, now)),
     )
-    exchange.begin(Outcomes().call("http://target/"), Flow("target:80", 1), 0.0, 10.0, 0)
+    exchange.begin(
+        Outcomes().call("http://target/"),
+        Flow(("app", "http://target:80"), App("app"), Way(Host("target:80", 1))),
+        0.0,
+        10.0,
+        0,
+    )
     target.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
     exchange.on_ready(select.EPOLLIN)
     assert ended == []

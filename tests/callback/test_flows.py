@@ -1,9 +1,11 @@
+from collections import Counter
+
 import pytest
 
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
-from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S
+from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Way
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -45,7 +47,7 @@ def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_f
     for word, due_at_ms in (("late", NOW_MS - LATE_MS - 1), ("prompt", NOW_MS)):
         for number in range(6):
             flows.join(Waiting(calls.call(f"http://a/{word}", due_at_ms), number))
-    flows.open_wide(flows._flows["app", "a:80"])
+    flows.open_wide(flows._flows["app", "http://a:80"])
     paths = [flows.take(NOW_MS, 0.0)[1].call.request.url.split("/")[3] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
 
@@ -138,6 +140,24 @@ def test_idle_hosts_are_forgotten() -> None:
     flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
     flows.clear()
     assert not flows._flows
+
+
+def test_however_many_hosts_have_calls_a_new_one_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    is_idle = Way.is_idle.fget
+
+    def look(way: Way) -> bool:
+        nonlocal looks
+        looks += 1
+        return is_idle(way)
+
+    monkeypatch.setattr(Way, "is_idle", property(look))
+    monkeypatch.setattr("wangtimer.callback.flows._MOST_WAYS", 10)
+    flows = Flows(places_per_host=1, places_total=10)
+    joined(flows, *(f"h{number}" for number in range(1_000)))
+    assert 10 <= looks < 2_000
 
 
 @pytest.mark.parametrize(
@@ -277,6 +297,93 @@ def test_one_apps_full_host_holds_up_no_other_host_of_it() -> None:
     join_of(flows, "app", "a", 5)
     join_of(flows, "app", "b", 1)
     assert sorted(flow.host for flow in started(flows)) == ["a:80", "a:80", "b:80"]
+
+
+def test_however_many_apps_wait_for_a_host_a_place_that_comes_free_costs_no_look_at_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flows = Flows(places_per_host=2, places_total=100)
+    for number in range(1_000):
+        join_of(flows, f"app{number}", "a")
+    under_way = started(flows)
+    moves = 0
+    stand = Flows._stand
+
+    def count(*those: object) -> None:
+        nonlocal moves
+        moves += 1
+        stand(*those)
+
+    monkeypatch.setattr(Flows, "_stand", count)
+    ended = 0
+    while under_way:
+        ended += len(under_way)
+        for flow in under_way:
+            end(flows, flow, at=1.0, has_failed=False)
+        under_way = started(flows)
+    assert ended == 1_000
+    assert moves < 5_000
+
+
+def test_one_apps_failures_at_a_host_take_no_place_from_another_app() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "good", "a")
+    join_of(flows, "evil", "a", 8)
+    for at, flow in enumerate(started(flows)):
+        is_evil = flow.app.name == "evil"
+        flows.leave(flow, float(at), is_unreachable=is_evil, has_failed=is_evil)
+    join_of(flows, "evil", "a", 8)
+    join_of(flows, "good", "a", 4)
+    assert Counter(flow.app.name for flow in started(flows)) == {"evil": 1, "good": 4}
+
+
+def test_failures_over_tls_take_no_place_from_plain_calls() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    flows.join(Waiting(Outcomes().call("https://a:80/"), 0))
+    (flow,) = started(flows)
+    flows.leave(flow, 0.0, is_unreachable=True, has_failed=True)
+    join_of(flows, "app", "a", 8)
+    assert len(started(flows)) == 8
+
+
+def test_all_apps_have_as_many_calls_to_a_host_as_one() -> None:
+    flows = Flows(places_per_host=8, places_total=1_000)
+    for app in range(20):
+        join_of(flows, f"app{app}", "a", 8)
+    assert len(started(flows)) == 8
+
+
+def test_an_app_whose_calls_hang_leaves_another_app_places_at_the_same_host() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "hangs", "a", 20)
+    join_of(flows, "works", "a", 1)
+    under_way = started(flows)
+    assert Counter(flow.app.name for flow in under_way) == {"hangs": 4, "works": 1}
+    end(flows, under_way[[flow.app.name for flow in under_way].index("works")], at=1.0, has_failed=False)
+    assert len(started(flows)) == 4, "alone it has them all"
+
+
+def test_what_is_pulled_from_a_hosts_lane_finds_a_place_whosever_it_is() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "good", "a")
+    join_of(flows, "evil", "a", 3)
+    for at, flow in enumerate(started(flows)):
+        end(flows, flow, at=float(at), has_failed=flow.app.name == "evil")
+    lane = SharedLane.of_host("a:80")
+    assert flows.room_in(lane, 9.0) == 1
+    join_of(flows, "good", "a")
+    started(flows)
+    assert flows.room_in(lane, 9.0) == 7
+
+
+def test_a_place_that_one_flow_was_let_in_for_and_left_goes_to_another() -> None:
+    flows = Flows(places_per_host=1, places_total=100)
+    for app in ("a", "b", "c"):
+        flows.join(Waiting(Outcomes().call("http://h/", app=app), 0 if app == "b" else 50))
+    (flow,) = started(flows)
+    end(flows, flow, at=51.0, has_failed=False)
+    assert [one.call.request.app for _, one in flows.crowded_out(52.0, LONGEST_S)] == ["b"]
+    assert [flow.app.name for flow in started(flows)] == ["c"]
 
 
 def test_what_would_wait_too_long_by_the_rate_at_which_calls_end_is_sent_away_the_latest_first() -> None:

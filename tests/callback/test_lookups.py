@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+import pytest
+
 from tests.callback.calls import MachineClock
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.resolver import Resolved
@@ -148,3 +150,17 @@ def test_an_answer_without_addresses_is_a_failure() -> None:
     world.find("x")
     world.resolver.answer(found=Resolved((), 20, ""))
     assert world.told == [((), "it has no address")]
+
+
+def test_of_more_names_than_are_kept_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.callback.lookups._MOST_KNOWN", 3)
+    world = World()
+    for name in ("w", "x", "y"):
+        world.find(name)
+        world.resolver.answer()
+    world.clock.now = 25.0
+    world.find("w")
+    world.resolver.answer()
+    world.find("z")
+    world.resolver.answer()
+    assert list(world.lookups._known) == ["y", "w", "z"]

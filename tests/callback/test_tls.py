@@ -9,9 +9,13 @@ from threading import Thread
 import pytest
 import trustme
 
+from tests.callback.calls import Outcomes
 from tests.callback.target import NO_CONTENT, Target, answer_with, hang_up, wait_until
+from tests.callback.ticket_flood import TicketFlood
 from tests.callback.tls_front import front_of
 from wangtimer.callback import DeliveryEngine
+from wangtimer.callback.tls import client_context
+from wangtimer.callback.tls_stream import TlsStream
 
 
 @pytest.fixture
@@ -84,6 +88,19 @@ def test_the_name_that_is_called_is_said_and_http_1_1_chosen(
     assert said == ["localhost"]
 
 
+def test_no_target_picks_the_group_of_a_key_exchange() -> None:
+    """One of 10,000 bits took the engine's thread 0.9 s."""
+    exchanges = {(cipher["protocol"], cipher["kea"]) for cipher in client_context().get_ciphers()}
+    assert exchanges == {("TLSv1.2", "kx-ecdhe"), ("TLSv1.3", "kx-any")}
+
+
+def test_a_target_that_knows_no_tls_1_3_is_called(engine, authority, target_with, outcomes) -> None:
+    context = context_of(authority, "127.0.0.1")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    engine.submit([outcomes.call(target_with(context).url)])
+    assert outcomes.wait(1)[0].succeeded
+
+
 def test_a_target_that_never_shakes_hands_ends_at_the_connect_time_out(new_engine, target, outcomes) -> None:
     engine = new_engine(connect_timeout_ms=300)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -108,15 +125,15 @@ def test_many_handshakes_at_once_leave_others_their_turn(engine: DeliveryEngine,
         act()
 
     engine._exchanges.act = note_turn
-    shake = ssl.SSLSocket.do_handshake
+    shake = TlsStream.shake_hands
 
-    def count(stream: ssl.SSLSocket, block: bool = False) -> None:
+    def count(stream: TlsStream) -> None:
         nonlocal steps
         steps += 1
-        shake(stream, block)
+        shake(stream)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ssl.SSLSocket, "do_handshake", count)
+        patched.setattr(TlsStream, "shake_hands", count)
         engine.submit(outcomes.call(target.url) for _ in range(60))
         assert all(reply.succeeded for reply in outcomes.wait(60))
     assert 1 <= most <= 2
@@ -127,18 +144,29 @@ def test_a_second_connection_resumes_what_the_first_agreed_but_not_for_another_a
 ) -> None:
     target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
     resumed = []
-    shake = ssl.SSLSocket.do_handshake
+    shake = TlsStream.shake_hands
 
-    def note(stream: ssl.SSLSocket, block: bool = False) -> None:
-        shake(stream, block)
-        resumed.append(stream.session_reused)
+    def note(stream: TlsStream) -> None:
+        shake(stream)
+        resumed.append(stream.is_resumed)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ssl.SSLSocket, "do_handshake", note)
+        patched.setattr(TlsStream, "shake_hands", note)
         for number, app in enumerate(["a", "a", "b", "b"], 1):
             engine.submit([outcomes.call(target.url, app=app)])
             assert outcomes.wait(number)[-1].succeeded
     assert resumed == [False, True, False, True]
+
+
+def test_of_more_sessions_than_are_kept_the_oldest_is_forgotten(
+    engine, new_target, outcomes, monkeypatch
+) -> None:
+    monkeypatch.setattr("wangtimer.callback.tls._MOST_SESSIONS", 2)
+    target = new_target()
+    for number, app in enumerate("abc", 1):
+        engine.submit([outcomes.call(target.url, app=app)])
+        assert outcomes.wait(number)[-1].succeeded
+    assert [app for app, _ in engine._exchanges._tls._sessions] == ["b", "c"]
 
 
 def test_an_answer_without_a_length_that_ends_without_a_farewell_is_broken_off(
@@ -189,3 +217,59 @@ def test_a_kept_connection_that_hears_of_new_tickets_is_still_used(engine, new_t
         engine.submit([outcomes.call(target.url)])
         assert outcomes.wait(number)[-1].succeeded
     assert len(target.connections) == 1
+
+
+@pytest.fixture
+def flood_of(authority, tmp_path) -> Iterator[Callable[..., TicketFlood]]:
+    floods: list[TicketFlood] = []
+
+    def build(answer: bytes = b"") -> TicketFlood:
+        floods.append(TicketFlood(context_of(authority, "127.0.0.1"), tmp_path / "keys", answer))
+        return floods[-1]
+
+    yield build
+    for flood in floods:
+        flood.close()
+
+
+def test_a_target_that_sends_tickets_without_end_holds_up_no_other_and_has_failed(
+    new_engine, flood_of, target, outcomes
+) -> None:
+    engine = new_engine(timeout_ms=4_000)
+    engine.submit([outcomes.call(flood_of().url)])
+    begin_ms = time.time() * 1000
+    others = Outcomes()
+    engine.submit(others.call(target.url, begin_ms + 20 * number, app="other") for number in range(50))
+    assert all(reply.sent_at_ms < begin_ms + 3_000 for reply in others.wait(50))
+    (reply,) = outcomes.wait(1)
+    assert "no data in it" in reply.error
+    assert (reply.was_sent, reply.http_status) == (True, None)
+
+
+def test_an_idle_connection_on_which_tickets_come_without_end_is_closed(engine, flood_of, outcomes) -> None:
+    flood = flood_of(NO_CONTENT)
+    engine.submit([outcomes.call(flood.url)])
+    assert outcomes.wait(1)[0].succeeded
+    assert flood.was_closed.wait(5)
+
+
+def test_an_answer_that_comes_with_the_end_of_the_handshake_is_read(engine, authority, outcomes) -> None:
+    """Its bytes are read with those of the handshake, and the socket has nothing more to tell."""
+    context = context_of(authority, "127.0.0.1")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_side=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        engine.submit([outcomes.call(f"https://127.0.0.1:{listener.getsockname()[1]}/")])
+        connection, _ = listener.accept()
+        with connection:
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    connection.sendall(outgoing.read())
+                    incoming.write(connection.recv(65_536))
+            tls.write(NO_CONTENT)
+            connection.sendall(outgoing.read())
+            assert outcomes.wait(1)[0].succeeded

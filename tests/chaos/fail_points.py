@@ -172,7 +172,7 @@ REACHED = (
     replace(
         WAITING_IN_LANES,
         name="feeding lanes",
-        steps={"migrate": (Step.LANE_FEED, Step.LANE_FED)},
+        steps={"migrate": (Step.LANE_FEED, Step.LANE_FED), "callback": (Step.PUBLISH_FEED_LANES,)},
         provoke=faults.full_lanes_answer,
         each_s=60,
         copies=TWO_OF_ALL | {"migrate": 1},

@@ -29,6 +29,13 @@ def test_it_shows_moments_words_in_both_languages_and_warnings() -> None:
     assert "warning: 31 is not in every month (并非每个月都有 31 日)" in shown
 
 
+def test_a_zone_may_be_called_timezone() -> None:
+    by_name, by_short = (run("0 9 * * *", name, "Asia/Tokyo", "-n", "1") for name in ("--timezone", "--tz"))
+    assert by_name.exit_code == 0, by_name.stderr
+    assert "T09:00:00.000+09:00" in by_name.output
+    assert by_name.output == by_short.output
+
+
 @pytest.mark.parametrize(
     ("expression", "zone"),
     [

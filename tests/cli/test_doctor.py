@@ -17,8 +17,9 @@ from wangtimer.cli.doctor.broker_checkup import judge_beat
 from wangtimer.cli.doctor.clock_checkup import judged
 from wangtimer.cli.doctor.findings import Finding, Severity
 from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.sql_checkup import check_sql
+from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.output import printable
+from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.embedded import embedded_stack, said
 from wangtimer.stack.ports import free_port
@@ -145,6 +146,7 @@ def test_it_finds_the_embedded_service_by_its_data_directory(tmp_path: Path) -> 
         done = doctor({}, "--data-dir", str(stack.directory.path), "--json")
     findings = json.loads(done.stdout)
     assert [one for one in findings if one["severity"] == "error"] == []
+    assert any(one["text"].startswith("looked at sqlite:///") for one in findings)
     assert {one["part"] for one in findings if "Valkey" in one["text"]} == {"store", "broker"}
 
 
@@ -266,6 +268,21 @@ def test_sqlite_is_well(sqlite_url: str) -> None:
     with closing(Database(sqlite_url)) as database:
         database.create_tables()
     assert {one.severity for one in check_sql(sqlite_url)} == {Severity.OK}
+
+
+def test_it_says_which_database_it_looked_at_without_the_password() -> None:
+    (finding,) = check_database(Settings(database_url="mysql://wang:secret@db.example/timers"))
+    assert (finding.severity, finding.text) == (Severity.OK, "looked at mysql://***@db.example/timers")
+
+
+def test_a_database_that_was_not_set_is_a_warning_with_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("WANGTIMER_DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (finding,) = check_database(Settings())
+    said = f"SQLite at {tmp_path / 'wangtimer.db'}: one machine only; WANGTIMER_DATABASE_URL is not set"
+    assert (finding.severity, finding.text) == (Severity.WARNING, said)
 
 
 # clocks

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from wangtimer.cli.main import commands
+from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.drift import lacks
 
@@ -82,5 +83,25 @@ def test_what_a_person_must_do_is_exit_code_1(database: Database, database_url: 
 def test_a_database_that_is_away_is_one_line_and_exit_code_1() -> None:
     result = upgrade("mysql://root@127.0.0.1:1/none")
     assert result.exit_code == 1
-    assert result.stderr.startswith("wangtimer: SQL is away: ")
-    assert result.stderr.count("\n") == 1
+    looked_at, away = result.stderr.splitlines()
+    assert looked_at == "looking at mysql://***@127.0.0.1:1/none"
+    assert away.startswith("wangtimer: SQL is away: ")
+
+
+@pytest.mark.parametrize("options", [(), ("--apply",)])
+def test_it_says_which_database_it_looks_at_without_the_password(
+    mariadb_url: str, options: tuple[str, ...]
+) -> None:
+    result = upgrade(mariadb_url, *options)
+    assert result.stderr.splitlines()[0] == f"looking at {shown_url(mariadb_url)}"
+
+
+def test_without_the_setting_it_says_which_file_it_looks_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner(env={"WANGTIMER_DATABASE_URL": None})
+    result = runner.invoke(commands, ["schema", "upgrade"])
+    assert result.stderr.splitlines() == [
+        f"looking at SQLite at {tmp_path / 'wangtimer.db'}: WANGTIMER_DATABASE_URL is not set"
+    ]

@@ -34,7 +34,7 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
             "2030-01-01T00:00:00Z",
             "--end",
             "1900000000000",
-            "--tz",
+            "--timezone",
             "Asia/Tokyo",
         ),
         *("--max-firings", 5, "--jitter", "500ms", "--exclude-calendar", "weekends", "--misfire", "skip"),

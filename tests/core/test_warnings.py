@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from time import process_time
 from zoneinfo import ZoneInfo
 
@@ -274,7 +275,22 @@ def test_an_interval_knows_no_clock() -> None:
                 )
             ],
         ),
-        ("*/59 */23 * * *", []),
+        (
+            "*/45 */5 * * *",
+            [
+                (
+                    "minute */45 is not every 45: from 45 to the next 0 it is 15; for an interval use "
+                    "everyMs",
+                    "分字段 */45 不是每 45 一次：从 45 到下一个 0 隔 15；按间隔触发请用 everyMs",
+                ),
+                (
+                    "hour */5 is not every 5: from 20 to the next 0 it is 4; for an interval use everyMs",
+                    "时字段 */5 不是每 5 一次：从 20 到下一个 0 隔 4；按间隔触发请用 everyMs",
+                ),
+            ],
+        ),
+        ("*/20 9-17/3 */2 */5 *", []),
+        ("0,*/45 * * * *", []),
         ("0 9 1-28 * *", []),
         ("0 9 31 * *", [("31 is not in every month", "并非每个月都有 31 日")]),
         ("0 9 31 1,3,5 *", []),
@@ -303,6 +319,22 @@ def test_an_interval_knows_no_clock() -> None:
 )
 def test_fields_that_may_surprise(expression: str, lines: list[tuple[str, str]]) -> None:
     assert both(Cron(expression, "UTC")) == lines
+
+
+@pytest.mark.parametrize("form", ["*/{}", "7/{}"])
+@pytest.mark.parametrize(
+    ("around", "unit_s"), [("{} * * * * *", 1), ("{} * * * *", 60), ("0 {} * * *", 3_600)]
+)
+def test_a_step_is_called_uneven_where_its_moments_are_not_evenly_apart(
+    form: str, around: str, unit_s: int
+) -> None:
+    most = 23 if unit_s == 3_600 else 59
+    for step in range(1, most + 1):
+        schedule = Cron(around.format(form.format(step)), "UTC")
+        moments = schedule.moments(NOW_MS, NOW_MS + 3 * DAY_MS, 200)
+        is_even = {after - before for before, after in pairwise(moments)} == {step * unit_s * 1_000}
+        codes = {one.code for one in warnings_of(schedule, NOW_MS)}
+        assert (WarningCode.UNEVEN_STEP in codes) is not is_even, schedule.expression
 
 
 # Calendars, spreads, ends
@@ -380,6 +412,6 @@ def test_it_costs_little(expression: str) -> None:
 def test_codes_are_stable() -> None:
     assert {code.value for code in WarningCode} == {
         *("fieldOrder", "eitherDay", "shortMonth", "leapDay", "fifthWeekday", "clockForward", "clockBack"),
-        *("calendarEnds", "wideSpread", "neverFires", "quartzWeekday", "longStep"),
+        *("calendarEnds", "wideSpread", "neverFires", "quartzWeekday", "longStep", "unevenStep"),
     }
     assert all(re.fullmatch("[a-zA-Z]+", code) for code in WarningCode)

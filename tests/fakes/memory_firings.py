@@ -1,6 +1,6 @@
 """The firing table in memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.fakes.memory_server import MemoryServer
@@ -42,30 +42,43 @@ class MemoryFirings:
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
 
-    def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
         def work() -> None:
-            for member in members:
-                record = self._table.get(member.key)
-                if record and _is_pending(record.firing) and record.firing.attempt == member.attempt:
-                    self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
+            for lane, members in by_lane.items():
+                for member in members:
+                    self._note_lane(lane, member)
 
-        if members:
+        if any(by_lane.values()):
             self._server.call(work)
 
-    def tallies(self, minute: int) -> dict[Slice, Tally]:
+    def _note_lane(self, lane: SharedLane, member: Member) -> None:
+        record = self._table.get(member.key)
+        if record and _is_pending(record.firing) and record.firing.attempt == member.attempt:
+            self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
+
+    def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         tallies: dict[Slice, Tally] = {}
-        for firing in self._pending(lambda firing: firing.slice.minute == minute and not firing.lane):
+        for firing in self._pending(lambda firing: first <= firing.due_at <= last and not firing.lane):
             so_far = tallies.get(firing.slice, Tally())
             tallies[firing.slice] = so_far.plus(Tally.of_one(firing.timer_id, firing.due_at))
         return tallies
 
     def pending_between(
-        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+        self,
+        first: int,
+        last: int,
+        limit: int,
+        after: Firing | None = None,
+        in_lanes: bool | None = None,
+        of_lanes: Collection[SharedLane] = (),
     ) -> list[Firing]:
+        keys = {lane.key for lane in of_lanes}
+
         def is_wanted(firing: Firing) -> bool:
             is_behind = after is None or _by_due(firing) > _by_due(after)
             is_asked_for = in_lanes is None or bool(firing.lane) is in_lanes
-            return first <= firing.due_at <= last and is_behind and is_asked_for
+            is_in_these = not keys or firing.lane in keys
+            return first <= firing.due_at <= last and is_behind and is_asked_for and is_in_these
 
         return self._pending(is_wanted)[:limit]
 

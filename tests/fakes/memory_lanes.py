@@ -14,11 +14,16 @@ from wangtimer.store.redis.slices import Taken
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What SQL alone holds of a lane: from when on, who feeds the lane, the first left out since then."""
+    """What SQL alone holds of a lane: from when on, who feeds the lane, the first left out since then.
+
+    `held`: until when somebody may hold some of it; `asked`: when somebody was told to have it fed.
+    """
 
     until: int
     feeder: str = ""
     low: int | None = None
+    held: float = 0
+    asked: float = 0
 
 
 class MemoryLanes:
@@ -39,6 +44,8 @@ class MemoryLanes:
             for lane, members in by_lane.items():
                 sets, now = self._slices._written(lane), self._slices._now()
                 rest = self._server.table("rests").get(lane)
+                lease_ends = now + self._slices._leases.running_ms
+                held = (rest.held if rest else 0) if feeds else lease_ends
                 left = []
                 for member, due_at in members:
                     if sets.holds(member):
@@ -47,11 +54,12 @@ class MemoryLanes:
                     if len(sets.due) >= mosts[lane] or comes_after:
                         left.append(due_at)
                         continue
-                    is_put_off = is_repair and due_at <= now
-                    sets.due[member] = now + self._slices._leases.running_ms if is_put_off else due_at
+                    is_put_off = is_repair and due_at <= now and held > now
+                    sets.due[member] = held if is_put_off else due_at
                     sets.suspect.add(member)
                 if left:
-                    rest = rest or Rest(min(left))
+                    if rest is None or (is_repair and min(left) < rest.until):
+                        rest = replace(rest or Rest(min(left)), held=lease_ends)
                     low = min(left) if rest.low is None else min(rest.low, *left)
                     self._server.table("rests")[lane] = replace(rest, until=min(rest.until, *left), low=low)
             return {lane: len(self._slices._written(lane).due) for lane in by_lane}
@@ -62,6 +70,8 @@ class MemoryLanes:
     def pull(
         self, lane: SharedLane, claim_id: str, most: int, keep_leases: bool, is_again: bool = False
     ) -> Pulled:
+        few = self._budget.few_of(lane)
+
         def work() -> Pulled:
             sets, now = self._slices._written(lane), self._slices._now()
             if not keep_leases:
@@ -75,8 +85,12 @@ class MemoryLanes:
                 sets.owner[member] = claim_id
             taken = tuple(Taken(due.member, True, sets.deaths.get(due.member, 0)) for due in dues)
             next_at = min(sets.due.values(), default=None)
-            has_rest = lane in self._server.table("rests")
-            return Pulled(next_at, len(sets.due), len(sets.running), tuple(dues), taken, has_rest)
+            rest = self._server.table("rests").get(lane)
+            is_to_be_fed = rest is not None and len(sets.due) <= few and abs(now - rest.asked) >= 1_000
+            if is_to_be_fed:
+                self._server.table("rests")[lane] = replace(rest, asked=now)
+            counts = len(sets.due), len(sets.running)
+            return Pulled(next_at, *counts, tuple(dues), taken, rest is not None, is_to_be_fed)
 
         pulled = self._server.call(work)
         self._budget.note(lane, pulled.waiting)
@@ -101,7 +115,7 @@ class MemoryLanes:
             rest = self._server.table("rests").get(lane)
             if rest is None:
                 return None
-            self._server.table("rests")[lane] = Rest(rest.until, token)
+            self._server.table("rests")[lane] = replace(rest, feeder=token, low=None)
             return rest.until
 
         return self._server.call(work)
@@ -113,7 +127,7 @@ class MemoryLanes:
                 return
             moments = [one for one in (until_ms, rest.low) if one is not None]
             if moments:
-                self._server.table("rests")[lane] = Rest(min(moments))
+                self._server.table("rests")[lane] = replace(rest, until=min(moments), feeder="", low=None)
             else:
                 del self._server.table("rests")[lane]
 

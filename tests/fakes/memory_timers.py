@@ -76,7 +76,7 @@ class MemoryTimers:
                 return timer, []
             near, firings = plan_near(timer)
             if firings and near.next_fire_at is None and not insert_missing(dict(self._firings), firings):
-                raise Conflict("id", "its last moment has its outcome already", "create another")
+                raise Conflict("id", "its last moment has its outcome already", "give it another moment")
             enabled = _changed(near.timer, now, TimerStatus.ENABLED)
             self._store(_moved(enabled, near))
             return self._timers[timer_id], insert_missing(self._firings, firings)

@@ -72,6 +72,8 @@ class MemoryWindow:
                 announced = max(announced, minute)
                 marks["feeding"] = minute, self._token
             marks["fed"], marks["announced"] = fed, announced
+            if found is Found.FULL:
+                del marks["feeder"]
             return Next(found, minute, last, was_lost, since_ms, until_ms)
 
         return self._server.call(work)
@@ -79,7 +81,7 @@ class MemoryWindow:
     def keep(self, minute: int) -> bool:
         def work() -> bool:
             marks = self._marks
-            if marks.get("feeding") != (minute, self._token) or not self._is_feeder():
+            if marks.get("feeding") != (minute, self._token) or self._is_other_feeder():
                 return False
             marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
             return True
@@ -112,22 +114,6 @@ class MemoryWindow:
 
         self._server.call(work)
 
-    def change_token(self) -> int:
-        """Take a new token; return the one before."""
-        before, self._token = self._token, next(_tokens)
-        return before
-
-    def give_way(self, token: int | None = None) -> None:
-        """As of `Window`; a command that is carried out late names the `token` of when it was sent."""
-        mine = self.change_token() if token is None else token
-
-        def work() -> None:
-            token, until = self._marks.get("feeder", (None, 0.0))
-            if token == mine and until > self._server.now_ms():
-                del self._marks["feeder"]
-
-        self._server.call(work)
-
     def compared(self) -> int:
         return self._server.call(lambda: int(self._marks.get("compared", 0)))
 
@@ -154,9 +140,9 @@ class MemoryWindow:
         for name in names:
             self._marks.pop(name, None)
 
-    def _is_feeder(self) -> bool:
+    def _is_other_feeder(self) -> bool:
         token, until = self._marks.get("feeder", (None, 0.0))
-        return bool(token == self._token and until > self._server.now_ms())
+        return bool(token != self._token and until > self._server.now_ms())
 
     @property
     def _marks(self) -> dict:

@@ -13,10 +13,12 @@ from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import plan
-from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import Timer
+from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
@@ -34,6 +36,8 @@ from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerF
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
 
 HOUR_MS = 3_600_000
+# As many as one statement names.
+LANES = [LANE, *(SharedLane.of_app(f"app-{number}") for number in range(MOST_NAMED - 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +202,7 @@ class Stores:
             Case("TimerLists.chosen: large", lambda: lists.chosen(large, 100, NOW, 5)),
             Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
+            Case("TimerLists.known", lambda: lists.known(LARGE_APP, range(1, 1_001))),
         ]
 
     def _of_firings(self) -> list[Case]:
@@ -209,7 +214,7 @@ class Stores:
             Case("FiringStore.rows: scattered", lambda: firings.rows(row.member for row in scattered)),
             Case("FiringStore.rows: one", lambda: firings.rows([waiting[0].member])),
             Case("FiringStore.pending_of", lambda: firings.pending_of(Slice.at(NOW + MINUTE_MS, 3))),
-            Case("FiringStore.tallies", lambda: firings.tallies(NOW // MINUTE_MS + 1)),
+            Case("FiringStore.tallies", lambda: firings.tallies(NOW + MINUTE_MS, NOW + MINUTE_MS + 9_999)),
             Case("FiringStore.pending_between", lambda: firings.pending_between(0, NOW, 1_000)),
             Case(
                 "FiringStore.pending_between: next page",
@@ -224,6 +229,10 @@ class Stores:
                 lambda: firings.pending_between(0, NOW + HOUR_MS, 1_000, last, in_lanes=True),
             ),
             Case(
+                "FiringStore.pending_between: of some lanes, next page",
+                lambda: firings.pending_between(0, NOW + HOUR_MS, 1_000, last, in_lanes=True, of_lanes=LANES),
+            ),
+            Case(
                 "FiringStore.pending_between: past those in lanes",
                 lambda: firings.pending_between(0, NOW, 1_000, in_lanes=False),
             ),
@@ -231,8 +240,11 @@ class Stores:
                 "FiringStore.pending_between: in none",
                 lambda: firings.pending_between(NOW, NOW + HOUR_MS, 1_000, last, in_lanes=False),
             ),
-            Case("FiringStore.note_lane", lambda: firings.note_lane(LANE, [row.member for row in scattered])),
-            Case("FiringStore.note_lane: one", lambda: firings.note_lane(LANE, [waiting[0].member])),
+            Case(
+                "FiringStore.note_lanes",
+                lambda: firings.note_lanes({LANE: [row.member for row in scattered]}),
+            ),
+            Case("FiringStore.note_lanes: one", lambda: firings.note_lanes({LANE: [waiting[0].member]})),
             Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
             Case("FiringStore.records", lambda: firings.records(5, 50)),
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
@@ -300,8 +312,19 @@ class Stores:
             Case("FinishedTimers.kept_days", lambda: finished.kept_days()),
             Case("FinishedTimers.delete_page", lambda: page(None, NOW - 1)),
             Case("FinishedTimers.delete_page: of some days", lambda: page(7, NOW - 1)),
+            Case("FinishedTimers.delete_page: failed", lambda: page(0, self._failed_at())),
             Case("FinishedTimers.delete_page: none", lambda: page(7, NOW - 30 * DAY_MS)),
         ]
+
+    def _failed_at(self) -> int:
+        """Have a timer that is not kept fail at its one moment; return that."""
+        at = next(self._moments)
+        new = NewTimer(SMALL_APP, f"fails {self._mark}", Once(at), NOTIFY, keep_days=0)
+        timer = self.timers.create(new, at - MINUTE_MS)
+        firing = Firing.planned(timer.id, at, 0)
+        self.timers.enable(SMALL_APP, timer.id, at - MINUTE_MS, lambda read: (plan(read, at, 9), [firing]))
+        self.firings.settle([Outcome(firing.member, firing.bucket, FiringStatus.FAILED, at)])
+        return at
 
     def _of_followers(self) -> list[Case]:
         followers = self.followers

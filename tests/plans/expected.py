@@ -47,6 +47,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.chosen: large": frozenset(["timer.timer_of_app"]),
     "TimerLists.unknown": frozenset(["timer.timer_app_name"]),
     "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
+    "TimerLists.known": frozenset(["timer.PRIMARY"]),
     "FiringStore.rows": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: one": frozenset(["firing.PRIMARY"]),
@@ -56,10 +57,11 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.pending_between: next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in lanes, next page": frozenset(["firing.firing_due"]),
+    "FiringStore.pending_between: of some lanes, next page": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: past those in lanes": frozenset(["firing.firing_due"]),
     "FiringStore.pending_between: in none": frozenset(["firing.firing_due"]),
-    "FiringStore.note_lane": frozenset(["firing.PRIMARY"]),
-    "FiringStore.note_lane: one": frozenset(["firing.PRIMARY"]),
+    "FiringStore.note_lanes": frozenset(["firing.PRIMARY"]),
+    "FiringStore.note_lanes: one": frozenset(["firing.PRIMARY"]),
     "FiringStore.overdue": frozenset(["firing.firing_due"]),
     "FiringStore.records": frozenset(["firing.firing_of_timer"]),
     "FiringStore.records: before": frozenset(["firing.firing_of_timer"]),
@@ -131,6 +133,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     ),
     "FinishedTimers.delete_page: of some days": frozenset(
         ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+    ),
+    "FinishedTimers.delete_page: failed": frozenset(
+        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished"]
     ),
     "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
     "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),

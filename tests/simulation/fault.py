@@ -116,7 +116,7 @@ TYPICAL = {
 }
 # Steps of lanes, where calls find no room; with those of a claim and its end, which they go between.
 IN_LANES = {
-    "firings.note_lane": 12,
+    "firings.note_lanes": 12,
     "firings.rows": 15,
     "lanes.add": 12,
     "lanes.enter": 12,
@@ -142,7 +142,6 @@ IN_FEEDING = {
     "timers.definitions": 4,
     "window.announced": 8,
     "window.done": 6,
-    "window.give_way": 6,
     "window.keep": 6,
     "window.next": 80,
 }

@@ -35,7 +35,7 @@ class Feeders:
         What was asked before another took over may be heard after that: then it is no matter.
         """
         other = self._feeding
-        if found is Found.OTHER:
+        if found is not Found.FEED:
             return
         if other is not None and other.process != process:
             if asked_at <= other.told_at:
@@ -53,8 +53,8 @@ class Feeders:
         elif asked_at > feeding.told_at and not self._is_forgotten(feeding.told_at):
             self.violations.append(("TWO-FEEDERS", f"{process} goes on though {feeding.process} feeds"))
 
-    def gives_way(self, process: str) -> None:
-        """Note that a process begins to give way."""
+    def may_give_way(self, process: str) -> None:
+        """Note that a process asks for a minute: where there is none to feed, it gives way."""
         if self._feeding is not None and self._feeding.process == process:
             self._feeding = None
 
@@ -77,6 +77,7 @@ class WatchedWindow:
     def next(self, now: int, from_present: bool) -> Next:
         """Ask for the next minute to feed."""
         asked_at = self._process.sim.now_ms
+        self._feeders.may_give_way(self._name)
         coming: Next = self._window.next(now, from_present=from_present)
         self._feeders.told(self._name, asked_at, coming.found)
         return coming
@@ -88,9 +89,3 @@ class WatchedWindow:
         if is_kept:
             self._feeders.kept(self._name, asked_at)
         return is_kept
-
-    def give_way(self) -> None:
-        """Let another feed."""
-        self._feeders.gives_way(self._name)
-        # Redis may carry this out late.
-        self._window.give_way(self._window._store.change_token())

@@ -288,6 +288,7 @@ class Fleet:
         self._repeat(process, "sweep", s.sweep_every_s, s.sweep_every_s / 2, sweeper.sweep)
         lane_feeder = LaneFeeder(stores.firings, stores.lanes, stores.lane_budget, process.clock)
         self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
+        self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
 
@@ -337,6 +338,7 @@ class Fleet:
             process.clock,
             s.callback_timeout_ms,
             lambda: stores.slices.seconds_since_reconnect,
+            lambda: self.sim.send("feed lanes", ""),
         )
         executor = Executor(
             stores.slices,

@@ -19,7 +19,12 @@ pytestmark = pytest.mark.processes
 
 
 class Echo(http.server.BaseHTTPRequestHandler):
-    """Answers with the Host it was called by; one request at a time, as an API of one thread."""
+    """Answers a GET with the Host it was called by; one request at a time, as an API of one thread.
+
+    It reads a PUT and ends without an answer, as an API process that dies.
+    """
+
+    server: "EchoServer"
 
     def do_GET(self) -> None:
         said = str(self.headers["Host"]).encode()
@@ -28,31 +33,45 @@ class Echo(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(said)
 
+    def do_PUT(self) -> None:
+        self.server.puts.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.close_connection = True
+
     def log_message(self, *_: object) -> None:
         """Nobody reads it."""
 
 
+class EchoServer(http.server.HTTPServer):
+    """Keeps the bodies of every PUT it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__((HOST, 0), Echo)
+        self.puts: list[bytes] = []
+
+
 @pytest.fixture
-def web() -> Iterator[int]:
-    server = http.server.HTTPServer((HOST, 0), Echo)
+def web() -> Iterator[EchoServer]:
+    server = EchoServer()
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1]
+    yield server
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture
-def proxy(tmp_path: Path, web: int) -> Iterator[str]:
+def proxy(tmp_path: Path, web: EchoServer) -> Iterator[str]:
+    """The proxy in front of what it takes for two API processes."""
     port = free_port()
+    one = f"server {HOST}:{web.server_port} max_fails=0;"
     text = (ROOT / "nginx.conf").read_text()
     for shipped, ours in (
         ("listen 5000;", f"listen {HOST}:{port};"),
-        ("http://web:5000;", f"http://{HOST}:{web};"),
+        ("http://web:5000;", "http://webs;"),
         ("pid /tmp/nginx.pid;", f"pid {tmp_path}/pid; daemon off;"),
         ("error_log stderr warn;", f"error_log {tmp_path}/error.log warn;"),
         (
             "http {",
-            "http {"
+            f"http {{ upstream webs {{ {one} {one} }}"
             + "".join(
                 f"{name}_temp_path {tmp_path}/{name};"
                 for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -86,6 +105,11 @@ def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy:
             client.sendall(half)
         answered = requests.get(f"http://{proxy}/", headers={"Host": "timers.example"}, timeout=10)
     assert (answered.status_code, answered.text) == (200, "timers.example")
+
+
+def test_a_change_that_was_sent_is_not_sent_again(proxy: str, web: EchoServer) -> None:
+    answered = requests.put(f"http://{proxy}/", data=b"{}", timeout=10)
+    assert (answered.status_code, web.puts) == (502, [b"{}"])
 
 
 def test_compose_mounts_it_and_publishes_nothing_else_of_the_api() -> None:

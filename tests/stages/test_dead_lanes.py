@@ -1,10 +1,12 @@
 """A lane in which many wait that nobody wants any more: the living behind them are called within seconds."""
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tests.stages.test_lanes import HUNG, LANE, NEVER, PLACES, latest_of, waiting_in
+from tests.stages.test_lanes import GOOD, HUNG, LANE, NEVER, PLACES, hang, latest_of, waiting_in
 from tests.stages.world import World
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
@@ -73,3 +75,40 @@ def test_while_sql_does_not_say_who_is_wanted_a_lane_keeps_its_order(recovered: 
     recovered.run_for(10)
     dues = recovered.redis.table("slices")[LANE].due
     assert sum(due_at < since + 1_000 for due_at in dues.values()) >= 1_000 - 10
+
+
+def moved_away(timer: Timer) -> Timer:
+    return replace(timer, definition=timer.definition._replace(notify=Notify(f"http://{GOOD}/due")))
+
+
+def test_what_waits_for_a_host_that_hangs_is_called_within_seconds_once_its_url_leads_elsewhere(
+    recovered: World,
+) -> None:
+    recovered.target.answer = hang
+    moved = created(recovered, "other", recovered.now + DAY_MS)
+    recovered.registrar.enable("other", moved.id)
+    wait_in_lane(recovered, moved, 1_000, recovered.now - 60_000)
+    recovered.run_for(40)
+    recovered.target.arrivals.clear()
+    recovered.registrar.edit("other", moved.id, moved_away)
+    recovered.run_for(10)
+    assert waiting_in(recovered) == 0
+    recovered.run_for(10)
+    assert latest_of(recovered, [moved]) == {FiringStatus.SUCCEEDED: 1_000}
+    assert set(Counter(one.request.host for one in recovered.target.arrivals)) == {f"{GOOD}:80"}
+
+
+def test_what_is_called_elsewhere_takes_no_room_of_those_that_stay(recovered: World) -> None:
+    recovered.target.answer = hang
+    stays = created(recovered, "hog", recovered.now + DAY_MS)
+    moved = created(recovered, "other", recovered.now + DAY_MS)
+    recovered.registrar.enable("hog", stays.id)
+    recovered.registrar.enable("other", moved.id)
+    recovered.registrar.edit("other", moved.id, moved_away)
+    since = recovered.now - 60_000
+    wait_in_lane(recovered, moved, 500, since)
+    wait_in_lane(recovered, stays, 500, since + 500)
+    recovered.run_for(5)
+    hosts = Counter(one.request.host for one in recovered.target.arrivals)
+    assert hosts[f"{GOOD}:80"] == 500
+    assert hosts[f"{HUNG}:80"] <= PLACES[0] + 1

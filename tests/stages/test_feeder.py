@@ -119,6 +119,30 @@ def test_a_minute_that_was_fed_half_way_is_fed_again(idle: World, monkeypatch: p
     assert due(idle) == set(range(1, 10))
 
 
+@pytest.mark.parametrize("slow_s", [4, 20])
+def test_a_minute_is_fed_however_long_its_tallies_take(idle: World, slow_s: int) -> None:
+    """Six tallies a minute, and a lease of 15 s."""
+    (row,) = stored(idle, 250)
+    slow: list[int] = []
+    others: list[int] = []
+
+    def be_slow() -> None:
+        if len(slow) < 6:
+            slow.append(slow_s)
+            idle.run_for(slow_s)
+            if slow_s * 1_000 < FEEDER_LEASE_MS:
+                others.append(Beat(idle).feeder.feed())
+
+    idle.beat.taps["after firings.tallies"] = be_slow
+    minute = idle.now // MINUTE_MS
+    seen: list[int] = []
+    idle.beat.taps["before window.next"] = lambda: seen.append(idle.window_marks.get("fed", 0))
+    feeder_of(idle).feed()
+    assert seen[1] == minute
+    assert due(idle) == {row.timer_id}
+    assert not any(others)
+
+
 def test_one_feeds_at_a_time(idle: World) -> None:
     stored(idle, 100)
     others: list[int] = []

@@ -76,6 +76,16 @@ def test_flaw_19_a_claim_is_not_renewed_for_ever(keeping: Keeping) -> None:
     assert max(keeping.lease_ends(claim)) < keeping.world.now
 
 
+def test_what_is_renewed_no_more_is_held_no_more(keeping: Keeping) -> None:
+    """Whoever has it here may never end, and would hold a place of the process for good."""
+    claim = keeping.claim(until_s=30)
+    keeping.world.run_for(29)
+    assert len(claim.open_members()) == 2
+    keeping.world.run_for(1)
+    assert claim.open_members() == []
+    assert keeping.claims.current() == []
+
+
 def test_all_claims_that_are_due_are_renewed_in_one_trip(keeping: Keeping) -> None:
     for number in range(5):
         keeping.claim(str(number))

@@ -6,10 +6,11 @@ from itertools import pairwise
 import pytest
 
 from tests.stages.scripted_target import Answer
-from tests.stages.test_lanes import HUNG, LANE, PLACES, hang, latest_of, start_both, waiting_in
+from tests.stages.test_lanes import HUNG, LANE, NEVER, PLACES, hang, latest_of, start_both, waiting_in
 from tests.stages.world import World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.lane_budget import LEAST
@@ -29,12 +30,13 @@ def small(make_world: MakeWorld) -> World:
     return world.start()
 
 
-def with_many_waiting(world: World) -> Timer:
-    """Return a timer of which many firings wait for a target that hangs, one due each ms."""
-    new = NewTimer("hog", "hog", Once(world.now + DAY_MS), Notify(f"http://{HUNG}/due"))
-    timer = world.registrar.enable("hog", world.registrar.create(new).id)
-    since = world.now - 60_000
-    rows = [Firing.planned(timer.id, since + index, 0)._replace(lane=LANE.key) for index in range(MANY)]
+def with_many_waiting(world: World, host: str = HUNG, number: int = MANY, every_ms: int = 1) -> Timer:
+    """Return a timer of which many firings wait for a target that hangs."""
+    new = NewTimer(host, host, Once(world.now + DAY_MS), Notify(f"http://{host}/due"))
+    timer = world.registrar.enable(host, world.registrar.create(new).id)
+    since, lane = world.now - 60_000, SharedLane.of_host(f"{host}:80")
+    moments = range(since, since + number * every_ms, every_ms)
+    rows = [Firing.planned(timer.id, moment, 0)._replace(lane=lane.key) for moment in moments]
     world.firings.insert(rows)
     world.beat.hot.add(rows)
     return timer
@@ -101,6 +103,30 @@ def test_a_feeding_that_fails_half_way_is_done_again(small: World) -> None:
     small.run_for(200)
     assert latest_of(small, [hog])[FiringStatus.SUCCEEDED] == MANY
     assert not fails
+
+
+def test_targets_that_hang_on_leave_a_target_that_answers_again_its_rate(make_world: MakeWorld) -> None:
+    # 4,000 firings in lanes, all taken up by the others.
+    world = make_world(executors=1, places=(200, 4_000), lanes_memory_mb=1)
+    world.target.answer = lambda _arrival: NEVER
+    world.start()
+    for number in range(12):
+        with_many_waiting(world, f"dead{number}.test")
+    mine = with_many_waiting(world, number=3_000)
+    world.run_for(15)
+    assert waiting_in(world) <= LEAST
+    world.target.answer = lambda arrival: Answer(after_ms=50) if HUNG in arrival.request.url else NEVER
+    world.run_for(35)
+    assert latest_of(world, [mine]) == {FiringStatus.SUCCEEDED: 3_000}
+
+
+def test_many_that_wait_for_another_target_hide_none(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A pass reads 1,000 rows, and 20 of the other's stand before each of this one's.
+    monkeypatch.setattr("wangtimer.lane_feeder.PAGE", 20)
+    with_many_waiting(small, f"other.{HUNG}", 6_000)
+    with_many_waiting(small, number=3 * LEAST, every_ms=20)
+    small.redis.table("slices")[LANE].due.clear()
+    assert small.beat.lane_feeder.feed() == LEAST
 
 
 def test_without_a_rest_nothing_is_read(small: World) -> None:

@@ -46,7 +46,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic)  # type: ignore[arg-type]
+    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic, lambda: None)  # type: ignore[arg-type]
     puller.fire_by(lambda *_what: Fired())
     return puller
 
@@ -78,3 +78,33 @@ def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
     lanes.asked.clear()
     puller.pull_freed()
     assert lanes.asked == [f"host:{HOSTS[0]}"]
+
+
+def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
+    clock = lanes._clock
+    rooms = {f"host:{HOSTS[0]}": 1}
+    puller = Puller(
+        lanes,  # type: ignore[arg-type]
+        Claims(),
+        lambda lane: rooms.get(lane.key, 0),
+        clock,
+        10_000,
+        clock.monotonic,
+        lambda: None,
+    )
+    puller.fire_by(lambda *_what: Fired())
+    counts = []
+    for _ in range(6):
+        before = clock.monotonic()
+        lanes.asked.clear()
+        puller.look()
+        counts.append(len(lanes.asked) - 1)
+        clock.sleep(2 - (clock.monotonic() - before))
+    assert counts == [1_000, 1, 1_000, 1, 1_000, 1]
+    # A lane that has room again is pulled at the next look.
+    rooms[f"host:{HOSTS[1]}"] = 1
+    lanes.asked.clear()
+    puller.look()
+    lanes.asked.clear()
+    puller.look()
+    assert lanes.asked == ["index", f"host:{HOSTS[0]}", f"host:{HOSTS[1]}"]

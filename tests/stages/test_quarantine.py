@@ -2,9 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.callback.calls import PlainCall
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
-from wangtimer.callback import Call, EngineStopped, PlainCall, Reply, Request
+from wangtimer.callback import Call, EngineStopped, Reply, Request
 from wangtimer.core.flow.firing import Member
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined

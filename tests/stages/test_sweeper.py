@@ -198,6 +198,18 @@ def test_parked_outcomes_are_written_in_pages_a_packet_holds(
     assert sizes == [500, 500, 200]
 
 
+def test_a_sweep_writes_parked_outcomes_for_seconds_only_and_the_next_goes_on(idle: World) -> None:
+    rows = parked(idle, 3_000)
+    idle.beat.taps["after firings.settle"] = lambda: idle.run_for(0.9)
+    began_at = idle.now
+    sweeper_of(idle).sweep()
+    assert idle.now - began_at < 4_000
+    assert due(idle)
+    assert 0 < idle.outbox.count() < len(rows)
+    sweeper_of(idle).sweep()
+    assert idle.outbox.count() == 0
+
+
 @pytest.mark.parametrize("error", [StoreAway("SQL", "read-only"), ZeroDivisionError()])
 def test_what_is_overdue_is_added_though_sql_takes_no_outcomes(idle: World, error: Exception) -> None:
     def refuse() -> None:
@@ -232,7 +244,7 @@ def test_a_statement_that_is_too_slow_stops_no_other_part_of_the_sweep(
     idle: World, monkeypatch: pytest.MonkeyPatch, in_lanes: bool
 ) -> None:
     in_slice, in_lane = stored(idle, -60, -50)
-    idle.firings.note_lane(SharedLane("app:shop"), [in_lane.member])
+    idle.firings.note_lanes({SharedLane("app:shop"): [in_lane.member]})
     pending_between = idle.firings.pending_between
 
     def slow_for_one(*what: object, **how: object) -> list[Firing]:

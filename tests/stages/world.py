@@ -132,7 +132,8 @@ class Beat(Node):
         )
 
         self.lane_feeder = LaneFeeder(self.firings, self.lanes, world.lane_budget, world.time)
-        self._is_feeding = False
+        self._is_feeding = self._are_lanes_being_fed = False
+        self._time = world.time
 
     def start(self, world: "World") -> None:
         s, time = world.settings, world.time
@@ -145,6 +146,19 @@ class Beat(Node):
         time.every(self.process, FEED_EVERY_S, lambda: time.spawn(self.process, self._feed))
         for seconds, work in work_by_interval.items():
             time.every(self.process, seconds, lambda work=work: time.spawn(self.process, work))
+
+    def feed_lanes(self) -> None:
+        """Feed what is asked for, unless it is under way."""
+        if self.process.takes_work and not self._are_lanes_being_fed:
+            self._are_lanes_being_fed = True
+            self._time.spawn(self.process, self._feed_lanes)
+
+    def _feed_lanes(self) -> None:
+        try:
+            with suppress(StoreAway):
+                self.lane_feeder.feed()
+        finally:
+            self._are_lanes_being_fed = False
 
     def _tick(self) -> None:
         with suppress(StoreAway):
@@ -201,6 +215,7 @@ class ExecutorNode(Node):
             world.time,
             s.callback_timeout_ms,
             lambda: world.redis.seconds_since_reconnect,
+            world.send_feed_lanes,
         )
         self.executor = Executor(
             self.slices,
@@ -420,6 +435,9 @@ class World:
         self.orders.append(order)
         for one in self.trigger_road(order):
             self.time.at(self.now + MESSAGE_MS, self._broker, lambda one=one: self._deliver_order(one))
+
+    def send_feed_lanes(self) -> None:
+        self.time.at(self.now + MESSAGE_MS, self._broker, self.beat.feed_lanes)
 
     def _take_chunk(self, chunk: Chunk) -> None:
         self.waiting_chunks.append(chunk)

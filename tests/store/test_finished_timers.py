@@ -1,5 +1,6 @@
 """Finished timers go when their time has come; living ones are not even read, and what waits keeps its timer."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,17 +14,20 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import DAY_MS, MOST_DELETED, PAGE, FinishedPurger
+from wangtimer.finished_purger import MOST_DELETED, PAGE, FinishedPurger
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.finished_timers import FinishedTimers
+from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timers import NewTimer, TimerStore, new_row
+from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, new_row
 
 AT = 1_800_000_000_000
 DEFAULT_DAYS = 30
+# How the first firing of a timer ends whose second ends otherwise.
+OPPOSITES = {"mended": "failed", "broken": "succeeded"}
 
 
 @pytest.fixture
@@ -63,7 +67,7 @@ def is_there(store: TimerStore, timer: Timer) -> bool:
     return True
 
 
-@pytest.mark.parametrize("status", ["succeeded", "failed", "skipped"])
+@pytest.mark.parametrize("status", ["succeeded", "skipped"])
 def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
     database: Database, store: TimerStore, status: str
 ) -> None:
@@ -77,6 +81,46 @@ def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
     assert [one.firing.fire_at for one in FiringStore(database).records(timer.id, 9)] == [AT]
     assert database.read(lambda sql: list(sql.execute(select(timer_tags)))) == []
     assert purge(database) == 0
+
+
+@pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (0, DEFAULT_DAYS), (1, 1)])
+def test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed(
+    database: Database, store: TimerStore, keep_days: int | None, days: int
+) -> None:
+    timer = finished(database, "once", keep_days=keep_days, status="failed")
+    assert purge(database) == 0
+    assert store.get("shop", timer.id) == timer
+    assert purge(database, AT + days * DAY_MS - 1) == 0
+    assert purge(database, AT + days * DAY_MS) == 1
+    assert not is_there(store, timer)
+
+
+def test_of_several_firings_the_last_says_whether_their_timer_is_kept(
+    database: Database, store: TimerStore
+) -> None:
+    mended, broken = (finished(database, name, status=status) for name, status in OPPOSITES.items())
+    firings = FiringStore(database)
+    later = [Firing(one.id, AT + 9, 0, FiringKind.MANUAL, due_at=AT + 9) for one in (mended, broken)]
+    database.write(lambda sql: insert_missing(sql, later))
+    firings.settle([outcome_of(later[0].member), outcome_of(later[1].member, FiringStatus.FAILED)])
+    assert purge(database) == 1
+    assert (is_there(store, mended), is_there(store, broken)) == (False, True)
+
+
+def test_those_that_failed_are_looked_at_once(database: Database) -> None:
+    """However many are kept, none holds up those behind it at each purge."""
+    for number in range(3):
+        finished(database, str(number), AT + number, status="failed")
+    timers = FinishedTimers(database)
+    assert timers.delete_page(0, AT + 9, (-1, 0), 9, AT + 9) == FinishedPage(0, None)
+    assert timers.kept_days() == []
+
+
+def test_an_edit_has_one_that_failed_judged_anew(database: Database, store: TimerStore) -> None:
+    timer = finished(database, "once", status="failed")
+    purge(database)
+    store.edit("shop", timer.id, AT + 1, lambda was: Revision(replace(was, tags=("u",)), [], []))
+    assert FinishedTimers(database).kept_days() == [0]
 
 
 @pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (1, 1), (400, 400)])
@@ -181,7 +225,7 @@ def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Databas
     assert purge(mariadb, AT - DAY_MS) == 1
     event.remove(mariadb.engine, "before_cursor_execute", see)
     looks = [one for one in seen if one[0].startswith("SELECT timer.") and "FOR UPDATE" not in one[0]]
-    assert len(looks) == 4
+    assert len(looks) == 5
     keys, rows = zip(*(mariadb.read(partial(cost_of, look=one)) for one in looks), strict=True)
     assert set(keys) == {"timer_finished"}
     assert sum(rows) < 20

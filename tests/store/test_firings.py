@@ -8,7 +8,7 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
-from wangtimer.store.sql.firings import TALLIED_AT_ONCE_MS, FiringRecord
+from wangtimer.store.sql.firings import FiringRecord
 
 AT = 1_800_000_000_000
 ROW = row_at(AT)
@@ -287,22 +287,20 @@ def test_a_minute_s_slices_are_tallied_by_what_is_pending_in_them(sql: SqlWorld)
     sql.insert([row_at(AT, 1, bucket=2), row_at(AT, 5, bucket=2), row_at(last, 1, bucket=2)])
     sql.insert([row_at(AT, 9, bucket=1), row_at(AT + MINUTE_MS, 1, bucket=3), row_at(AT - 1, 1, bucket=3)])
     sql.insert([row_at(AT + 1, 3, bucket=2), row_at(AT + 1, 4, bucket=4)])
-    parts = [row_at(AT + after, 6, bucket=5) for after in (TALLIED_AT_ONCE_MS - 1, TALLIED_AT_ONCE_MS)]
-    sql.insert(parts)
     sql.firings.settle([outcome_of(Member(3, AT + 1, 1)), outcome_of(Member(4, AT + 1, 1))])
-    assert sql.firings.tallies(AT // MINUTE_MS) == {
+    assert sql.firings.tallies(AT, AT + MINUTE_MS - 1) == {
         Slice.at(AT, 1): Tally(1, 9, AT),
         Slice.at(AT, 2): Tally(3, 1 + 5 + 1, AT + AT + last),
-        Slice.at(AT, 5): Tally(2, 6 + 6, 2 * AT + 2 * TALLIED_AT_ONCE_MS - 1),
     }
-    assert sql.firings.tallies(0) == {}
+    assert sql.firings.tallies(AT + 1, last) == {Slice.at(AT, 2): Tally(1, 1, last)}
+    assert sql.firings.tallies(0, MINUTE_MS - 1) == {}
 
 
 def test_ids_of_53_bits_are_tallied_as_redis_tallies_them(sql: SqlWorld) -> None:
     ids = [2**53 - 1 - number * 3 for number in range(50)]
     sql.insert([row_at(AT, timer_id) for timer_id in sorted(ids)])
     tally = Tally(50, sum(one % ID_MODULUS for one in ids), 50 * AT)
-    assert sql.firings.tallies(AT // MINUTE_MS) == {Slice.at(AT, 0): tally}
+    assert sql.firings.tallies(AT, AT + MINUTE_MS - 1) == {Slice.at(AT, 0): tally}
 
 
 def test_pending_firings_are_read_between_two_moments_both_included(sql: SqlWorld) -> None:

@@ -152,3 +152,58 @@ def test_the_rest_lives_as_long_as_its_lane(full: HotWorld) -> None:
     full.clock.sleep(LEASES.running_ms / 1_000)
     rest_of(full)
     assert full.lives_s(LANE) > 3_600
+
+
+def add_as_repair(hot: HotWorld, one: DueMember, feeds: bool = False) -> None:
+    hot.lanes.add({LANE: [one]}, is_repair=True, feeds=feeds)
+
+
+def make_room(hot: HotWorld) -> None:
+    hot.slices.release({(LANE, MINE): [one.member for one in pulled(hot)]})
+
+
+def wait_a_lease(hot: HotWorld) -> None:
+    hot.clock.sleep(LEASES.running_ms / 1_000 + 0.1)
+
+
+def test_what_a_feeder_brings_stands_at_its_moment(full: HotWorld) -> None:
+    left = due(full, LANE_FIRINGS)
+    make_room(full)
+    wait_a_lease(full)
+    add_as_repair(full, left, feeds=True)
+    assert pulled(full) == [left]
+
+
+def test_what_a_repair_left_out_waits_until_its_holders_could_renew(hot: HotWorld) -> None:
+    left = due(hot, LANE_FIRINGS)
+    add(hot, *first(hot, LANE_FIRINGS))
+    add_as_repair(hot, left)
+    make_room(hot)
+    add_as_repair(hot, left, feeds=True)
+    assert pulled(hot) == []
+    wait_a_lease(hot)
+    assert [one.member for one in pulled(hot)] == [left.member]
+
+
+def test_so_does_what_a_repair_leaves_out_before_an_older_rest(full: HotWorld) -> None:
+    early = due(full, -1)
+    wait_a_lease(full)
+    add_as_repair(full, early)
+    make_room(full)
+    add_as_repair(full, early, feeds=True)
+    assert pulled(full) == []
+
+
+def is_to_be_fed(hot: HotWorld, most: int = 100) -> bool:
+    return hot.lanes.pull(LANE, MINE, most, keep_leases=False).is_to_be_fed
+
+
+def test_who_empties_a_lane_that_has_a_rest_is_told_once_a_second_to_have_it_fed(full: HotWorld) -> None:
+    assert [is_to_be_fed(full, 0), is_to_be_fed(full), is_to_be_fed(full)] == [False, True, False]
+    full.clock.sleep(1.1)
+    assert [is_to_be_fed(full), is_to_be_fed(full)] == [True, False]
+
+
+def test_a_lane_that_holds_all_is_not_to_be_fed(hot: HotWorld) -> None:
+    add(hot, *first(hot, 1))
+    assert not is_to_be_fed(hot)

@@ -1,4 +1,4 @@
-"""The one way into Redis: slice first, agenda second, each again on an error."""
+"""Adding firings to Redis: slice first, agenda second, each again on an error."""
 
 import pytest
 

@@ -57,7 +57,7 @@ def test_overdue_firings_past_many_others(maria: SqlWorld, in_lanes: bool) -> No
     """The others are passed over within the index, where an entry costs a twelfth of a row looked up."""
     few, many = AT_ONE_MOMENT[-LIMIT:], AT_ONE_MOMENT[:-LIMIT]
     maria.insert(AT_ONE_MOMENT)
-    maria.firings.note_lane(LANE, [row.member for row in (few if in_lanes else many)])
+    maria.firings.note_lanes({LANE: [row.member for row in (few if in_lanes else many)]})
 
     def read() -> None:
         found = maria.firings.pending_between(0, AT, LIMIT + 1, in_lanes=in_lanes)
@@ -70,7 +70,7 @@ def test_overdue_firings_past_many_others(maria: SqlWorld, in_lanes: bool) -> No
 def test_a_next_page_of_those_in_lanes(maria: SqlWorld) -> None:
     """It begins at its key, within the index too."""
     maria.insert(AT_ONE_MOMENT)
-    maria.firings.note_lane(LANE, [row.member for row in AT_ONE_MOMENT])
+    maria.firings.note_lanes({LANE: [row.member for row in AT_ONE_MOMENT]})
     before = AT_ONE_MOMENT[-LIMIT - 1]
 
     def read() -> None:

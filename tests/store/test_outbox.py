@@ -89,3 +89,16 @@ def test_a_long_outbox_is_emptied_to_the_last_outcome(outbox: Outbox) -> None:
     members = {Member(number, 60_000, 1) for number in range(12_000)}
     outbox.park([outcome_of(member) for member in members])
     assert {outcome.member for outcome in flush(outbox, limit=100)} == members
+
+
+def test_taking_many_out_page_by_page_passes_over_none_twice(hot: HotWorld) -> None:
+    if not isinstance(hot.outbox, Outbox):
+        pytest.skip("memory does not scan")
+    number, page = 30_000, 200
+    hot.outbox.park([outcome_of(Member(timer_id, 1_800_000_000_000, 1)) for timer_id in range(number)])
+    scans, scan = [], hot.outbox._scan
+    hot.outbox._scan = lambda *where: scans.append(where) or scan(*where)
+    while texts := hot.outbox.page(page):
+        hot.outbox.forget(texts)
+    assert hot.outbox.count() == 0
+    assert len(scans) <= 2 * number / page

@@ -6,7 +6,8 @@ from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.purger import DAY_MS, Purger
+from wangtimer.core.time.zones import DAY_MS
+from wangtimer.purger import Purger
 from wangtimer.store.sql.firings import Overdue
 from wangtimer.store.sql.timers import NewTimer
 

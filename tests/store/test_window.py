@@ -75,7 +75,6 @@ def test_of_the_last_minute_that_is_always_held_a_part_is_fed_where_it_does_not_
     hot.window.done(coming.minute, 10_000, coming.until_ms)
     assert look(hot).found is Found.FULL
     assert (hot.window.fed_until(), hot.window.announced()) == (coming.until_ms, coming.minute)
-    hot.window.give_way()
     hot.clock.sleep(2)
     more = look(hot, hot.window_elsewhere)
     assert (more.since_ms, more.until_ms) == (coming.until_ms, part(hot))
@@ -202,24 +201,28 @@ def test_what_is_found_while_feeding_is_counted_where_it_is_more(hot: HotWorld) 
     assert hot.load.reserve({minute: 1, minute + 1: 1}) == {minute: 8, minute + 1: 3}
 
 
-def test_a_give_way_that_comes_late_ends_no_later_feeding_of_the_same_process(hot: HotWorld) -> None:
-    look(hot)
-    sent = hot.window._token
-    hot.window.give_way()
-    look(hot)
-    taken, hot.window._token = hot.window._token, sent
-    hot.window.give_way()
-    hot.window._token = taken
+def test_a_look_that_is_heard_late_ends_no_feeding_of_the_same_process(hot: HotWorld) -> None:
+    feed(hot, 1)
+    hot.clock.sleep(60)
+    minute = look(hot).minute
+    assert look(hot).found is Found.FEED
     assert look(hot, hot.window_elsewhere).found is Found.OTHER
+    assert hot.window.keep(minute)
 
 
-def test_there_is_one_feeder_until_it_gives_way_or_its_lease_runs_out(hot: HotWorld) -> None:
+def test_who_finds_nothing_to_feed_leaves_the_next_minute_to_any_feeder(hot: HotWorld) -> None:
+    feed(hot, 1)
+    assert look(hot).found is Found.FULL
+    assert look(hot, hot.window_elsewhere).found is Found.FULL
+    hot.clock.sleep(60)
+    assert look(hot, hot.window_elsewhere).found is Found.FEED
+
+
+def test_there_is_one_feeder_until_its_lease_runs_out(hot: HotWorld) -> None:
     minute = look(hot).minute
     assert look(hot, hot.window_elsewhere).found is Found.OTHER
     assert hot.window.keep(minute)
-    hot.window_elsewhere.give_way()
-    assert hot.window.keep(minute)
-    hot.window.give_way()
+    hot.let_feeder_run_out()
     assert look(hot, hot.window_elsewhere).found is Found.FEED
     assert look(hot).found is Found.OTHER
     hot.let_feeder_run_out()
@@ -229,10 +232,19 @@ def test_there_is_one_feeder_until_it_gives_way_or_its_lease_runs_out(hot: HotWo
 def test_who_was_overtaken_neither_keeps_a_minute_nor_calls_it_fed(hot: HotWorld) -> None:
     minute = look(hot).minute
     hot.let_feeder_run_out()
-    assert not hot.window.keep(minute)
     assert look(hot, hot.window_elsewhere).minute == minute
+    assert not hot.window.keep(minute)
     assert not hot.window.done(minute, 1)
     assert fed(hot) == minute - 1
+
+
+def test_a_lease_that_ran_out_is_taken_anew_where_no_other_feeder_has_come(hot: HotWorld) -> None:
+    minute = look(hot).minute
+    hot.let_feeder_run_out()
+    assert hot.window.keep(minute)
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+    hot.let_feeder_run_out()
+    assert look(hot, hot.window_elsewhere).found is Found.FEED
 
 
 def test_a_minute_whose_redis_was_lost_does_not_count_as_fed(hot: HotWorld) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from wangtimer.api import WIRING
 from wangtimer.core.errors import BadSetting
-from wangtimer.logs import log_as_lines, warn_of_unknown_variables
+from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
 
@@ -49,6 +49,7 @@ def on_starting(_server: object) -> None:
     """Warn once, in the master."""
     log_as_lines()
     warn_of_unknown_variables()
+    warn_of_unset_database(_read)
 
 
 def post_fork(server: Any, _worker: object) -> None:

@@ -1,8 +1,6 @@
 """One request with its moment, and whom to tell what became of it."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from wangtimer.callback.reply import Reply
@@ -42,18 +40,6 @@ class Call(Protocol):
 
     def on_reply(self, call: "Call", reply: Reply, /) -> None:
         """Learn what came of it."""
-
-
-@dataclass(slots=True, eq=False)
-class PlainCall:
-    """A call whose listeners are handed in."""
-
-    request: Request
-    due_at_ms: float
-    may_send: Callable[[], bool]
-    on_held_back: Callable[[Call], None]
-    on_reply: Callable[[Call, Reply], None]
-    on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
 
 
 def is_allowed(call: Call) -> bool:

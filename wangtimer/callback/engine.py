@@ -3,7 +3,6 @@
 import heapq
 import logging
 import math
-import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +21,7 @@ from wangtimer.callback.request import Request
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
+from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.errors import WangTimerError
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -58,8 +58,9 @@ class DeliveryEngine:
     """Sends calls at their moments over connections that are kept and shared, and tells what became of them.
 
     Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
-    rest. A slow host holds up its own calls; once it fills its app's share of the connections, that app's
-    other calls too, and no other app's. Nothing is sent early, and nothing twice.
+    rest. Nothing is sent early, and nothing twice.
+    A slow host holds up the calls to it, and no others: it takes at most the connections that are free of its app's
+    share. Exception: where over a thousand hosts of an app are slow or hang, its other calls may wait too.
     Start it in the process that uses it, after a fork. Names are looked up as this machine says, or by asking
     `name_servers` ("127.0.0.1:53").
     """
@@ -198,7 +199,7 @@ class DeliveryEngine:
         else:
             self._openings.start(call, flow, deadline_at)
 
-    def _adopt(self, connection: socket.socket, opened: Opening) -> None:
+    def _adopt(self, connection: Connection, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
         self._flows.open_wide(opened.flow)
         self._exchanges.adopt(connection, opened.call, opened.flow, opened.started_at, opened.deadline_at)

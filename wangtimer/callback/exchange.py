@@ -1,8 +1,6 @@
 """One HTTP/1.1 connection, used for one call after another."""
 
 import codecs
-import contextlib
-import socket
 import ssl
 import sys
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE
+from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream
 from wangtimer.core.time.clock import Clock
 
 _READ_BYTES = 65_536
@@ -62,7 +61,7 @@ class Exchange:
 
     def __init__(
         self,
-        connection: socket.socket,
+        connection: Connection,
         route: Route,
         clock: Clock,
         limits: Limits,
@@ -71,7 +70,7 @@ class Exchange:
     ) -> None:
         self._connection = connection
         self._clock = clock
-        self.stream = connection if isinstance(connection, ssl.SSLSocket) else None
+        self.stream = connection if isinstance(connection, TlsStream) else None
         self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES
         self._watch = watch
         self._on_over = on_over
@@ -98,6 +97,8 @@ class Exchange:
         head, body = call.request.head, call.request.body
         joined = max(0, _JOINED_BYTES - len(head))
         begin = head + body[:joined]
+        if self.stream is not None:
+            self.stream.begin_call()
         self.sent_at_ms = self._clock.now_ms()
         try:
             written = self._connection.send(begin[: self._most_at_once])
@@ -106,6 +107,10 @@ class Exchange:
         self.call = call
         if written < len(head) + len(body):
             self._begin_to_write_on([memoryview(begin)[written:], memoryview(body)[joined:]])
+        elif (
+            self.stream is not None and self.stream.has_more
+        ):  # it came with the handshake; no reading tells of it
+            self._begin_to_write_on([])
 
     @property
     def can_go_on(self) -> bool:
@@ -132,16 +137,18 @@ class Exchange:
 
     def on_ready(self, events: int) -> None:
         """Go on: the socket has something to read, room to write, or was closed."""
-        if self._unsent and events & WRITABLE:
+        if events & WRITABLE:
             self._write_on()
         if events != WRITABLE:
             self._read_on()
+        if self.stream is not None:
+            while self.stream.has_more:
+                self._read_on()
 
     def close(self) -> None:
         """Close the connection; over TLS, not without a word."""
         if self.stream is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self.stream.unwrap()
+            self.stream.say_farewell()
         self._connection.close()
         self._answer.release()
 
@@ -154,10 +161,11 @@ class Exchange:
             self._unsent = [piece for piece in unsent if piece]
 
     def _write_on(self) -> None:
-        piece = self._unsent[0]
         try:
-            piece = piece[self._connection.send(piece[: self._most_at_once]) :]
-            self._unsent[:1] = [piece] if piece else []
+            if self._unsent:
+                piece = self._unsent[0]
+                piece = piece[self._connection.send(piece[: self._most_at_once]) :]
+                self._unsent[:1] = [piece] if piece else []
         except _NOT_NOW:
             return
         except OSError:  # what the target answers to the part it took may still be there to read
@@ -170,6 +178,9 @@ class Exchange:
         try:
             data = self._connection.recv(_READ_BYTES)
         except _NOT_NOW:
+            return
+        except NothingButTls as error:
+            self._on_over(self, str(error) if self.call else "", self._clock.monotonic())
             return
         except OSError:  # reset: nobody knows whether that was all
             data, is_ended_well = b"", False

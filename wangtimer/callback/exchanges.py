@@ -1,7 +1,6 @@
 """The calls under way, over connections that are kept open."""
 
 import math
-import socket
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
@@ -12,6 +11,7 @@ from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
+from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
 
 _LOOK_FOR_STALE_S = 1.0
@@ -61,7 +61,7 @@ class Exchanges:
 
     def adopt(
         self,
-        connection: socket.socket,
+        connection: Connection,
         call: Call,
         flow: Flow,
         started_at: float,
@@ -98,7 +98,7 @@ class Exchanges:
         for exchange in list(self._open.values()):
             self._drop(exchange)
 
-    def _take_up(self, connection: socket.socket, route: Route) -> Exchange:
+    def _take_up(self, connection: Connection, route: Route) -> Exchange:
         exchange = Exchange(connection, route, self._clock, self._limits, self._sockets.watch_for, self._over)
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange

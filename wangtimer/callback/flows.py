@@ -2,10 +2,12 @@
 
 import math
 from collections import deque
+from itertools import islice
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, share_of
+from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, Way, share_of
+from wangtimer.callback.request import Route
 from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -15,7 +17,9 @@ FEW = 20
 PATIENCE_S = 1.0
 # From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
 PULL_S = 0.02
-_MOST_HOSTS = 10_000  # hosts remembered; then those without calls are learnt anew
+# Ways remembered; then those without calls are learnt anew. Where that leaves more than half as many, the next look is
+# at twice of what it left: so each new way costs no more than two looks at one.
+_MOST_WAYS = 10_000
 
 
 class Waiting(NamedTuple):
@@ -26,23 +30,26 @@ class Waiting(NamedTuple):
 
 
 class Flow:
-    """One app's calls to one host that wait for a place, the late ones apart."""
+    """One app's calls to one scheme, host and port that wait for a place, the late ones apart."""
 
-    __slots__ = ("_taken", "app", "backlog", "line", "queue", "running", "to")
+    __slots__ = ("_taken", "app", "backlog", "line", "queue", "route", "running", "to")
 
-    def __init__(self, app: App, to: Host) -> None:
+    def __init__(self, route: Route, app: App, to: Way) -> None:
+        self.route = route
         self.app = app
         self.to = to
         self.running = 0
         self.queue: deque[Waiting] = deque()
         self.backlog: deque[Waiting] = deque()
-        self.line: deque[Flow] | None = None  # where it stands while a call waits: the round, or blocked
+        self.line: deque[Flow] | None = (
+            None  # the round, or blocked; None also while its own places are taken
+        )
         self._taken = 0
 
     @property
     def host(self) -> str:
         """The host and port it leads to."""
-        return self.to.name
+        return self.to.host.name
 
     @property
     def has_waiting(self) -> bool:
@@ -75,18 +82,21 @@ class Flow:
 class Flows:
     """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
-    A host has so many places. An app has as many of all connections as are free, so that however many targets of one
-    app hang, another app's calls start at once; and a host has as many of its app's share as are free of that, so that
-    however many targets of an app are slow, its other targets' calls start at once.
+    An app has so many places at a host, fewer while its calls there fail; all apps have as many there together. An
+    app has as many of all connections as are free, so that however many targets of one app hang, another app's
+    calls start at once; and a host has as many of its app's share as are free of that, so that however many targets
+    of an app are slow, its other targets' calls start at once.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
+        self._ways: dict[Route, Way] = {}
+        self._most_ways = _MOST_WAYS
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
-        self._flows: dict[tuple[str, str], Flow] = {}
+        self._flows: dict[Route, Flow] = {}
         self._round: deque[Flow] = deque()  # flows with a waiting call that may have room, each once
         self.running = 0
         self.waiting = 0
@@ -99,10 +109,13 @@ class Flows:
         while self._round or self._let_in_one_blocked():
             flow = self._round[0]
             if flow.to.free <= 0:
-                self._stand(flow, flow.to.blocked)
+                self._stand(flow, None)
+            elif flow.to.free_at_host <= 0:
+                self._stand(flow, flow.to.host.blocked)
             elif flow.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
+                self._let_in(flow.to.host)
             else:
                 return True
         return False
@@ -110,7 +123,7 @@ class Flows:
     def join(self, waiting: Waiting) -> None:
         """Put a call at the end of its flow."""
         request = waiting.call.request
-        flow = self._flow(request.app, request.host)
+        flow = self._flow(request.route, request.host)
         flow.queue.append(waiting)
         self._count_waiting(flow, 1)
         if flow.line is None:
@@ -130,15 +143,15 @@ class Flows:
         return flow, waiting
 
     def open_wide(self, flow: Flow) -> None:
-        """Give a host all its places, because a connection to it is open."""
+        """Give a flow all its places, because a connection is open."""
         if not flow.to.is_reached:
             flow.to.is_reached = True
-            self._let_in(flow.to.blocked)
+            self._go_on(flow)
 
     def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
         """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
 
-        An unreachable host gets one place until it is reached, beside the calls that are under way there.
+        Where the host is unreachable, the flow gets one place until it is reached, beside the calls under way.
         """
         self._count_running(flow, -1)
         flow.to.end(bool(has_failed))
@@ -146,21 +159,23 @@ class Flows:
             flow.to.lose()
         if has_failed is not None:
             flow.to.throughput.count(now)
+            flow.to.host.throughput.count(now)
             flow.app.throughput.count(now)
             if has_failed:
                 flow.to.fail(now)
             else:
                 flow.to.succeed()
-        self._let_in(flow.to.blocked)
+        self._go_on(flow)
+        self._let_in(flow.to.host)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
 
     def try_again(self, now: float) -> None:
-        """Let one more in at each host whose calls hang for a while."""
-        for host in {flow.to for flow in self._flows.values() if flow.has_waiting}:
-            if host.may_be_tried_again(now):
-                host.try_again()
-                self._let_in(host.blocked)
+        """Let one more in of each flow whose calls hang for a while."""
+        for flow in self._flows.values():
+            if flow.has_waiting and flow.to.may_be_tried_again(now):
+                flow.to.try_again()
+                self._go_on(flow)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
@@ -170,7 +185,7 @@ class Flows:
         by_host: dict[Host, list[Flow]] = {}
         for flow in self._flows.values():
             if flow.has_waiting:
-                by_host.setdefault(flow.to, []).append(flow)
+                by_host.setdefault(flow.to.host, []).append(flow)
         out: list[tuple[SharedLane, Waiting]] = []
         for app in list(self._blocked_apps.values()):
             if self._free_of(app) > 0:
@@ -180,8 +195,13 @@ class Flows:
             out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, lane)
         for host, flows in by_host.items():
             lane = SharedLane.of_host(host.name)
-            too_many = host.waiting - max(FEW, int(host.throughput.per_s(now) * longest_wait_s))
-            out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
+            if host.blocked:  # they wait for each other; else each for its own places
+                too_many = host.waiting - max(FEW, int(host.throughput.per_s(now) * longest_wait_s))
+                out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
+            for flow in flows:
+                if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
+                    too_many = flow.to.waiting - max(FEW, int(flow.to.throughput.per_s(now) * longest_wait_s))
+                    out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
         return out
 
     def room_in(self, lane: SharedLane, now: float) -> int:
@@ -195,10 +215,11 @@ class Flows:
         host = self._hosts.get(name)
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
-        places = host.free + (1 if host.may_be_tried_again(now) else 0)
-        if host.app is not None:
-            places = min(places, self._free_of(host.app) - host.running)
-        return max(0, min(free, places - host.waiting + int(host.throughput.per_s(now) * PULL_S)))
+        ways = list(host.ways.values())
+        busy = [way for way in ways if not way.is_idle]
+        # What is pulled may be of any of them.
+        room = min((self._room_on(way, now) for way in busy or ways), default=PLACES_UNTIL_REACHED)
+        return max(0, min(free, room))
 
     def clear(self) -> list[Call]:
         """Take out, and return, every waiting call."""
@@ -227,20 +248,41 @@ class Flows:
                 self._settle_emptied(flow, len(out) - before)
         return [(lane, one) for one in out]
 
-    def _flow(self, app: str, host: str) -> Flow:
-        flow = self._flows.get((app, host))
+    def _room_on(self, way: Way, now: float) -> int:
+        places = min(way.free, way.host.free + way.stuck) + (1 if way.may_be_tried_again(now) else 0)
+        if way.app is not None:
+            places = min(places, self._free_of(way.app) - way.running)
+        return places - way.waiting + int(way.throughput.per_s(now) * PULL_S)
+
+    def _flow(self, route: Route, host: str) -> Flow:
+        flow = self._flows.get(route)
         if flow is None:
-            flow = self._flows[app, host] = Flow(self._app(app), self._host(host))
+            flow = self._flows[route] = Flow(route, self._app(route[0]), self._way(route, host))
             flow.to.app = flow.app
         return flow
+
+    def _way(self, route: Route, host: str) -> Way:
+        way = self._ways.get(route)
+        if way is None:
+            if len(self._ways) >= self._most_ways:
+                self._forget_idle_ways()
+                self._most_ways = max(_MOST_WAYS, 2 * len(self._ways))
+            way = self._ways[route] = Way(self._host(host))
+            way.host.ways[route] = way
+        return way
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
         if host is None:
-            if len(self._hosts) >= _MOST_HOSTS:
-                self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
             host = self._hosts[name] = Host(name, self._places_per_host)
         return host
+
+    def _forget_idle_ways(self) -> None:
+        for route, way in list(self._ways.items()):
+            if way.is_idle:
+                del self._ways[route], way.host.ways[route]
+                if not way.host.ways:
+                    del self._hosts[way.host.name]
 
     def _app(self, name: str) -> App:
         app = self._apps.get(name)
@@ -253,12 +295,14 @@ class Flows:
 
     def _count_waiting(self, flow: Flow, number: int) -> None:
         flow.to.waiting += number
+        flow.to.host.waiting += number
         flow.app.waiting += number
         self.waiting += number
 
     def _count_running(self, flow: Flow, number: int) -> None:
         flow.running += number
         flow.to.running += number
+        flow.to.host.running += number
         flow.app.running += number
         self.running += number
 
@@ -273,9 +317,18 @@ class Flows:
         if line is not None:
             line.append(flow)
 
-    def _let_in(self, blocked: deque[Flow]) -> None:
-        while blocked:
-            self._stand(blocked[0], self._round)
+    def _let_in(self, host: Host) -> None:
+        """Let as many flows back in as the host has free places: of many apps' flows most would only stand back."""
+        if host.blocked and host.free > 0:
+            # Those that have their part of the host are few: each has as many calls under way as are free.
+            able = (flow for flow in host.blocked if flow.to.free_at_host > 0)
+            for flow in list(islice(able, host.free)):
+                self._stand(flow, self._round)
+
+    def _go_on(self, flow: Flow) -> None:
+        """Let a flow back in that may have a place of its own again."""
+        if flow.line is None and flow.has_waiting:
+            self._stand(flow, self._round)
 
     def _let_in_one_blocked(self) -> bool:
         """Let one flow back in that waits for its app's share, where there is some for it now."""
@@ -294,10 +347,11 @@ class Flows:
         self._count_waiting(flow, -taken)
         if not flow.has_waiting:
             self._stand(flow, None)
+            self._let_in(flow.to.host)
         self._forget_if_idle(flow)
 
     def _forget_if_idle(self, flow: Flow) -> None:
         if not (flow.running or flow.has_waiting):
-            self._flows.pop((flow.app.name, flow.to.name), None)
+            self._flows.pop(flow.route, None)
             if flow.app.is_idle:
                 self._apps.pop(flow.app.name, None)

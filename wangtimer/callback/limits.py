@@ -10,8 +10,8 @@ class Limits:
     `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
                             happens: waiting for a place among its host's, connecting, sending, answering
     `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
-    `connections_per_host`  calls under way to one host and port; the rest of its calls wait, no other app's;
-                            halved when one fails, one more with each answer
+    `connections_per_host`  calls under way to one host and port, in all and of one app; the rest of its calls wait;
+                            of the app, halved when one fails, one more with each answer
     `connections_total`     calls under way in all, of one app as many as are free, to one host of it as many as are
                             free of these; as many connections are kept open at most: stay below half of
                             RLIMIT_NOFILE, because a connection that opens may try two addresses at a time

@@ -123,8 +123,9 @@ class Lookups:
             on_resolved(found.addresses, error)
 
     def _keep(self, name: str, found: Resolved, error: str) -> None:
+        self._known.pop(name, None)
         if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
+            del self._known[next(iter(self._known))]
         fresh_s = _FAILED_FOR_S if error else min(max(found.ttl_s, _LEAST_FRESH_S), _MOST_FRESH_S)
         self._known[name] = _Known(found.addresses, error, self._clock.monotonic() + fresh_s)
 

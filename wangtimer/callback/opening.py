@@ -13,6 +13,7 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.flows import Flow
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
+from wangtimer.callback.tls_stream import Connection, TlsStream
 from wangtimer.core.time.clock import Clock
 
 # An address that does not answer holds a call up for so long before the next one is tried beside it (RFC 8305, 5).
@@ -31,7 +32,7 @@ class Opener(Protocol):
     def queue_handshake(self, opening: "Opening", /) -> None:
         """Have it `shake_hands`, when its turn has come: that costs up to 1 ms or 2."""
 
-    def end(self, opening: "Opening", connection: socket.socket | None, error: str, /) -> None:
+    def end(self, opening: "Opening", connection: Connection | None, error: str, /) -> None:
         """Take the connection, open, or learn why there is none."""
 
 
@@ -83,7 +84,7 @@ class Opening:
         self._opener = opener
         self._addresses: deque[str] = deque()
         self._tries: dict[int, tuple[socket.socket, tuple[str, int]]] = {}
-        self._stream: ssl.SSLSocket | None = None
+        self._stream: TlsStream | None = None
         self._error = ""
         self._stage = "looking up its name"
 
@@ -117,7 +118,7 @@ class Opening:
         assert stream is not None
         fd = stream.fileno()
         try:
-            stream.do_handshake()
+            stream.shake_hands()
         except ssl.SSLWantReadError:
             self._sockets.watch_for(fd, READABLE)
         except ssl.SSLWantWriteError:
@@ -206,7 +207,7 @@ class Opening:
         else:
             self._opener.queue_handshake(self)
 
-    def _hand_over(self, connection: socket.socket) -> None:
+    def _hand_over(self, connection: Connection) -> None:
         if self._stream is not None:
             self._sockets.forget(connection.fileno())
             self._stream = None

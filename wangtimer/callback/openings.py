@@ -1,7 +1,6 @@
 """The connections being opened, each for the call that will go over it first."""
 
 import math
-import socket
 from collections import deque
 from collections.abc import Callable
 
@@ -13,6 +12,7 @@ from wangtimer.callback.opening import Opening
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
+from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
 
 # A step of a handshake takes up to 1 ms or 2; between so many, others have their turn.
@@ -35,7 +35,7 @@ class Openings:
         sockets: Sockets,
         lookups: Lookups,
         tls: Tls,
-        on_open: Callable[[socket.socket, Opening], None],
+        on_open: Callable[[Connection, Opening], None],
         on_fail: Callable[[Call, Flow, Reply], None],
     ) -> None:
         self._clock = clock
@@ -107,7 +107,7 @@ class Openings:
             opening.is_shaking_hands = True
             self._handshakes.append(opening)
 
-    def end(self, opening: Opening, connection: socket.socket | None, error: str) -> None:
+    def end(self, opening: Opening, connection: Connection | None, error: str) -> None:
         """Hand the connection on, or tell that there is none."""
         del self._running[opening]
         if connection is not None:

@@ -1,10 +1,11 @@
-"""How many calls may be under way: to one host, and of one app."""
+"""How many calls may be under way: of one app to one origin, to one host and port, and of one app."""
 
 from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wangtimer.callback.flows import Flow
+    from wangtimer.callback.request import Route
 
 # A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
 # So a host is tried by one call until that has connected.
@@ -53,7 +54,29 @@ def _faded(seconds: float) -> float:
 
 
 class Host:
-    """The places of one host and port in this process.
+    """What all apps that call one host and port share in this process: so many places, whatever fails there."""
+
+    __slots__ = ("blocked", "most", "name", "running", "throughput", "waiting", "ways")
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name = name
+        self.most = most
+        self.running = 0
+        self.waiting = 0
+        self.throughput = Throughput()
+        self.ways: dict[Route, Way] = {}
+        self.blocked: deque[Flow] = (
+            deque()
+        )  # flows with a waiting call and places of their own, and none here
+
+    @property
+    def free(self) -> int:
+        """How many calls may start now."""
+        return self.most - self.running
+
+
+class Way:
+    """The places of one app's calls to one scheme, host and port in this process.
 
     They halve when a call fails (a time-out, a refusal, a broken answer) and grow by one with each whole answer,
     whatever its status: a host that hangs is soon tried by one call at a time, every few seconds, and one that recovers
@@ -62,11 +85,9 @@ class Host:
 
     __slots__ = (
         "_failed_at",
-        "_most",
         "app",
-        "blocked",
+        "host",
         "is_reached",
-        "name",
         "places",
         "running",
         "started_at",
@@ -76,9 +97,9 @@ class Host:
         "waiting",
     )
 
-    def __init__(self, name: str, most: int) -> None:
-        self.name = name
-        self.places = self._most = most
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.places = host.most
         self.running = 0
         self.waiting = 0
         self.is_reached = False
@@ -86,8 +107,7 @@ class Host:
         self.stuck = 0  # calls under way that hang and take no place
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
         self.throughput = Throughput()
-        self.app: App | None = None  # whose flow here is the latest
-        self.blocked: deque[Flow] = deque()  # flows with a waiting call, and no place here
+        self.app: App | None = None  # whose it is, since it had calls last
         self._failed_at = float("-inf")
 
     @property
@@ -96,6 +116,17 @@ class Host:
         if self.is_reached:
             return self.places + self.stuck - self.running
         return min(self.places, self.tried_beside + PLACES_UNTIL_REACHED) - self.running
+
+    @property
+    def free_at_host(self) -> int:
+        """How many calls may start now as far as the other apps are concerned that call the host.
+
+        While others have calls there, as many as are free, less those it has: so theirs find room. One may always be.
+        """
+        host = self.host
+        if host.running + host.waiting == self.running + self.waiting:
+            return host.free + self.stuck
+        return min(host.free, max(1, host.free) - self.running)
 
     @property
     def is_idle(self) -> bool:
@@ -122,7 +153,7 @@ class Host:
 
     def succeed(self) -> None:
         """Give it one place more, for an answer."""
-        if self.places < self._most:
+        if self.places < self.host.most:
             self.places += 1
 
     def fail(self, now: float) -> None:

@@ -24,9 +24,11 @@ _WITH_A_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Request:
-    r"""One HTTP request, complete: nothing is added to it but Host, Accept, Content-Length and User-Agent.
+    r"""One HTTP request, complete: all that is sent.
 
-    `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8.
+    `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8. Host, User-Agent and
+    Accept go before them, unless they are among `headers`. So does Authorization where the URL has a user name; the
+    API refuses such a URL. Content-Length goes last; only a GET without a body has none.
     Raises ValueError for a method not in METHODS, a header that would break out of its line, and headers
     that say where the body ends. A URL that nothing can be sent to becomes a Reply with an error.
     `stamps` are header lines behind these, taken as they are: `b"name: value\r\n"` each.
@@ -82,22 +84,22 @@ class Request:
 
     @property
     def headers(self) -> Headers:
-        """The headers that are sent, but for ours."""
+        """The headers that were given: `headers`, then those of `stamps`. Those that the engine adds are left out."""
         return (*self._given, *(_header_of(line) for line in self._stamps.decode().splitlines()))
 
 
 @lru_cache(maxsize=1024)  # 4 µs to write, and most timers of an app have the same
 def _written(headers: Headers, host_header: str, authorization: str) -> bytes:
-    """Write headers, ours first; ValueError for one that would break out of its line."""
+    """Write headers, first those that the engine adds; ValueError for one that would break out of its line."""
     _refuse_bad(headers)
     names = {name.lower() for name, _ in headers}
-    ours = [
+    added = [
         ("Host", host_header),
         ("Authorization", authorization),
         ("User-Agent", USER_AGENT),
         ("Accept", "*/*"),
     ]
-    lines = [(name, value) for name, value in ours if value and name.lower() not in names]
+    lines = [(name, value) for name, value in added if value and name.lower() not in names]
     lines += headers
     return "".join(
         f"{name}: {value}\r\n" if value.strip() else f"{name}:\r\n" for name, value in lines

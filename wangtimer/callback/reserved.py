@@ -1,4 +1,4 @@
-"""Header names that every callback carries, and so no timer may give."""
+"""Reserved header names: WangTimer writes its own headers under them, so no timer may give one."""
 
 import re
 
@@ -16,5 +16,5 @@ def folded(name: str) -> str:
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether a target may take the name for one of our headers."""
+    """Tell whether the name is reserved, or a target may take it for one that is."""
     return folded(name).startswith(OURS)

@@ -161,7 +161,8 @@ class TimersPage(TypedDict):
 class MadeTimer(TypedDict):
     """What became of one of several timers: `code` 0 where it was made, else an error's.
 
-    `existingId` is there where another timer has the name: which.
+    `existingId` is there where another timer has the name: which. `warnings` is there where the text of its cron may
+    surprise; a preview tells more.
     """
 
     index: int
@@ -171,6 +172,7 @@ class MadeTimer(TypedDict):
     id: int | None
     created: bool
     existingId: NotRequired[int]
+    warnings: NotRequired[list[WarningShown]]
 
 
 class MadeTimers(TypedDict):

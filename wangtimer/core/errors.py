@@ -9,6 +9,7 @@ WangTimerError
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
+├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
@@ -97,6 +98,13 @@ class TooMuchWork(WangTimerError):
 
     def __init__(self) -> None:
         super().__init__("request: it takes more CPU than one request may; ask for less at once")
+
+
+class TooManyAtOnce(WangTimerError):
+    """As many requests of this kind are under way as this process serves at once."""
+
+    def __init__(self) -> None:
+        super().__init__("request: too many of its kind are under way; repeat it in a few seconds")
 
 
 class StoreAway(WangTimerError):

@@ -75,6 +75,7 @@ class Step(StrEnum):
     PUBLISH_RECONCILE = "wangtimer.reconcile"
     PUBLISH_PURGE = "wangtimer.purge"
     PUBLISH_FEED = "wangtimer.feed"
+    PUBLISH_FEED_LANES = "wangtimer.feed_lanes"
     PUBLISH_FOLLOW = "wangtimer.follow"
     PUBLISH_TRIGGER = "wangtimer.trigger"
     PUBLISH_CALLBACK = "wangtimer.callback"

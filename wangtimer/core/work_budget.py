@@ -23,9 +23,9 @@ def work_budget(cpu_s: float) -> Iterator[None]:
         _over_at.reset(token)
 
 
-def is_over() -> bool:
-    """Tell whether the budget is used up."""
-    return time.thread_time() > _over_at.get()
+def is_over(kept_s: float = 0.0) -> bool:
+    """Tell whether the budget is used up, but for so many seconds that are kept for what is to come in any case."""
+    return time.thread_time() + kept_s > _over_at.get()
 
 
 def refuse_more() -> None:

@@ -15,6 +15,8 @@ from wangtimer.executor.room import Room
 SAFETY_S = 1.0
 # A chunk of at most a fiftieth of what a process may hold is of few.
 FEW_SHARE = 50
+# Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
+MARGIN_S = 60.0
 
 
 class Claim:
@@ -108,12 +110,13 @@ class Held(NamedTuple):
 class Fired:
     """What became of members that were fired.
 
-    So many were handed to the engine. So many found no room and wait again, the first of them due at `waits_since`. So
-    many were put off, as nobody could tell what becomes of them. All others were skipped, dropped or moved. `last` is
-    the last moment of what was looked at.
+    So many were handed to the engine, `elsewhere` of them to call another target than the lane's. So many found no room
+    and wait again, the first of them due at `waits_since`. So many were put off, as nobody could tell what becomes of
+    them. All others were skipped, dropped or moved. `last` is the last moment of what was looked at.
     """
 
     sent: int = 0
+    elsewhere: int = 0
     waiting: int = 0
     put_off: int = 0
     waits_since: int | None = None
@@ -131,8 +134,10 @@ class Fired:
 class Claims:
     """Every claim of this process that still holds something.
 
-    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what. Once
-    `most` firings are held no more are claimed: a backlog waits in its slices, and fits into memory.
+    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what.
+
+    Once `most` firings are held, no late ones are claimed: a backlog waits in its slices, and fits into memory. Others
+    are claimed until `2 * most` are held.
     """
 
     def __init__(self, holder: str = "", most: int = 10_000) -> None:
@@ -144,10 +149,11 @@ class Claims:
         self._room = Condition()
 
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until fewer than `most` firings are held, then hold so many more; False where that took too long.
+        """Wait until there is room, then hold so many firings more; False where that took too long.
 
-        What is not late yet need not wait behind a backlog: there is as much room again for it. The last of that is
-        for few at a time, so that a crowd does not hold up what comes due after it.
+        * Late ones have room while fewer than `most` firings are held.
+        * What is not late has room while fewer than `2 * most` are: it need not wait behind a backlog.
+        * The last part of that is for few at a time, so that a crowd does not hold up what comes due after it.
         """
         on_time = 2 * self._most
         if number * FEW_SHARE > self._most:

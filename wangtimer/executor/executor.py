@@ -15,13 +15,13 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.claim import Claim, Claims, Fired, Held, by_claim
+from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Ready, Sender
+from wangtimer.executor.sender import Ready, Sender, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
@@ -37,8 +37,6 @@ log = structlog.get_logger()
 FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
-# Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
-MARGIN_S = 60.0
 CLAIM_TRIES = 2
 # Where a process holds all it may for so long, the armed leases run out and another one gets the chunk.
 ROOM_PATIENCE_S = 5.0
@@ -115,6 +113,7 @@ class Executor:
         further part begins.
         """
         dues = {due.member: due for due in chunk.members}
+        most = len(taken) if most is None else most
         rest, fired = taken, Fired()
         try:
             while rest:
@@ -123,10 +122,9 @@ class Executor:
                     log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
                     self._leave_waiting(claim, [dues[one.member] for one in rest], fired)
                     break
-                left = len(rest) if most is None else most - fired.sent
                 try:
                     number = self._fire_part(
-                        claim, chunk, [dues[one.member] for one in rest], rest, left, fired
+                        claim, chunk, [dues[one.member] for one in rest], rest, most, fired
                     )
                 finally:
                     self._room.give_part()
@@ -151,20 +149,46 @@ class Executor:
         most: int,
         fired: Fired,
     ) -> int:
-        """Judge as many of these, from the first on, as make a part, and have `most` of them sent; return how many."""
+        """Have as many of these sent, from the first on, as make a part, up to `most` in all; return how many they are.
+
+        What SQL need not be asked about goes first: SQL may hang, and then its answer takes seconds.
+        """
         with self._one_at_a_time(len(mine)):
             told = self._wanted.read(due.member.timer_id for due in mine)
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
-        ready = self._judge(claim, chunk, mine[:number], taken[:number], told, fired)
-        claim.empty(sizes.keys() - {one.held.member for one in ready[:most]})
+        definitions = self._wanted.current(told)
+        deaths = {one.member: one.deaths for one in taken if one.deaths}
         with self._one_at_a_time(number):
-            deaths = {one.member: one.deaths for one in taken if one.deaths}
-            sent = self._sender.send(ready[:most], deaths)
-        fired.sent += sent.calls
-        self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in ready[most:]], fired)
-        self._leave_unjudged(claim, chunk, sent.unmade, fired)
+            unwanted, asked = self._questionable(mine[:number], definitions, taken[:number])
+            others = _without(mine[:number], asked)
+            ready = _ready(claim, others, definitions, {})
+        if others:
+            self._send(claim, chunk, others, ready, deaths, most, fired)
+        if asked:
+            ready = self._judge(claim, chunk, unwanted, asked, definitions, fired)
+            self._send(claim, chunk, asked, ready, deaths, most, fired)
         return number
+
+    def _send(
+        self,
+        claim: Claim,
+        chunk: Chunk,
+        judged: Sequence[DueMember],
+        ready: Sequence[Ready],
+        deaths: Mapping[Member, int],
+        most: int,
+        fired: Fired,
+    ) -> None:
+        """Have what is ready of those that were judged sent, up to `most` in all; what is beyond that waits again."""
+        going, staying = within_room(ready, most - fired.sent + fired.elsewhere)
+        claim.empty({due.member for due in judged} - {one.held.member for one in going})
+        with self._one_at_a_time(len(judged)):
+            sent = self._sender.send(going, deaths)
+        fired.sent += sent.calls
+        fired.elsewhere += sent.elsewhere
+        self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
+        self._leave_unjudged(claim, chunk, sent.unmade, fired)
 
     def _leave_waiting(self, claim: Claim, dues: Sequence[DueMember], fired: Fired) -> None:
         """Put back what finds no room to where it stood, at its own moment."""
@@ -225,36 +249,23 @@ class Executor:
         self,
         claim: Claim,
         chunk: Chunk,
-        mine: Sequence[DueMember],
-        taken: Sequence[Taken],
-        told: Told,
+        unwanted: list[DueMember],
+        asked: list[DueMember],
+        definitions: dict[int, Definition],
         fired: Fired,
     ) -> list[Ready]:
-        """Return what is to be sent; the rest is skipped, put back or let go."""
-        definitions = self._wanted.current(told)
-        with self._one_at_a_time(len(mine)):
-            unwanted, asked = self._questionable(mine, definitions, taken)
-        verdicts = self._verifier.verify(chunk.slice, asked) if asked else {}
+        """Ask SQL; return what is to be sent. The rest is skipped, put back or let go."""
+        verdicts = self._verifier.verify(chunk.slice, asked)
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
         refused |= self._misfires(claim, asked, verdicts, known)
         self._skip(claim, refused, verdicts)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
-        with self._one_at_a_time(len(mine)):
-            return [
-                Ready(
-                    Held(claim, due.member),
-                    _moment(due, verdicts.get(due.member)),
-                    definition,
-                    _bucket(claim, verdicts.get(due.member)),
-                )
-                for due in mine
-                if claim.holds(due.member)
-                and due.member not in refused
-                and not isinstance(verdicts.get(due.member), Fail)
-                and (definition := cleared.get(due.member) or definitions.get(due.member.timer_id))
-                is not None
-            ]
+        left = [
+            due for due in asked if due.member not in refused and not isinstance(verdicts[due.member], Fail)
+        ]
+        with self._one_at_a_time(len(left)):
+            return _ready(claim, left, known, verdicts)
 
     def _questionable(
         self, mine: Sequence[DueMember], definitions: dict[int, Definition], taken: Sequence[Taken]
@@ -383,6 +394,30 @@ def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, in
         sizes[due.member] = size or 0
         total += sizes[due.member]
     return len(sizes), sizes
+
+
+def _without(dues: Sequence[DueMember], others: Sequence[DueMember]) -> list[DueMember]:
+    members = {due.member for due in others}
+    return [due for due in dues if due.member not in members]
+
+
+def _ready(
+    claim: Claim,
+    dues: Sequence[DueMember],
+    definitions: Mapping[int, Definition],
+    verdicts: Mapping[Member, Verdict],
+) -> list[Ready]:
+    """Return what can be sent of these: what is held still, and has a definition."""
+    return [
+        Ready(
+            Held(claim, due.member),
+            _moment(due, verdicts.get(due.member)),
+            definition,
+            _bucket(claim, verdicts.get(due.member)),
+        )
+        for due in dues
+        if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None
+    ]
 
 
 def _may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:

@@ -39,14 +39,16 @@ class Keeper:
         self._wake.set()
 
     def renew_due(self) -> None:
-        """Renew every claim whose last renewal is old enough, and those asked about."""
+        """Renew every claim whose last renewal is old enough, and those asked about; let go of what took too long."""
         with self._lock:
             asked, self._asked = self._asked, []
         asked_ids = {held.claim.id for held, _ in asked}
         now = self._clock.monotonic()
+        claims = self._claims.current()
+        _let_go_of_what_is_over(claims, now)
         due = [
             claim
-            for claim in self._claims.current()
+            for claim in claims
             if now < claim.until and (claim.id in asked_ids or now - claim.renewed_at >= self._renew_every_s)
         ]
         for start in range(0, len(due), CLAIMS_A_TRIP):
@@ -85,3 +87,11 @@ class Keeper:
                 self.renew_due()
             except Exception:
                 log.exception("keeper_stumbled")
+
+
+def _let_go_of_what_is_over(claims: list[Claim], now: float) -> None:
+    """Hold nothing under claims that are renewed no more: whoever has it here, a call that hangs say, may never end."""
+    for claim in claims:
+        if now >= claim.until and (members := claim.open_members()):
+            log.warning("claim_given_up", slice=claim.stands_in.tag, members=len(members))
+            claim.let_go(members)

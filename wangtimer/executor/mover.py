@@ -2,6 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Event, Thread
 from typing import NamedTuple
 
@@ -11,20 +12,23 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.claim import Held, by_claim, let_go
+from wangtimer.executor.claim import Claim, Held, by_claim, let_go
+from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
 
-# One statement and one script for what comes together.
+# One statement and one trip to Redis for what comes together, whatever its lanes.
 GATHER_S = 0.005
 MOST_AT_ONCE = 1_000
 # With nothing to do; whatever is taken ends it.
 LONGEST_REST_S = 60.0
 # While SQL is away nothing moves: it waits half as long as it is late by now, between these.
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 3_000, 30_000
+# Once SQL hangs, what is to move is looked after so often.
+RELIEVE_EVERY_S = 0.25
 
 
 class Move(NamedTuple):
@@ -51,10 +55,12 @@ class Mover:
         self._lease_s = lease_s
         self._moves: deque[Move] = deque()
         self._wake = Event()
+        self._sql_rest = SqlRest()
 
     def start(self) -> None:
         """Begin to move, until the process ends."""
         Thread(target=self._run, name="mover", daemon=True).start()
+        Thread(target=self._keep_relieving, name="mover relief", daemon=True).start()
 
     def take(self, move: Move) -> None:
         """Move this soon; quick, from any thread."""
@@ -68,61 +74,91 @@ class Mover:
 
     def move_all(self) -> None:
         """Move what was taken by now."""
-        by_lane: defaultdict[SharedLane, list[Move]] = defaultdict(list)
-        for _ in range(len(self._moves)):
-            move = self._moves.popleft()
-            by_lane[move.lane].append(move)
-        for lane, moves in by_lane.items():
-            for start in range(0, len(moves), MOST_AT_ONCE):
-                part = moves[start : start + MOST_AT_ONCE]
-                try:
-                    self._move(lane, part)
-                except Exception:
-                    log.exception("move_failed", lane=lane.key, members=len(part))
-                    self._put_back(self._still_mine(part), SHORTEST_WAIT_MS)
+        for _ in range(0, len(self._moves), MOST_AT_ONCE):
+            self._move_guarded(self._next_part())
 
-    def _move(self, lane: SharedLane, moves: Sequence[Move]) -> None:
+    def relieve(self) -> None:
+        """Put back what was taken while an SQL that hangs keeps the mover's own thread waiting."""
+        if self._sql_rest.lasts(self._clock):
+            self.move_all()
+
+    def _next_part(self) -> list[Move]:
+        """Return what comes next, no more than goes at once: another thread may take some too."""
+        part: list[Move] = []
+        with suppress(IndexError):
+            while len(part) < MOST_AT_ONCE:
+                part.append(self._moves.popleft())
+        return part
+
+    def _move_guarded(self, moves: Sequence[Move]) -> None:
+        """Move these; where that fails in an unforeseen way lane by lane, so that one bad lane holds up no other."""
+        try:
+            self._move(moves)
+        except Exception:
+            log.exception("move_failed", members=len(moves))
+            by_lane = _by_lane(moves)
+            if len(by_lane) <= 1:
+                self._put_back(self._still_mine(moves), SHORTEST_WAIT_MS)
+                return
+            for theirs in by_lane.values():
+                self._move_guarded(theirs)
+
+    def _move(self, moves: Sequence[Move]) -> None:
         mine = self._still_mine(moves)
-        self._put_back([move for move in mine if move.held.claim.stands_in == lane], 0)
-        others = [move for move in mine if move.held.claim.stands_in != lane]
+        self._put_back([move for move in mine if move.held.claim.stands_in == move.lane], 0)
+        others = [move for move in mine if move.held.claim.stands_in != move.lane]
         if not others:
             return
-        try:
-            self._firings.note_lane(lane, [move.held.member for move in others])
-        except StoreAway as error:
-            log.info("not_moved_without_sql", lane=lane.key, members=len(others), error=str(error))
+        if self._are_noted(others):
+            self._join(self._still_mine(others))
+        else:
             self._put_back(others, SHORTEST_WAIT_MS)
-            return
-        self._join(lane, self._still_mine(others))
 
-    def _join(self, lane: SharedLane, moves: Sequence[Move]) -> None:
+    def _are_noted(self, moves: Sequence[Move]) -> bool:
+        """Have SQL note where these wait; False where it does not, or is better not asked now."""
+        if self._sql_rest.lasts(self._clock):
+            return False
+        noted = {lane: [move.held.member for move in theirs] for lane, theirs in _by_lane(moves).items()}
+        try:
+            with self._sql_rest.asking(self._clock):
+                self._firings.note_lanes(noted)
+        except StoreAway as error:
+            log.info("not_moved_without_sql", lanes=len(noted), members=len(moves), error=str(error))
+            return False
+        return True
+
+    def _join(self, moves: Sequence[Move]) -> None:
         if not moves:
             return
         helds = [move.held for move in moves]
+        added = {
+            lane: [DueMember(move.held.member, move.due_at) for move in theirs]
+            for lane, theirs in _by_lane(moves).items()
+        }
         try:
-            self._hot.add_to_lanes({lane: [DueMember(move.held.member, move.due_at) for move in moves]})
+            self._hot.add_to_lanes(added)
             let_go(helds)
             self._slices.release(by_claim(helds))
         except StoreAway as error:
             # Its lease runs out, and who claims it then reads in SQL where it belongs.
-            log.info("move_left_to_lease", lane=lane.key, members=len(helds), error=str(error))
+            log.info("move_left_to_lease", lanes=len(added), members=len(helds), error=str(error))
             let_go(helds)
 
     def _put_back(self, moves: Sequence[Move], least_wait_ms: int) -> None:
-        """Give members back to where they stand; they are looked at again after so long at least."""
-        helds = [move.held for move in moves]
-        moments = {
-            (move.held.claim, move.held.member): self._again_at(move.due_at, least_wait_ms) for move in moves
-        }
-        claims = {held.claim.id: held.claim for held in helds}
+        """Give members back to where they stand; they are looked at again after so long at least.
+
+        Whatever fails, they are let go of: what could not be put back comes back when its lease runs out.
+        """
+        by_its_claim: defaultdict[Claim, list[DueMember]] = defaultdict(list)
         try:
-            for (slice_, claim_id), members in by_claim(helds).items():
-                claim = claims[claim_id]
-                dues = [DueMember(member, moments[claim, member]) for member in members]
-                self._slices.put_back(slice_, claim_id, dues)
-        except StoreAway as error:
-            log.info("put_back_left_to_lease", members=len(helds), error=str(error))
-        let_go(helds)
+            for (claim, member), _, due_at in moves:
+                by_its_claim[claim].append(DueMember(member, self._again_at(due_at, least_wait_ms)))
+            for claim, dues in by_its_claim.items():
+                self._slices.put_back(claim.stands_in, claim.id, dues)
+        except Exception as error:
+            log.warning("put_back_left_to_lease", members=len(moves), error=repr(error))
+        finally:
+            let_go(move.held for move in moves)
 
     def _again_at(self, due_at: int, least_wait_ms: int) -> int:
         if not least_wait_ms:
@@ -140,6 +176,14 @@ class Mover:
         let_go(move.held for move in others)
         return mine
 
+    def _keep_relieving(self) -> None:
+        while True:
+            self._clock.sleep(RELIEVE_EVERY_S)
+            try:
+                self.relieve()
+            except Exception:
+                log.exception("mover_stumbled")
+
     def _run(self) -> None:
         while True:
             self._wake.wait(LONGEST_REST_S)
@@ -149,3 +193,10 @@ class Mover:
                 self.move_all()
             except Exception:
                 log.exception("mover_stumbled")
+
+
+def _by_lane(moves: Sequence[Move]) -> dict[SharedLane, list[Move]]:
+    by_lane: defaultdict[SharedLane, list[Move]] = defaultdict(list)
+    for move in moves:
+        by_lane[move.lane].append(move)
+    return by_lane

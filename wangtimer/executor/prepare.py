@@ -1,4 +1,4 @@
-"""Requests as targets see them: what the timer's owner gave, and our headers."""
+"""Requests as targets see them: what the timer's owner gave, and the headers that tell of the firing."""
 
 from functools import lru_cache
 
@@ -39,9 +39,9 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
 
 @lru_cache(maxsize=1_024)
 def _sent(headers: Headers) -> tuple[Headers, bool]:
-    """Return the owner's headers without those that pass for ours, and whether one of them is the content type.
+    """Return the owner's headers without those of a reserved name, and whether one of them is the content type.
 
-    The API refuses such names; timers stored before it did still have them.
+    The API refuses reserved names; timers stored before it did still have them.
     """
     kept = tuple((name, value) for name, value in headers if not is_ours(name))
     return kept, any(name.lower() == "content-type" for name, _ in kept)

@@ -9,24 +9,22 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.claim import Claim, Claims, Fired
+from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired
 from wangtimer.store.redis.lanes import LaneStore, Pulled
-from wangtimer.store.redis.slices import Taken
+from wangtimer.store.redis.slices import GRACE_S, Taken
 
 log = structlog.get_logger()
 
 # Every lane of the index is looked at so often: those that waited for a process that died, and those of others.
 LOOK_EVERY_S = 1.0
 LANES_A_LOOK = 1_000
+# Where this process has no room a look only takes back leases that ran out, and sees who waits: that has time.
+LOOK_WITHOUT_ROOM_EVERY_S = 3.0
 # After a call of a lane ended; more of them end within it.
 GATHER_S = 0.005
 MOST_A_PULL = 1_000
 # Where a lane is so far behind, firings go to it when they are claimed; else only those without room do.
 BEHIND_MS = 1_000
-# After Redis was away its living claims renew first, before anything is taken back.
-GRACE_S = 3.0
-# Renewing ends this long after the last possible answer.
-MARGIN_S = 60.0
 
 FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 
@@ -42,6 +40,7 @@ class Puller:
         clock: Clock,
         timeout_ms: int,
         seconds_since_reconnect: Callable[[], float],
+        send_feed_lanes: Callable[[], None],
     ) -> None:
         self._lanes = lanes
         self._claims = claims
@@ -49,10 +48,12 @@ class Puller:
         self._clock = clock
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._seconds_since_reconnect = seconds_since_reconnect
+        self._send_feed_lanes = send_feed_lanes
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
         self._most: dict[SharedLane, int] = {}
         self._looked_up_to = ""
+        self._looked_at: dict[SharedLane, float] = {}
         self._wake = Event()
         self._is_stopped = False
         self._fire: FireClaimed
@@ -92,9 +93,12 @@ class Puller:
         index = self._lanes.index()
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
+        self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
             self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
+            if self._is_to_wait(lane):
+                continue
             self._freed.pop(lane, None)
             pulled = self._pull(lane)
             if pulled.is_empty:
@@ -111,12 +115,24 @@ class Puller:
             if self._room_in(lane) > 0:
                 self._pull(lane)
 
+    def _is_to_wait(self, lane: SharedLane) -> bool:
+        """Tell whether a look would be in vain: some wait, there is no room, and this process looked lately.
+
+        A lane in which nobody waits is looked at, to be struck out.
+        """
+        if self._known.get(lane) is None:
+            return False
+        looked_at = self._looked_at.get(lane, float("-inf"))
+        is_lately = self._clock.monotonic() - looked_at < LOOK_WITHOUT_ROOM_EVERY_S
+        return is_lately and self._room_in(lane) <= 0
+
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
         self._wake.set()
 
     def _pull(self, lane: SharedLane) -> Pulled:
         """Take what could be sent at once, and have it sent; of what nobody may want any more, take more at a time."""
+        self._looked_at[lane] = self._clock.monotonic()
         room = 0 if self._is_stopped else self._room_in(lane)
         most = min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
         if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
@@ -136,19 +152,22 @@ class Puller:
             self._go_on(
                 lane, len(pulled.taken), self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
             )
+        if pulled.is_to_be_fed:
+            self._send_feed_lanes()
         return pulled
 
     def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
-        """Pull again at once where some were not wanted: no call of theirs ends, so nothing else would wake this.
+        """Pull again at once where some were not wanted, or called another target: no call of this lane ends by them.
 
         What was put off is no reason: while SQL is away that would put off all the lane.
         """
         self._most.pop(lane, None)
         if fired.waits_since is not None:
             self._known[lane] = min(fired.waits_since, self._known[lane] or fired.waits_since)
-        if fired.sent + fired.waiting + fired.put_off < taken:
+        sent_here = fired.sent - fired.elsewhere
+        if sent_here + fired.waiting + fired.put_off < taken:
             self._pull_soon(lane)
-            if not fired.sent:
+            if not sent_here:
                 self._most[lane] = 2 * taken
 
     def _pulled(self, lane: SharedLane, claim_id: str, most: int) -> Pulled:

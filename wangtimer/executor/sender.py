@@ -5,6 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
+from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -34,9 +35,13 @@ class Ready(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """How many of a part were handed to the engine, and of which members no request could be made, and why."""
+    """How many of a part were handed to the engine, `elsewhere` of them to call another target than their lane's.
+
+    And of which members no request could be made, and why.
+    """
 
     calls: int
+    elsewhere: int
     unmade: dict[Member, str]
 
 
@@ -100,7 +105,8 @@ class Sender:
         _hand_on(call.held for call in calls)
         self._quarantine.take(quarantined)
         _hand_on(one.held for one in quarantined)
-        return Sent(len(calls) + len(quarantined), unmade)
+        elsewhere = sum(_leads_elsewhere(one.held, one.request.host, one.request.app) for one in calls)
+        return Sent(len(calls) + len(quarantined), elsewhere, unmade)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -202,6 +208,29 @@ class Attempt:
         """Have its outcome recorded."""
         fail_points.after(Step.SEND)
         self._sender.take(self, reply)
+
+
+def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:
+    """Return who goes now, and who stays: `most` go to the lane's own target, and all go whose calls lead elsewhere."""
+    if len(ready) <= most:
+        return list(ready), []
+    going: list[Ready] = []
+    staying: list[Ready] = []
+    for one in ready:
+        if _leads_elsewhere(one.held, read_url(one.definition.notify.url)[0].host_port, one.definition.app):
+            going.append(one)
+        elif most > 0:
+            most -= 1
+            going.append(one)
+        else:
+            staying.append(one)
+    return going, staying
+
+
+def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
+    """Tell whether a call leads to another target than that of its lane: the timer's URL has changed since."""
+    lane = held.claim.stands_in
+    return isinstance(lane, SharedLane) and lane not in (SharedLane.of_host(host), SharedLane.of_app(app))
 
 
 def _hand_on(held: Iterable[Held]) -> None:

@@ -8,9 +8,9 @@ from threading import Event, Lock
 
 
 class Turnstile:
-    """A lock that goes to whom waits with the least size; alike, in order of arrival.
+    """A lock. Of those that wait for it, the smallest gets it next; of equal ones, the first that came.
 
-    Large ones wait for as long as small ones come: for work that small ones alone can never fill.
+    Large ones wait for as long as small ones come. So use it only where small ones alone can never keep it taken.
     """
 
     def __init__(self) -> None:

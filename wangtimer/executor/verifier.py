@@ -9,6 +9,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.core.time.clock import Clock
+from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore
@@ -47,12 +48,16 @@ class Verifier:
     clock: Clock
     lead_ms: int
     unread: Unread = field(default_factory=Unread)
+    sql_rest: SqlRest = field(default_factory=SqlRest)
 
     def verify(self, slice_: SliceOrLane, members: Sequence[DueMember]) -> dict[Member, Verdict]:
-        """Return a verdict for each member; all wait where SQL or the outbox cannot be read."""
+        """Return a verdict for each member; all wait where nothing can be read, or SQL hangs."""
+        if self.sql_rest.lasts(self.clock):
+            return {due.member: self.wait(due) for due in members}
         try:
-            parked = self.outbox.holds([due.member for due in members])
-            rows = self.firings.rows(due.member for due in members)
+            with self.sql_rest.asking(self.clock):
+                parked = self.outbox.holds([due.member for due in members])
+                rows = self.firings.rows(due.member for due in members)
         except StoreAway:
             return {due.member: self.wait(due) for due in members}
         _tell_of_unknown(

@@ -61,7 +61,8 @@ class Wanted:
         if not asked:
             return {}, {}
         try:
-            definitions = self.timers.definitions({due.member.timer_id for due in asked})
+            with self.verifier.sql_rest.asking(self.verifier.clock):
+                definitions = self.timers.definitions({due.member.timer_id for due in asked})
         except StoreAway:
             verdicts.update({due.member: self.verifier.wait(due) for due in asked})
             return {}, {}

@@ -1,4 +1,8 @@
-"""The one way into Redis: members into their slices or lanes, then those onto the agenda or into the index."""
+"""Adds firings to Redis: members into their slices or lanes, then those onto the agenda or into the index.
+
+Two ways do not lead through here. The lane feeder adds to lanes that stand in the index. Executors put back what they
+claimed.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

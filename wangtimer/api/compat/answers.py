@@ -82,7 +82,11 @@ class TimerData(TimerAndRule):
         Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
     ] = None
     delete_after_finish: Annotated[
-        bool | None, Field(exclude_if=is_none, description="true: it is deleted once it is finished")
+        bool | None,
+        Field(
+            exclude_if=is_none,
+            description="true: it is deleted once it is finished, unless its last firing failed",
+        ),
     ] = None
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
     misfire: Annotated[

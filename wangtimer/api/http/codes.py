@@ -84,6 +84,13 @@ class ErrorCode(Enum):
         ),
     )
     NOT_READY = 50302, "`/readyz` only: at least one of SQL, store and broker does not answer."
+    TOO_MANY_AT_ONCE = (
+        50303,
+        (
+            "`/export` only: as many exports are under way as this process serves at once, a quarter of its threads. "
+            "Repeat after `Retry-After` seconds."
+        ),
+    )
 
     def __init__(self, number: int, meaning: str) -> None:
         self.number = number

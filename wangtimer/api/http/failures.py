@@ -11,6 +11,7 @@ from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
     StoreAway,
+    TooManyAtOnce,
     TooMuchWork,
     UnknownFiring,
     UnknownTimer,
@@ -22,6 +23,8 @@ from wangtimer.core.errors import (
 log = structlog.get_logger()
 
 RETRY_AFTER_S = 1
+# An export takes some seconds.
+RETRY_EXPORT_AFTER_S = 5
 
 _BY_STATUS = {
     404: (ErrorCode.UNKNOWN_PATH, "request: there is nothing at this path; /docs shows what there is"),
@@ -38,6 +41,7 @@ def answer_failures(app: Flask) -> None:
     """Let every error of the app end in the envelope."""
     app.register_error_handler(WangTimerError, _refused)
     app.register_error_handler(StoreAway, _away)
+    app.register_error_handler(TooManyAtOnce, _too_many)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _fault)
 
@@ -64,6 +68,12 @@ def told(error: WangTimerError) -> ErrorAnswer:
                 "request: it takes more CPU than one request may, and nothing of it is done; send fewer timers, a "
                 "shorter range, a smaller maxFirings or count, or a simpler cron"
             )
+        case TooManyAtOnce():
+            msg = (
+                "request: as many exports are under way as this process serves at once; repeat it in "
+                f"{RETRY_EXPORT_AFTER_S} s"
+            )
+            code, field = ErrorCode.TOO_MANY_AT_ONCE, ""
         case StoreAway():
             msg = f"request: {error.store} is away; repeat it in {RETRY_AFTER_S} s"
             code, field = ErrorCode.STORE_AWAY, ""
@@ -85,6 +95,12 @@ def _away(error: StoreAway) -> Response:
     log.warning("store_away", path=request.path, error=str(error))
     response = _refused(error)
     response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def _too_many(error: TooManyAtOnce) -> Response:
+    response = _refused(error)
+    response.headers["Retry-After"] = str(RETRY_EXPORT_AFTER_S)
     return response
 
 

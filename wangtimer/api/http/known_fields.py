@@ -25,6 +25,10 @@ _OUR_WORDS = {
     "misfirePolicy": "misfire",
     "active": "enable",
     "delay": "delayMs",
+    "delaySeconds": "delayMs",
+    "startTime": "startAt",
+    "endTime": "endAt",
+    "expireAt": "endAt",
     "runAt": "at",
     "fireAt": "at",
     "tz": "timezone",
@@ -59,8 +63,8 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> str:
     if advice := _elsewhere(inner, str(path[-1])):
         return f"{advice}; {there_are}"
     meant = _meant_field(model, inner, str(path[-1]))
-    question = "" if meant is None else f"did you mean {meant}? Else "
-    return f"{question}leave it out; {there_are}"
+    advice = "there is no such field here; " if meant is None else f"did you mean {meant}? Else "
+    return f"{advice}leave it out; {there_are}"
 
 
 def _elsewhere(inner: type[BaseModel], written: str) -> str | None:

@@ -1,6 +1,6 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -39,6 +39,9 @@ _TYPE_NAMES = {
 }
 
 
+_FOUND = "GET /api/timer/v1/defs?name=... finds it"
+# Of requests that take no name of a timer, for `meant_elsewhere`.
+NAMED_BY_ID: Mapping[str, str] = {"name": f"named by id here; {_FOUND}"}
 # Of a call whose body was written as JSON, where its text is wanted.
 _BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
 
@@ -82,6 +85,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
     match first["type"]:
         case "extra_forbidden":
             return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", known_fields(model, first["loc"]))
+        case "missing" if first["loc"][-1] == "id":
+            return Refused(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
         case "missing":
             return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):

@@ -1,11 +1,12 @@
-"""gunicorn's threads, with bounds: a client that sends half a request holds no thread for longer than these.
+"""gunicorn's threads, with bounds: a client that sends half a request, or takes its answer slowly, holds none longer.
 
 What a client sent is never quoted, neither in the log nor to it: a broken header line may be its credentials.
 """
 
+import struct
 import time
 from collections.abc import Iterator
-from socket import socket
+from socket import SO_LINGER, SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
 
 from gunicorn import util
@@ -14,10 +15,15 @@ from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseExc
 from gunicorn.workers.gthread import TConn, ThreadWorker
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.settings import read_settings
 
-# s in which one part of an answer is to be taken.
-TAKEN_WITHIN_S = 20.0
+# Bytes of an answer that lie in the kernel until they are taken. It says that there is room once a third is: of the
+# 4 MB it takes by itself, a client at the least pace would take two minutes for that, and could not be told from none.
+SEND_BUFFER_BYTES = 65_536
+# s in which a client that is told of the end may still send what it was about to: else it may lose the answer. The
+# thread waits for it, not gunicorn's main thread, which every connection needs.
+LINGER_S = 0.5
 # Of one body; each takes some 2 µs to find its end. The largest body has room for as many of 84 bytes.
 MOST_CHUNKS = 100_000
 # Of one body with what divides it into chunks (sizes, extensions, trailers): twice the largest, 8 MiB, and 64 KiB.
@@ -39,8 +45,15 @@ _STATUS = {
 }
 
 
+class SlowReader(TimeoutError):
+    """A client takes its answer slower than it may."""
+
+
 class PatientSocket(socket):
-    """Reads until a moment, however often something comes: neither silence nor a drip holds it longer."""
+    """Reads until a moment, however often something comes: neither silence nor a drip holds it longer.
+
+    Sends at the pace that an answer is to be taken at.
+    """
 
     _until = 0.0
     _reads_head = True
@@ -48,10 +61,12 @@ class PatientSocket(socket):
     is_late = False
     # Of the body; the first bytes of it may have come with the head.
     _wire_bytes = 0
+    _pace = AnswerPace()
 
     def await_head(self, within_s: float) -> None:
         """Let the head of a request be read within so many seconds."""
         self._until, self._reads_head = time.monotonic() + within_s, True
+        self._pace = AnswerPace()
 
     def await_body(self, within_s: float) -> None:
         """Let the body of a request be read within so many seconds."""
@@ -87,9 +102,28 @@ class PatientSocket(socket):
             yield chunk
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all of it; TimeoutError where the client does not take it."""
-        self.settimeout(TAKEN_WITHIN_S)
-        super().sendall(data, flags)
+        """Send all of it; `SlowReader` where the client takes the answer too slowly."""
+        whole = memoryview(data)
+        for begin in range(0, len(whole), PART_BYTES):
+            part = whole[begin : begin + PART_BYTES]
+            # 0 would mean not to wait at all, and to say so by another error.
+            self.settimeout(max(self._pace.may_take_s(len(part)), 0.001))
+            began = time.monotonic()
+            try:
+                super().sendall(part, flags)
+            except TimeoutError:
+                raise SlowReader from None
+            self._pace.took(time.monotonic() - began)
+
+    def shutdown(self, how: int) -> None:
+        """Tell the client of the end, and let it send for a moment more."""
+        self._until, self._reads_head = time.monotonic() + LINGER_S, False
+        super().shutdown(how)
+
+    def cut_off(self) -> None:
+        """Close it at once, and drop what was not taken."""
+        self.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc]
@@ -104,19 +138,28 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         """Hand a connection to a thread."""
         if not isinstance(conn.sock, PatientSocket):
             conn.sock = PatientSocket(fileno=conn.sock.detach())
+            conn.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
         super().enqueue_req(conn)
 
     def handle(self, conn: TConn) -> Any:
         """Read a request and answer it."""
         conn.sock.await_head(self._head_s)
-        return super().handle(conn)
+        stays_open = super().handle(conn)
+        if not stays_open:
+            conn.close(graceful=True)
+        return stays_open
 
     def handle_request(self, req: Any, conn: TConn) -> Any:
         """Answer a request whose head is read."""
         conn.sock.await_body(self._body_s)
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.parser = conn.sock.few(req.body.reader.parser)
-        stays_open = super().handle_request(req, conn)
+        try:
+            stays_open = super().handle_request(req, conn)
+        except SlowReader:
+            self.log.warning("answer cut off: the client takes it too slowly")
+            conn.sock.cut_off()
+            return False
         return stays_open and not conn.sock.is_late
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:

@@ -1,6 +1,5 @@
 """Health: is this process alive, and does what it needs answer?"""
 
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any
@@ -11,6 +10,7 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.reading import asking_nothing
+from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.wiring import Wiring
 
@@ -37,31 +37,6 @@ class ReadyAnswer(Answer):
     """Whether this process can serve."""
 
     data: PartsHealth
-
-
-class Probe:
-    """Asks one part whether it answers, one question at a time: a frozen part holds one thread, not one a look."""
-
-    def __init__(self, check: Callable[[], None]) -> None:
-        self._check = check
-        self._lock = threading.Lock()
-        self._asking: Future[None] | None = None
-
-    def ask(self) -> Future[None]:
-        """Return the answer to come: of the question under way, else of a new one."""
-        with self._lock:
-            if self._asking is None or self._asking.done():
-                self._asking = Future()
-                threading.Thread(target=self._run, args=(self._asking,), name="ready", daemon=True).start()
-            return self._asking
-
-    def _run(self, answer: Future[None]) -> None:
-        try:
-            self._check()
-        except Exception as error:
-            answer.set_exception(error)
-        else:
-            answer.set_result(None)
 
 
 class HealthViews:

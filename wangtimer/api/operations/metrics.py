@@ -1,93 +1,145 @@
-"""What a Prometheus reads: firings past their moment without an outcome, parked outcomes, queues."""
+"""What a Prometheus reads: firings that are long due and have no outcome, parked outcomes, queues, what is away."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 
+import structlog
 from flask import Response
 from flask_openapi.openapi import OpenAPI
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from wangtimer.api.operations.probe import Probe
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.wiring import Wiring
 
-# A firing is silent once it is overdue by more than any lease, sweep and retry pause together.
+log = structlog.get_logger()
+
+# A firing is silent once it has been due for longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
+# Prometheus gives a scrape 10 s by default; what is frozen takes its own time-outs, SQL up to 10 s.
+READ_WITHIN_S = 5.0
 
 
 def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
-    """Serve `GET /metrics`; its figures are those of the stores, so any one API process speaks for all."""
+    """Serve `GET /metrics`; its figures are those of the stores, so any one API process speaks for all.
+
+    Figures that cannot be read within `READ_WITHIN_S` are left out.
+    """
+    sources = {
+        "wangtimer_sql_up": Probe(lambda: _of_sql(wiring())),
+        "wangtimer_store_up": Probe(lambda: _of_store(wiring())),
+        "wangtimer_broker_up": Probe(lambda: _of_broker(wiring())),
+    }
 
     def metrics() -> Response:
-        return Response(exposition(wiring()), content_type=CONTENT_TYPE_LATEST)
+        return Response(_exposition(sources), content_type=CONTENT_TYPE_LATEST)
 
     app.add_url_rule("/metrics", view_func=metrics)
 
 
-def exposition(wiring: Wiring) -> bytes:
-    """Read the stores and return the figures as text; raises `StoreAway`."""
+class _Collected(Collector):
+    """Figures that stand elsewhere: a counter of this process would say that it began with this look."""
+
+    def __init__(self, figures: list[Metric]) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterable[Metric]:
+        return self._figures
+
+
+def _exposition(sources: dict[str, Probe[list[Metric]]]) -> bytes:
+    """Return as text what the sources tell in time, and of each whether it did."""
+    asked = {up: probe.ask() for up, probe in sources.items()}
+    wait(asked.values(), READ_WITHIN_S)
+    figures: list[Metric] = []
+    for up, answer in asked.items():
+        told = _told(up, answer)
+        figures.append(_gauge(up, "1 where it answered; at 0 its figures are left out", told is not None))
+        figures += told or []
     registry = CollectorRegistry()
-    now = int(wiring.clock.now_ms())
-    overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
-    oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
-    _gauge(
-        registry,
-        "wangtimer_overdue_firings",
-        f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
-        overdue.number,
-    )
-    _gauge(registry, "wangtimer_oldest_overdue_seconds", "How long the oldest of them has been due", oldest_s)
-    _gauge(
-        registry,
-        "wangtimer_parked_outcomes",
-        "Outcomes that wait in Redis for SQL",
-        wiring.outbox.count(),
-    )
-    _gauge(
-        registry,
-        "wangtimer_parked_share",
-        "What they take of WANGTIMER_OUTBOX_MB: from 0.5 on arming slows down, at 1 nothing is armed",
-        wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
-    )
-    fed_until = wiring.window.fed_until()
-    held_s = 0.0 if fed_until is None else max(0.0, (fed_until - now) / 1_000)
-    _gauge(
-        registry,
-        "wangtimer_window_seconds",
-        "How far ahead Redis holds every firing: under WANGTIMER_WINDOW_S while it is filled again after a loss",
-        held_s,
-    )
-    _gauge(
-        registry,
-        "wangtimer_waiting_chunks",
-        "Chunks in the callback queue",
-        wiring.broker.waiting_chunks(),
-    )
-    _gauge(
-        registry,
-        "wangtimer_bad_timers",
-        f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
-        wiring.bad_timers.present(),
-    )
-    notes = CounterMetricFamily(
-        "wangtimer_bad_timer_notes",
-        "How often a process noted such a timer, once a minute for each at most",
-        wiring.bad_timers.notes(),
-    )
-    registry.register(_Collected(notes))
+    registry.register(_Collected(figures))
     return generate_latest(registry)
 
 
-class _Collected(Collector):
-    """A counter that stands elsewhere: one of this process would say that it began with this look."""
+def _told(source: str, answer: Future[list[Metric]]) -> list[Metric] | None:
+    """Return a source's figures; None where they could not be read in time."""
+    if not answer.done():
+        log.warning("figures_unread", source=source, error="no answer in time")
+        return None
+    error = answer.exception()
+    if error is None:
+        return answer.result()
+    # Another error's text may hold a statement's values.
+    said = str(error) if isinstance(error, StoreAway) else type(error).__name__
+    log.warning("figures_unread", source=source, error=said)
+    return None
 
-    def __init__(self, family: CounterMetricFamily) -> None:
-        self._family = family
 
-    def collect(self) -> Iterable[CounterMetricFamily]:
-        return [self._family]
+def _of_sql(wiring: Wiring) -> list[Metric]:
+    now = _now_ms(wiring.clock)
+    if now is None:
+        wiring.check_sql()
+        return []
+    overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
+    oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
+    return [
+        _gauge(
+            "wangtimer_overdue_firings",
+            f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
+            overdue.number,
+        ),
+        _gauge("wangtimer_oldest_overdue_seconds", "How long the oldest of them has been due", oldest_s),
+    ]
 
 
-def _gauge(registry: CollectorRegistry, name: str, meaning: str, value: float) -> None:
-    Gauge(name, meaning, registry=registry).set(value)
+def _now_ms(clock: Clock) -> int | None:
+    """Return ms since 1970; None where Redis has never told this process the time: no other clock is asked."""
+    try:
+        return int(clock.now_ms())
+    except StoreAway:
+        return None
+
+
+def _of_store(wiring: Wiring) -> list[Metric]:
+    fed_until = wiring.window.fed_until()
+    held_s = 0.0 if fed_until is None else max(0.0, (fed_until - wiring.clock.now_ms()) / 1_000)
+    return [
+        _gauge("wangtimer_parked_outcomes", "Outcomes that wait in Redis for SQL", wiring.outbox.count()),
+        _gauge(
+            "wangtimer_parked_share",
+            "What they take of WANGTIMER_OUTBOX_MB: from 0.5 on arming slows down, at 1 nothing is armed",
+            wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
+        ),
+        _gauge(
+            "wangtimer_window_seconds",
+            "How far ahead Redis holds every firing: under WANGTIMER_WINDOW_S while it is filled again after a loss",
+            held_s,
+        ),
+        _gauge(
+            "wangtimer_bad_timers",
+            f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
+            wiring.bad_timers.present(),
+        ),
+        CounterMetricFamily(
+            "wangtimer_bad_timer_notes",
+            "How often a process noted such a timer, once a minute for each at most",
+            wiring.bad_timers.notes(),
+        ),
+    ]
+
+
+def _of_broker(wiring: Wiring) -> list[Metric]:
+    # A queue's length is 0 where it is unknown.
+    wiring.check_broker()
+    return [
+        _gauge("wangtimer_waiting_chunks", "Chunks in the callback queue", wiring.broker.waiting_chunks())
+    ]
+
+
+def _gauge(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, meaning, value)

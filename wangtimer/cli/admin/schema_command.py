@@ -9,7 +9,8 @@ from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_json
 from wangtimer.core.errors import WangTimerError
-from wangtimer.settings import read_settings
+from wangtimer.settings import Settings, read_settings
+from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import missing_file
 from wangtimer.store.sql.drift import Lack, lacks
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
@@ -27,10 +28,13 @@ def upgrade(is_applied: bool, as_json: bool) -> None:
     """Print the statements that add the tables, columns and indexes the database lacks, or run them.
 
     Nothing is dropped or changed that is there, save that an index may get columns at its end. Begun again after a
-    failure, it goes on. Exits with 1 where a person must look: something is there, but another than expected.
+    failure, it goes on. Which database that is stands on the first line of stderr. Exits with 1 where a person must
+    look: something is there, but another than expected.
     """
     try:
-        url = read_settings().database_url
+        settings = read_settings()
+        click.echo(f"looking at {_shown(settings)}", err=True)
+        url = settings.database_url
         # A look makes no file: what an empty one lacks is the same.
         if not is_applied and missing_file(url) is not None:
             url = "sqlite://"
@@ -44,6 +48,13 @@ def upgrade(is_applied: bool, as_json: bool) -> None:
     _show(found, is_applied, as_json)
     if any(lack.statement is None for lack in found):
         sys.exit(1)
+
+
+def _shown(settings: Settings) -> str:
+    file = settings.unset_database
+    if file is None:
+        return shown_url(settings.database_url)
+    return f"SQLite at {file}: WANGTIMER_DATABASE_URL is not set"
 
 
 def _show(found: list[Lack], is_applied: bool, as_json: bool) -> None:

@@ -17,13 +17,13 @@ from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.client import Client, ClientError
 from wangtimer.core.errors import WangTimerError
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.arrivals import Arrival, Journal
 from wangtimer.stack.child import Child, ChildSpec, inherited_environment, launch
 from wangtimer.stack.supervisor import wait_for
 
 # Timers made first to see how fast the API makes them; their moment lies a day off, and they are deleted like the rest.
 PROBES = 40
-DAY_MS = 86_400_000
 # What making them all may take: the probes' rate with room, and a start.
 ROOM, START_MS = 1.5, 3_000
 ARRIVE_WITHIN_S = 30.0

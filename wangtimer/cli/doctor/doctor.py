@@ -13,8 +13,8 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
 from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.settings_checkup import check_variables
-from wangtimer.cli.doctor.sql_checkup import check_sql
+from wangtimer.cli.doctor.settings_checkup import check_bind, check_variables
+from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
@@ -57,6 +57,8 @@ def examine() -> list[Finding]:
 
     return [
         *check_variables(),
+        *check_database(settings),
+        *check_bind(settings.http_bind),
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),

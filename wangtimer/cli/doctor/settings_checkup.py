@@ -1,6 +1,7 @@
 """What a check-up finds in the environment."""
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 
 from wangtimer.cli.doctor.findings import Finding, warning
 from wangtimer.settings import unknown_variables
@@ -11,3 +12,19 @@ def check_variables() -> Iterator[Finding]:
     for name in unknown_variables():
         mend = "take it out, or write one that wangtimer settings lists; a setting of a newer version is ignored here"
         yield warning("settings", f"{name} is no setting of this version", mend)
+
+
+def check_bind(http_bind: str) -> Iterator[Finding]:
+    """Yield a warning for each address of the API that is beyond this machine: there may be no proxy before it."""
+    for address in map(str.strip, http_bind.split(",")):
+        if address.startswith(("unix:", "fd://")) or _is_loopback(address.rpartition(":")[0].strip("[]")):
+            continue
+        mend = "put a proxy in front that reads requests whole; see README, Put a proxy before web"
+        yield warning("settings", f"WANGTIMER_HTTP_BIND is {address}: slow clients hold its threads", mend)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -7,6 +7,8 @@ from sqlalchemy import Connection, text
 
 from wangtimer.cli.doctor.findings import Finding, error, ok, warning
 from wangtimer.core.errors import StoreAway
+from wangtimer.settings import Settings
+from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.drift import lacks
 
@@ -14,6 +16,16 @@ PART = "sql"
 # The oldest versions that are meant to do: the README says on which of them it was run.
 OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
 UPGRADE = "wangtimer schema upgrade --apply"
+
+
+def check_database(settings: Settings) -> Iterator[Finding]:
+    """Yield which database is looked at, and a warning where nobody has set one."""
+    file = settings.unset_database
+    if file is None:
+        yield ok(PART, f"looked at {shown_url(settings.database_url)}")
+        return
+    said = f"SQLite at {file}: one machine only; WANGTIMER_DATABASE_URL is not set"
+    yield warning(PART, said, "set it as the workers have it; nothing, where one machine is meant")
 
 
 def check_sql(url: str) -> Iterator[Finding]:
@@ -25,7 +37,7 @@ def check_sql(url: str) -> Iterator[Finding]:
     try:
         database = Database(url, pool_size=1)
     except ImportError as missing:
-        yield error(PART, f"the driver is missing: {missing}", "install wangtimer[mysql]")
+        yield error(PART, f"the driver is missing: {missing}", "in a checkout: pip install '.[mysql]'")
         return
     try:
         yield from database.read(lambda sql: [*_server(sql), *_schema(sql)])

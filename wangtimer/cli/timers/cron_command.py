@@ -21,7 +21,14 @@ MOST_SHOWN = 1_000
 
 @click.command(cls=OnceCommand)
 @click.argument("expression")
-@click.option("--tz", default="UTC", show_default=True, help="IANA zone in whose wall time it is meant.")
+@click.option(
+    "--tz",
+    "--timezone",
+    "tz",
+    default="UTC",
+    show_default=True,
+    help="IANA zone in whose wall time it is meant.",
+)
 @click.option(
     "--dialect",
     type=click.Choice([one.value for one in CronDialect]),

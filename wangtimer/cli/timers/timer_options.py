@@ -13,7 +13,9 @@ Command = Callable[..., None]
 
 SCHEDULE = (
     *RULE,
-    click.option("--tz", "timezone", help="IANA zone of the cron expression and of excluded days."),
+    click.option(
+        "--tz", "--timezone", "timezone", help="IANA zone of the cron expression and of excluded days."
+    ),
     click.option("--start", "start_at", type=MOMENT, help="Nothing fires before."),
     click.option("--end", "end_at", type=MOMENT, help="Nothing fires after."),
     click.option("--max-firings", type=click.IntRange(1), help="So many moments, then it is finished."),
@@ -37,7 +39,10 @@ TERMS = (
         help="Once finished it is deleted so long after its last moment.",
     ),
     click.option(
-        "--delete-after-finish", is_flag=True, default=None, help="It is deleted as soon as it is finished."
+        "--delete-after-finish",
+        is_flag=True,
+        default=None,
+        help="It is deleted as soon as it is finished, unless its last firing failed.",
     ),
 )
 CALL = (

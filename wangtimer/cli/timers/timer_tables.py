@@ -71,7 +71,7 @@ def show_timer(timer: Timer) -> None:
 def _kept(timer: Timer) -> str | None:
     """Return for how long the timer is kept once it is finished; None: as the service says."""
     if timer.get("deleteAfterFinish"):
-        return "until it is finished"
+        return "until it is finished, longer where its last firing failed"
     return f"{timer['retentionDays']} days after its last moment" if "retentionDays" in timer else None
 
 

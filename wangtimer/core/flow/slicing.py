@@ -43,7 +43,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SharedLane:
-    """Firings whose moment came and for which there was no room: at their host, or for their app.
+    """Firings that are due, or nearly, and for which there was no room: at their host, or for their app.
 
     They wait here, outside every process, ordered by when they were due. `key` is `host:` and the host with its
     port, or `app:` and the app.

@@ -28,6 +28,10 @@ NAMES_ZH = {
 # A weekday as a number, in `2`, `1-5`, `2/2`, `L5` and `5#2`; not the place of `fri#2` nor the step of `*/2`.
 WEEKDAY_NUMBER = re.compile(r"(?<![#/0-9])[0-9]+")
 STEP = re.compile(r"[^,/]*/(?P<step>[0-9]+)")
+# A field that is one step to its end; a range, as 9-17/2, is meant to end before.
+STEP_TO_END = re.compile(r"(?P<first>\*|[0-9]+)/(?P<step>[0-9]+)")
+# How many values the fields have that go round: a step of another field is seldom meant as an interval.
+ROUNDS = {"second": 60, "minute": 60, "hour": 24}
 
 
 def warnings_of_expression(cron: Cron) -> Iterator[Warning]:
@@ -36,9 +40,7 @@ def warnings_of_expression(cron: Cron) -> Iterator[Warning]:
     texts = field_texts(cron.expression, cron.dialect)
     if cron.dialect is CronDialect.UNIX:
         yield from _of_field_order(field_count(cron.expression))
-        yield from _of_quartz_weekday(texts)
-    for name, text in texts.items():
-        yield from _of_long_steps(name, text)
+    yield from warnings_of_text(cron)
     if meaning.days.is_either:
         yield Warning(
             WarningCode.EITHER_DAY,
@@ -55,6 +57,16 @@ def warnings_of_expression(cron: Cron) -> Iterator[Warning]:
                 f"not every month has a fifth {words_en.WEEKDAY_NAMES[weekday - 1]}",
                 f"并非每个月都有第五个{words_zh.WEEKDAY_NAMES[weekday - 1]}",
             )
+
+
+def warnings_of_text(cron: Cron) -> Iterator[Warning]:
+    """Yield what may surprise about the text of an expression alone, that can be read: microseconds each."""
+    texts = field_texts(cron.expression, cron.dialect)
+    if cron.dialect is CronDialect.UNIX:
+        yield from _of_quartz_weekday(texts)
+    for name, text in texts.items():
+        yield from _of_long_steps(name, text)
+        yield from _of_uneven_step(name, text)
 
 
 def _of_field_order(count: int) -> Iterator[Warning]:
@@ -95,6 +107,27 @@ def _of_long_steps(name: str, text: str) -> Iterator[Warning]:
                 "use everyMs",
                 f"{NAMES_ZH[name]}字段 {found[0]} 的步长超出了该字段，因此只有第一个值；按间隔触发请用 everyMs",
             )
+
+
+def _of_uneven_step(name: str, text: str) -> Iterator[Warning]:
+    """Yield a warning where from a field's last value to the first of its next round it is not the step."""
+    found = STEP_TO_END.fullmatch(text)
+    if found is None or name not in ROUNDS:
+        return
+    first = 0 if found["first"] == "*" else int(found["first"])
+    step, values = int(found["step"]), ROUNDS[name]
+    if step > WIDTHS[name]:
+        return
+    last = range(first, values, step)[-1]
+    rest = first + values - last
+    if rest != step:
+        yield Warning(
+            WarningCode.UNEVEN_STEP,
+            f"{name} {text} is not every {step}: from {last} to the next {first} it is {rest}; for an interval use "
+            "everyMs",
+            f"{NAMES_ZH[name]}字段 {text} 不是每 {step} 一次：从 {last} 到下一个 {first} 隔 {rest}；"
+            "按间隔触发请用 everyMs",
+        )
 
 
 def _of_short_months(meaning: Meaning) -> Iterator[Warning]:

@@ -122,6 +122,10 @@ class RuleKind(ABC, Generic[OneRule]):
         """Return what may surprise about a rule as it is written; InvalidSchedule if it cannot be read."""
         return ()
 
+    def quick_warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
+        """Return those of `warnings` that take microseconds to tell: each of many timers made at once has them."""
+        return ()
+
     def warnings_between(
         self,
         schedule: Schedule,  # noqa: ARG002 - most have none

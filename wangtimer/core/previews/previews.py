@@ -9,11 +9,9 @@ from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.previews.warnings import warnings_of
 from wangtimer.core.schedules.schedule import Schedule
-from wangtimer.core.time.zones import DAY_S, read_zone
+from wangtimer.core.time.zones import DAY_MS, read_zone
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
-
-DAY_MS = DAY_S * 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,9 +74,9 @@ class Calendar:
         return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(
-    maxsize=64
-)  # thousands of days are sorted once; then a search costs the same however long it is closed
+# As many as are kept of those read: an app may have a hundred. Thousands of days are sorted once; then a search costs
+# the same however long it is closed.
+@lru_cache(maxsize=256)
 def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
     """Return for each further day without firings the next open one of its weekday, and all working days, ascending.
 

@@ -14,6 +14,7 @@ LAST_YEAR = 2199
 """The last year that has stretches; croniter's own year field ends at 2099."""
 
 DAY_S = 86_400
+DAY_MS = DAY_S * 1_000
 # No zone has two changes of offset within four days since 1970 (tzdata 2026, all 598 zones).
 SAMPLE_S = DAY_S
 

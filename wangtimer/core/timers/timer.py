@@ -77,7 +77,8 @@ class Timer:
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
     after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
-    timer is kept for `keep_days`; 0: no longer than its last outcome; None: as long as the service's setting says.
+    timer is kept for `keep_days`; 0: no longer than a last outcome that is no failure; None: as long as the service's
+    setting says.
     `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
     """
 

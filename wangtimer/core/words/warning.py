@@ -12,6 +12,7 @@ class WarningCode(StrEnum):
     FIELD_ORDER = "fieldOrder"
     QUARTZ_WEEKDAY = "quartzWeekday"
     LONG_STEP = "longStep"
+    UNEVEN_STEP = "unevenStep"
     EITHER_DAY = "eitherDay"
     SHORT_MONTH = "shortMonth"
     LEAP_DAY = "leapDay"

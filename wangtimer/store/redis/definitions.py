@@ -1,4 +1,7 @@
-"""Definitions of timers with firings in the horizon, and this process's memory of those in use."""
+"""Definitions in Redis, and this process's memory of those in use.
+
+Redis has those of timers that have firings in the window, and of timers that changed lately.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -1,8 +1,10 @@
-"""Every key of the store: named here and nowhere else.
+"""Every key of the store: this file alone says how they are written.
 
-The keys of one slice share one hash tag, and those of the agenda share another: a script that moves firings touches
-one slice, or the agenda, never both. Only reading definitions takes keys of all of them at once, which Redis Cluster
-would refuse.
+Exception: `SliceStore` and `LaneStore` name the last part of the keys of a slice or lane.
+
+The keys of one slice or lane share one hash tag, and those of the agenda share another: a script that moves firings
+touches one slice, one lane, or the agenda. Only reading definitions takes keys with different tags at once, which
+Redis Cluster would refuse.
 """
 
 from wangtimer.core.flow.slicing import SliceOrLane
@@ -33,7 +35,10 @@ class Keys:
         self.bad_notes = f"{prefix}:bad:notes"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
-        """Return the named keys of a slice: due, armed, running, owner, suspect, deaths, lock; a lane has no armed."""
+        """Return the named keys of a slice or lane.
+
+        Both have due, running, owner, suspect, deaths. A slice has armed and lock besides, a lane has rest.
+        """
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 
     def definition(self, timer_id: int) -> str:

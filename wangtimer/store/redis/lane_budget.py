@@ -9,6 +9,8 @@ from wangtimer.core.flow.slicing import SharedLane
 BYTES_A_FIRING = 250
 # A lane may hold so many however much the others hold.
 LEAST = 100
+# A lane is fed once it holds no more than this part of what it may hold.
+FED_AT = 1 / 2
 
 
 class LaneBudget:
@@ -41,6 +43,10 @@ class LaneBudget:
         with self._lock:
             others = self._total - self._waiting.get(lane, 0)
         return max(self._least, (self._firings - others) // 2)
+
+    def few_of(self, lane: SharedLane) -> int:
+        """Return how many waiting are so few that the lane is to be fed, where SQL holds more."""
+        return int(self.most_of(lane) * (1 - FED_AT))
 
     def room_of(self, lane: SharedLane) -> int:
         """Return how many more firings the lane may hold."""

@@ -18,13 +18,16 @@ from wangtimer.store.redis.slices import Leases, Taken
 MEMBERS_A_SCRIPT = 1_000
 SCRIPTS_A_TRIP = 50
 LANES_A_TRIP = 500
+# What `lane_pull` says of the rest, where it is more than that there is one.
+TO_BE_FED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
     """What a pull found and took; `next_at` (ms UTC) is when the first of those that still wait was due.
 
-    `has_rest`: SQL alone holds more that waits in this lane.
+    `has_rest`: SQL alone holds more that waits in this lane. `is_to_be_fed`: some of that is to be brought now; of all
+    who pull from the lane one is told so, once a second.
     """
 
     next_at: int | None
@@ -33,6 +36,7 @@ class Pulled:
     dues: tuple[DueMember, ...] = ()
     taken: tuple[Taken, ...] = ()
     has_rest: bool = False
+    is_to_be_fed: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -41,7 +45,7 @@ class Pulled:
 
 
 class LaneStore:
-    """The lanes; every method is one script a lane, and bears repeating.
+    """The lanes. Each move is one script on one lane; every method bears repeating.
 
     What was pulled runs in its lane as a claimed member runs in its slice: `SliceStore` renews, releases and puts
     it back. A lane exists while somebody stands in it; the index beside it says which do. A lane is written first and
@@ -100,8 +104,8 @@ class LaneStore:
         lease_ends = int(self._clock.latest_ms()) + self._leases.running_ms
         ran_out_by = "" if keep_leases else int(self._clock.earliest_ms())
         arguments: list[Argument] = [now, claim_id, lease_ends, expiry_of(lane, now)]
-        arguments += [min(most, MEMBERS_A_SCRIPT), ran_out_by, int(is_again)]
-        next_at, waiting, running, told, has_rest = self._connection.run("lane_pull", keys, arguments)
+        arguments += [min(most, MEMBERS_A_SCRIPT), ran_out_by, int(is_again), self._budget.few_of(lane)]
+        next_at, waiting, running, told, rest = self._connection.run("lane_pull", keys, arguments)
         dues, taken = [], []
         for text, moment, deaths in zip(told[::3], told[1::3], told[2::3], strict=True):
             member = Member.parse(text)
@@ -109,7 +113,7 @@ class LaneStore:
             taken.append(Taken(member, True, int(deaths)))
         first = int(float(next_at)) if next_at else None
         self._budget.note(lane, waiting)
-        return Pulled(first, waiting, running, tuple(dues), tuple(taken), bool(has_rest))
+        return Pulled(first, waiting, running, tuple(dues), tuple(taken), rest > 0, rest == TO_BE_FED)
 
     def with_rest(self) -> list[SharedLane]:
         """Return the lanes of which SQL alone holds a rest."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wangtimer.core.errors import StoreAway
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
@@ -27,3 +28,11 @@ class MinuteLoad:
         return {
             minute: total - number for (minute, number), total in zip(counts.items(), answers, strict=True)
         }
+
+
+def planned_before(load: MinuteLoad, counts: dict[int, int]) -> dict[int, int]:
+    """Count firings into minutes; return for each minute how many it had before; nothing where Redis is away."""
+    try:
+        return load.reserve(counts) if counts else {}
+    except StoreAway:
+        return {}

@@ -21,6 +21,7 @@ class Outbox:
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
         self._key = keys.outbox
+        self._cursor = 0
 
     def park(self, outcomes: Sequence[Outcome]) -> None:
         """Keep outcomes until `forget`."""
@@ -50,15 +51,19 @@ class Outbox:
     def page(self, limit: int) -> dict[str, str]:
         """Return about `limit` parked outcomes, all where there are fewer, as their raw texts by member.
 
-        One scan step may find nothing in a hash that was long: an empty page must mean an empty outbox.
+        It goes on where the last page ended: from the beginning it would pass over all that pages before it emptied.
+        One scan step may find nothing in a hash that was long: an empty page must mean an empty outbox, so that only a
+        whole pass ends it.
         """
         found: dict[str, str] = {}
-        cursor = 0
+        is_whole = self._cursor == 0
         while True:
-            cursor, part = self._scan(cursor, limit)
+            cursor, part = self._scan(self._cursor, limit)
+            self._cursor = int(cursor)
             found |= part
-            if not cursor or len(found) >= limit:
+            if len(found) >= limit or (not self._cursor and is_whole):
                 return found
+            is_whole = is_whole or not self._cursor
 
     def read(self, texts: Mapping[str, str]) -> Readable[str, Outcome]:
         """Return the outcomes of a page by member; what cannot be read, say of another version, is not among them."""

@@ -16,6 +16,8 @@ from wangtimer.store.redis.keys import Keys, expiry_of
 MEMBERS_A_SCRIPT = 2_000
 # Lua's `unpack` and the length of a chunk bound what the smaller scripts take.
 MEMBERS_A_CLAIM = 1_000
+# After Redis was away its living claims renew first, before anything is taken back.
+GRACE_S = 3.0
 _PLACES = ("due", "armed", "running")
 
 
@@ -69,7 +71,7 @@ Item = TypeVar("Item")
 
 
 class SliceStore:
-    """The hot firings; every method is one script a slice, and bears repeating.
+    """The hot firings. Each move is one script on one slice; every method bears repeating.
 
     Leases are written by the latest clock believed of late and taken back by the earliest, so that no step of Redis'
     clock ends one of the living.

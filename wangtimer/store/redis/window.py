@@ -87,7 +87,8 @@ class Window:
     def next(self, now: int, from_present: bool) -> Next:
         """Become the one feeder, if there is none, and announce the next minute; `now` in ms UTC.
 
-        `from_present`: begin at the present minute again, since Redis may have lost some of what it held.
+        Where nothing is left to feed, another process may be the feeder next. `from_present`: begin at the present
+        minute again, since Redis may have lost some of what it held.
         """
         keys, rule = self._keys, self._rule
         arguments: list[Argument] = [self._token, FEEDER_LEASE_MS]
@@ -122,11 +123,6 @@ class Window:
         keys = self._keys
         marks = [keys.fed, keys.announced, keys.feeding, keys.part, keys.narrow]
         self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])
-
-    def give_way(self) -> None:
-        """Let another process feed next; what Redis hears of this late does not end a later feeding of this process."""
-        token, self._token = self._token, uuid4().hex
-        self._connection.run("unlock", [self._keys.feeder], [token])
 
     def compared(self) -> int:
         """Return the last minute whose firings in SQL and Redis were compared shortly before it; 0 if unknown."""

@@ -53,23 +53,31 @@ def delete_of_ids(sql: Connection, column: Column[int], ids: Sequence[int], inde
 
 
 def update_waiting(
-    sql: Connection, column: Column[str], value: str, attempts: Sequence[tuple[int, int, int]]
+    sql: Connection, column: Column[str], attempts: Sequence[tuple[int, int, int]], values: Sequence[str]
 ) -> None:
-    """Give firings this value in this column where they are pending, and at the attempt they are asked for by.
+    """Give firings values in this column where they are pending, and at the attempt they are asked for by.
 
-    `attempts`, at least one: each with its moment, its timer and its number.
+    `attempts`, at least one: each with its moment, its timer and its number; `values`: one for each of them.
+    Values that are alike travel once.
     """
-    asked = _table(sql.dialect, ("fire_at", "timer_id", "attempt"), attempts)
+    places = {value: place for place, value in enumerate(dict.fromkeys(values), 1)}
+    rows = [(*attempt, places[value]) for attempt, value in zip(attempts, values, strict=True)]
+    asked = _table(sql.dialect, ("fire_at", "timer_id", "attempt", "place"), rows)
     own = "firing.fire_at = asked.fire_at AND firing.timer_id = asked.timer_id"
     waits = f"firing.status = '{FiringStatus.PENDING.value}' AND firing.attempt = asked.attempt"
     if sql.dialect.name == "sqlite":
-        statement = f"UPDATE firing SET {column.name} = ? FROM ({asked}) AS asked WHERE {own} AND {waits}"
+        whens = " ".join(f"WHEN {place} THEN ?" for place in places.values())
+        value = f"CASE asked.place {whens} END"
+        statement = (
+            f"UPDATE firing SET {column.name} = {value} FROM ({asked}) AS asked WHERE {own} AND {waits}"
+        )
     else:
+        value = f"ELT(asked.place, {', '.join(['%s'] * len(places))})"
         statement = (
             f"UPDATE ({asked}) AS asked STRAIGHT_JOIN firing FORCE INDEX (PRIMARY) ON {own}"
-            f" SET firing.{column.name} = %s WHERE {waits}"
+            f" SET firing.{column.name} = {value} WHERE {waits}"
         )
-    sql.exec_driver_sql(statement, (value,))
+    sql.exec_driver_sql(statement, tuple(places))
 
 
 def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:

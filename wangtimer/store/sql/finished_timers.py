@@ -4,7 +4,7 @@ A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), a
 its last moment is `planned_until`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
-from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE, firings, timers
 from wangtimer.store.sql.timers import remove_tags
 
 # A timer's latest firings that are looked at: a retry, replay or backfill that waits behind more than so many others is
@@ -41,7 +41,10 @@ class FinishedTimers:
         self._database = database
 
     def kept_days(self) -> list[int]:
-        """Return the different days for which timers that are finished, or nearly so, are to be kept; one seek each."""
+        """Return the different days for which timers that are finished, or nearly so, are to be kept; one seek each.
+
+        `KEPT_AFTER_FAILURE` is not among them.
+        """
         found: list[int] = []
         while (following := self._next_days(found[-1] if found else -1)) is not None:
             found.append(following)
@@ -53,6 +56,8 @@ class FinishedTimers:
         """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), behind a key.
 
         At most `limit` are looked at. One with a firing that waits stays, and so does one that is changed meanwhile.
+        Of those kept for 0 days, one whose last firing failed stays, so that it can be replayed; it is then one of
+        `KEPT_AFTER_FAILURE`.
         """
         query = _finished(days).where(timers.c.planned_until <= upto, behind(_KEY, after))
         query = query.order_by(*_KEY).limit(limit)
@@ -62,10 +67,13 @@ class FinishedTimers:
             if not found:
                 return FinishedPage(0, None)
             ids = _locked(sql, days, upto, [timer_id for _, timer_id in found])
-            waiting = _waiting(sql, ids)
+            waiting = _with_latest(sql, ids, FiringStatus.PENDING, LATEST_LOOKED_AT)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
-            _delete(sql, settled, now)
-            return FinishedPage(len(settled), found[-1] if len(found) == limit else None)
+            failed = _with_latest(sql, settled, FiringStatus.FAILED, 1) if days == 0 else set()
+            _keep(sql, failed)
+            gone = [timer_id for timer_id in settled if timer_id not in failed]
+            _delete(sql, gone, now)
+            return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
         return self._database.write(work, Step.SQL_PURGE_FINISHED)
 
@@ -94,21 +102,32 @@ def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) ->
     return list(sql.execute(query).scalars())
 
 
-def _waiting(sql: Connection, ids: Sequence[int]) -> set[int]:
-    """Return those of which a firing waits, be it a retry, a replay or one that somebody asked for."""
+def _with_latest(sql: Connection, ids: Sequence[int], status: FiringStatus, latest: int) -> set[int]:
+    """Return those of which one of so many latest firings has this status.
+
+    One that waits is a retry, a replay or one that somebody asked for.
+    """
     found: set[int] = set()
     for start in range(0, len(ids), TIMERS_A_QUERY):
-        page = [_pending_among_latest(timer_id) for timer_id in ids[start : start + TIMERS_A_QUERY]]
+        page = [_among_latest(timer_id, status, latest) for timer_id in ids[start : start + TIMERS_A_QUERY]]
         found |= set(sql.execute(union_all(*page)).scalars())
     return found
 
 
-def _pending_among_latest(timer_id: int) -> Select[Any]:
-    latest = select(firings.c.timer_id, firings.c.status).where(firings.c.timer_id == timer_id)
-    latest = by_index(latest.order_by(firings.c.fire_at.desc()).limit(LATEST_LOOKED_AT), "firing_of_timer")
-    looked_at = latest.subquery()
-    waits = select(looked_at.c.timer_id).where(looked_at.c.status == FiringStatus.PENDING.value).limit(1)
-    return select(waits.subquery())
+def _among_latest(timer_id: int, status: FiringStatus, latest: int) -> Select[Any]:
+    rows = select(firings.c.timer_id, firings.c.status).where(firings.c.timer_id == timer_id)
+    rows = by_index(rows.order_by(firings.c.fire_at.desc()).limit(latest), "firing_of_timer")
+    looked_at = rows.subquery()
+    found = select(looked_at.c.timer_id).where(looked_at.c.status == status.value).limit(1)
+    return select(found.subquery())
+
+
+def _keep(sql: Connection, ids: Collection[int]) -> None:
+    """Take failed timers out of those that go at once, so that no later purge looks at them before their time."""
+    if not ids:
+        return
+    kept = update(timers).where(timers.c.id.in_(sorted(ids))).values(keep_days=KEPT_AFTER_FAILURE)
+    sql.execute(update_by_index(kept, "PRIMARY"))
 
 
 def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:

@@ -1,7 +1,7 @@
 """Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,7 +28,7 @@ from sqlalchemy.engine import Dialect
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.slicing import SharedLane, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
@@ -37,9 +37,6 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import attempts, firings
-
-# A row costs 1.4 µs: at 20,000 firings a second such a part takes 0.3 s, where a read that takes 5 s is given up.
-TALLIED_AT_ONCE_MS = 10_000
 
 log = structlog.get_logger()
 
@@ -85,7 +82,10 @@ class FiringRecord:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Firings past their moment without an outcome: none, once things are calm."""
+    """Firings that were due before a moment and have no outcome: none, once things are calm.
+
+    What counts is `due_at`: a retry that is yet to come is not among them, however long ago its firing's moment was.
+    """
 
     number: int
     oldest_due_at: int | None
@@ -130,48 +130,56 @@ class FiringStore:
         return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
-        """Return a slice's pending firings."""
+        """Return the pending firings of a slice's minute and bucket: those that wait in a lane, too."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
         return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
-    def note_lane(self, lane: SharedLane, members: Sequence[Member]) -> None:
-        """Note that these wait in a lane, where they are pending and at this attempt. Repeating it is harmless."""
-        waiting = sorted({(one.fire_at, one.timer_id, one.attempt) for one in members})
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
+        """Note in which lanes these wait, where they are pending and at this attempt. Repeating it is harmless.
+
+        One transaction that locks the rows in the order of their keys, as `settle` does.
+        """
+        keys = {
+            (one.fire_at, one.timer_id, one.attempt): lane.key
+            for lane, members in by_lane.items()
+            for one in members
+        }
+        waiting = sorted(keys)
 
         def work(sql: Connection) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
-                update_waiting(sql, firings.c.lane, lane.key, waiting[start : start + KEYS_A_STATEMENT])
+                part = waiting[start : start + KEYS_A_STATEMENT]
+                update_waiting(sql, firings.c.lane, part, [keys[one] for one in part])
 
-        if members:
+        if waiting:
             self._database.write(work, Step.SQL_NOTE_LANE)
 
-    def tallies(self, minute: int) -> dict[Slice, Tally]:
-        """Return the tally of each of the minute's slices that has pending firings; read in parts of the minute.
+    def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
+        """Return the tally of each slice that has pending firings due from `first` to `last`, both of one minute.
 
         What waits in a lane stands in no slice.
         """
-        tallies: defaultdict[Slice, Tally] = defaultdict(Tally)
-        whole = Slice(minute, 0)
-        for first in range(whole.starts_at, whole.ends_at, TALLIED_AT_ONCE_MS):
-            for bucket, *sums in self._sums_between(first, first + TALLIED_AT_ONCE_MS - 1):
-                slice_ = Slice(minute, bucket)
-                tallies[slice_] = tallies[slice_].plus(Tally(*map(int, sums)))
-        return dict(tallies)
-
-    def _sums_between(self, first: int, last: int) -> Sequence[Sequence[Any]]:
         sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last), firings.c.lane == "")
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
-        return self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._database.read(lambda sql: sql.execute(query).all())
+        return {Slice(first // MINUTE_MS, bucket): Tally(*map(int, sums)) for bucket, *sums in rows}
 
     def pending_between(
-        self, first: int, last: int, limit: int, after: Firing | None = None, in_lanes: bool | None = None
+        self,
+        first: int,
+        last: int,
+        limit: int,
+        after: Firing | None = None,
+        in_lanes: bool | None = None,
+        of_lanes: Collection[SharedLane] = (),
     ) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`.
 
-        `in_lanes`: only those that wait in a lane, or only the others.
+        `in_lanes`: only those that wait in a lane, or only the others. `of_lanes`: of those only what waits in these,
+        where any are named.
         """
         found: list[Firing] = []
         key = None if after is None else (after.due_at, after.fire_at, after.timer_id)
@@ -179,6 +187,8 @@ class FiringStore:
             wanted = _pending_between(first, last)
             if in_lanes is not None:
                 wanted = and_(wanted, firings.c.lane != "" if in_lanes else firings.c.lane == "")
+            if of_lanes:
+                wanted = and_(wanted, firings.c.lane.in_(sorted(lane.key for lane in of_lanes)))
             if key is not None:
                 wanted = and_(wanted, behind(_IN_ORDER, key))
             room = limit - len(found)
@@ -231,7 +241,10 @@ class FiringStore:
         upto: int | None = None,
         skipped: int = 0,
     ) -> list[FiringRecord]:
-        """Return a timer's firings with moments under `before` and up to `upto`, latest first, the first skipped."""
+        """Return a timer's firings with moments under `before` and up to `upto`, latest first.
+
+        The first `skipped` of them are left out.
+        """
         found: list[FiringRecord] = []
         while True:
             wanted = _of_timer(timer_id, upto)

@@ -28,6 +28,8 @@ TAG_CHARACTERS = 64
 TAGS_CHARACTERS = 2048
 OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
+# In a timer's `keep_days`: it was to go with its last outcome, that is a failure, and it stays for the setting's days.
+KEPT_AFTER_FAILURE = -1
 
 metadata = MetaData()
 
@@ -106,7 +108,8 @@ timers = Table(
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # Days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's.
+    # Days for which the timer is kept once it is finished; 0: no longer than its last outcome, and KEPT_AFTER_FAILURE
+    # in its place once that is a failure; NULL: the setting's.
     Column("keep_days", SmallInteger, nullable=True),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.

@@ -140,6 +140,14 @@ class TimerLists:
             else Readable()
         )
 
+    def known(self, app: str, ids: Sequence[int]) -> set[int]:
+        """Return those of the ids that are of the app's living timers, be it ones that cannot be read."""
+        if not ids:
+            return set()
+        wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
+        query = by_index(select(timers.c.id).where(wanted), "PRIMARY", timers)
+        return self._database.read(lambda sql: set(sql.execute(query).scalars()))
+
     def unknown(self, app: str, names: Sequence[str]) -> list[str]:
         """Return those of the names that no living timer of the app has, in their order."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.name.in_(_comparable(names)))

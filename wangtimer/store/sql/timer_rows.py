@@ -14,7 +14,8 @@ from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, Timer, TimerStatus
-from wangtimer.store.bounds import BoundFields, bounded, bounds_of
+from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
+from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 Read = TypeVar("Read")
 
@@ -72,13 +73,13 @@ def _ending_fields(ending: Ending) -> BoundFields:
 
 
 def _bounds(row: Any) -> BoundFields | None:
-    return None if row["bounds"] is None else orjson.loads(row["bounds"])
+    return None if row["bounds"] is None else bounds_from(row["bounds"])
 
 
-def _schedule(row: Any) -> Schedule:
+def _schedule(row: Any, bounds: BoundFields | None) -> Schedule:
     if row["at_ms"] is not None:
         return Once(row["at_ms"])
-    return bounded(_rule(row), _bounds(row), row["id"])
+    return bounded(_rule(row), bounds, row["id"])
 
 
 def _rule(row: Any) -> Rule:
@@ -87,11 +88,10 @@ def _rule(row: Any) -> Rule:
     return Every(row["every_ms"], row["anchor_ms"], row["timezone"])
 
 
-def _ending(row: Any) -> Ending:
-    fields = _bounds(row)
-    if fields is None:
+def _ending(bounds: BoundFields | None) -> Ending:
+    if bounds is None:
         return ENDLESS
-    return Ending(fields.get("end"), fields.get("most"), fields.get("from"))
+    return Ending(bounds.get("end"), bounds.get("most"), bounds.get("from"))
 
 
 def _notify_text(notify: Notify) -> str:
@@ -107,12 +107,16 @@ def _notify(text: str) -> Notify:
 
 def definition_of(row: Any) -> Definition:
     """Return what firing needs to know of a row's timer; its call is `UNREAD` where the row has none."""
+    return _definition(row, _bounds(row))
+
+
+def _definition(row: Any, bounds: BoundFields | None) -> Definition:
     return Definition(
         timer_id=row["id"],
         app=row["app"],
         version=row["version"],
         status=TimerStatus(row["status"]),
-        schedule=_schedule(row),
+        schedule=_schedule(row, bounds),
         notify=_notify(row["notify"]) if "notify" in row else UNREAD,
         edited_at=row["edited_at"],
         misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
@@ -122,16 +126,17 @@ def definition_of(row: Any) -> Definition:
 
 def timer_of(row: Any) -> Timer:
     """Return a row's timer."""
+    bounds = _bounds(row)
     return Timer(
-        definition=definition_of(row),
+        definition=_definition(row, bounds),
         name=row["name"],
         planned_until=row["planned_until"],
         next_fire_at=row["next_fire_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        ending=_ending(row),
+        ending=_ending(bounds),
         tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
-        keep_days=row["keep_days"],
+        keep_days=0 if row["keep_days"] == KEPT_AFTER_FAILURE else row["keep_days"],
     )
 
 

@@ -183,7 +183,7 @@ class TimerStore:
                 raise Conflict(
                     "id",
                     "this timer's last moment has its outcome already",
-                    "see its records; create another",
+                    "see its records; give it another moment: PATCH or PUT it with at or delayMs",
                 )
             first.keep([enabled], firings)
             return enabled, pending

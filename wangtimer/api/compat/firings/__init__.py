@@ -1,1 +1,1 @@
-"""Firings and records by the seed's paths."""
+"""Firings and their records: the operations under /api/task/v1."""

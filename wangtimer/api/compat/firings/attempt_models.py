@@ -1,16 +1,20 @@
 """One firing with its attempts: what callers ask for, and how it is answered."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.compat.answers import RecordData
 from wangtimer.api.http.envelope import Answer, Sent
 from wangtimer.api.http.field_types import App, Given, GivenMoment, Id, moment, number
+from wangtimer.api.http.refusals import NAMED_BY_ID
 
 
 class FiringQuery(Given):
     """Which firing: a timer's, of a moment."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]

@@ -1,12 +1,14 @@
 """What callers may ask of single firings, and what they are told."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from wangtimer.api.compat.answers import ChangeAnswer, RecordData
 from wangtimer.api.http.envelope import Answer, Sent
 from wangtimer.api.http.field_types import App, Given, GivenMoment, Id, moment
+from wangtimer.api.http.refusals import NAMED_BY_ID
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
 
 MOST_NAMED = 1_000
@@ -18,12 +20,16 @@ _FireAt = Annotated[GivenMoment, moment("its scheduled moment"), Field(alias="fi
 class FiringKey(Given):
     """Which firing."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
+
     id: Id
     fire_at: _FireAt
 
 
 class CancelFiring(Given):
     """Which coming firing is not to be made."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Id
@@ -52,6 +58,8 @@ class SpreadFields(Given):
 class ReplayFirings(SpreadFields):
     """Which firings to attempt once more: those of `firings`, or all of `statuses` since a moment."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
+
     app: App
     firings: Annotated[
         list[FiringKey] | None,
@@ -68,6 +76,8 @@ class ReplayFirings(SpreadFields):
 
 class BackfillFirings(SpreadFields):
     """Of which past range a timer's moments are to fire."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Id

@@ -2,9 +2,10 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, ClassVar, Literal
 
 import orjson
 from flask import Response, stream_with_context
@@ -15,6 +16,8 @@ from wangtimer.api.compat.answers import FiringsAnswer, RecordData
 from wangtimer.api.compat.firings.count_models import CountAnswer, CountData
 from wangtimer.api.compat.firings.record_routes import record_data
 from wangtimer.api.http import cursors
+from wangtimer.api.http.answer_pace import PART_BYTES
+from wangtimer.api.http.at_once import AtOnce
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import (
     PAGE,
@@ -30,6 +33,7 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.refusals import NAMED_BY_ID
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -37,6 +41,8 @@ from wangtimer.wiring import Wiring
 
 # Rows read at once for an export, which may be long.
 EXPORT_PAGE = 1_000
+# One thread of so many may export: a slow client holds it for long, and the others are for all else.
+THREADS_AN_EXPORT = 4
 # The order in which both lists are: moment and timer, latest first.
 ORDER = "firings"
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -46,6 +52,8 @@ _Moment = Annotated[GivenMoment, BeforeValidator(number)]
 
 class FiringsFilter(Given):
     """Which of an app's firings."""
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id | None, BeforeValidator(number), Field(description="of this timer only")] = None
@@ -99,6 +107,7 @@ class FiringViews:
     """The operations on firings."""
 
     wiring: Callable[[], Wiring]
+    exports: Callable[[], AtOnce]
 
     def page(self, query: FiringsQuery) -> FiringsAnswer:
         """Search an app's firings.
@@ -123,12 +132,16 @@ class FiringViews:
     def export(self, query: ExportQuery) -> Response:
         """Export an app's firings.
 
-        Every one that the filters leave, latest first, sent as it is read.
+        Every one that the filters leave, latest first, sent as it is read. A client that takes less than 10 KB/s is
+        cut off. Refused (50303) while as many others are under way as a process serves at once.
         """
         wanted = query.read(int(self.wiring().clock.now_ms()))
+        end = self.exports().begin()
         rows = self._all(wanted)
         lines = _as_csv(rows, query.app) if query.format == "csv" else _as_json_lines(rows, query.app)
-        answer = Response(stream_with_context(lines), content_type=_TYPES[query.format])
+        answer = Response(stream_with_context(_until_end(lines, end)), content_type=_TYPES[query.format])
+        # Of one that is broken off before its first line, too.
+        answer.call_on_close(end)
         answer.headers["Content-Disposition"] = f'attachment; filename="firings.{query.format}"'
         return answer
 
@@ -150,7 +163,8 @@ class FiringViews:
 
 def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of firings."""
-    views = FiringViews(wiring)
+    exports = cache(lambda: AtOnce(max(1, wiring().settings.http_threads // THREADS_AN_EXPORT)))
+    views = FiringViews(wiring, exports)
     routes = APIBlueprint("firings", __name__, url_prefix="/api/task/v1", abp_tags=[{"name": "records"}])
     routes.get("/firings", **documented(views.page, "listFirings"))(taking_query(views.page))
     routes.get("/export", **documented(views.export, "exportFirings", texts=tuple(_TYPES.values())))(
@@ -160,20 +174,32 @@ def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     return routes
 
 
+def _until_end(parts: Iterator[bytes], end: Callable[[], None]) -> Iterator[bytes]:
+    try:
+        yield from parts
+    finally:
+        end()
+
+
 def _as_json_lines(rows: Iterator[FiringRecord], app: str) -> Iterator[bytes]:
+    held = bytearray()
     for row in rows:
-        yield orjson.dumps(record_data(row, app).model_dump(by_alias=True)) + b"\n"
+        held += orjson.dumps(record_data(row, app).model_dump(by_alias=True)) + b"\n"
+        if len(held) >= PART_BYTES:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
 
 
-def _as_csv(rows: Iterator[FiringRecord], app: str) -> Iterator[str]:
+def _as_csv(rows: Iterator[FiringRecord], app: str) -> Iterator[bytes]:
     names = [field.alias or name for name, field in RecordData.model_fields.items()]
     held = io.StringIO()
     writer = csv.DictWriter(held, names, lineterminator="\r\n")
     writer.writeheader()
     for row in rows:
         writer.writerow(record_data(row, app).model_dump(by_alias=True))
-        if held.tell() > 1 << 16:
-            yield held.getvalue()
+        if held.tell() >= PART_BYTES:
+            yield held.getvalue().encode()
             held.seek(0)
             held.truncate()
-    yield held.getvalue()
+    yield held.getvalue().encode()

@@ -7,15 +7,16 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Id, Limit, flag, number
-from wangtimer.api.http.refusals import given_once
+from wangtimer.api.http.refusals import NAMED_BY_ID, given_once
 
 
 class RecordsQuery(Given):
     """Which page of a timer's firings; `id` or `timerID` says which timer."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("status", "statuses"), "GET /api/task/v1/firings has it"
-    )
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("status", "statuses"), "GET /api/task/v1/firings has it"),
+        **NAMED_BY_ID,
+    }
 
     app: App
     id: Annotated[Id | None, BeforeValidator(number)] = None

@@ -1,1 +1,1 @@
-"""Timers by the seed's paths."""
+"""Timers: their operations under /api/timer/v1."""

@@ -9,10 +9,12 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field, SkipValidation
 
+from wangtimer.api.compat.answers import WarningData
 from wangtimer.api.compat.calendar_routes import find_calendar
 from wangtimer.api.compat.timers.asked_schedule import FindCalendar
 from wangtimer.api.compat.timers.asked_timer import new_timer
 from wangtimer.api.compat.timers.kept_answer import refusing_key
+from wangtimer.api.compat.timers.previews import shown_warnings
 from wangtimer.api.compat.timers.timer_models import TimerTerms
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
@@ -24,7 +26,10 @@ from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, taking_body
 from wangtimer.api.http.refusals import Refused
 from wangtimer.batches import Batches, Made
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import rule_of
+from wangtimer.core.timers.timer import Timer
 from wangtimer.core.work_budget import refuse_more
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
@@ -56,6 +61,14 @@ class MadeTimer(Sent):
     existing_id: Annotated[
         int | None,
         Field(exclude_if=is_none, description="with 40901: the id of the timer that has the name"),
+    ] = None
+    warnings: Annotated[
+        list[WarningData] | None,
+        Field(
+            exclude_if=is_none,
+            description="what may surprise about the text of its cron: quartzWeekday, longStep, unevenStep. A preview "
+            "tells more",
+        ),
     ] = None
 
 
@@ -145,8 +158,9 @@ def _refuse_large(given: object) -> None:
 def _shown(index: int, made: Made) -> MadeTimer:
     timer_id = None if made.timer is None else made.timer.id
     created = made.timer is not None
+    warnings = None if made.timer is None else _warnings(made.timer)
     if made.error is None:
-        return MadeTimer(index=index, id=timer_id, created=created)
+        return MadeTimer(index=index, id=timer_id, created=created, warnings=warnings)
     error = told(made.error)
     return MadeTimer(
         index=index,
@@ -156,4 +170,11 @@ def _shown(index: int, made: Made) -> MadeTimer:
         id=timer_id,
         created=created,
         existing_id=None if error.data is None else error.data.existing_id,
+        warnings=warnings,
     )
+
+
+def _warnings(timer: Timer) -> list[WarningData] | None:
+    """Return those that take microseconds to tell; None where there are none."""
+    rule = rule_of(timer.definition.schedule)
+    return shown_warnings(kind_of(rule).quick_warnings(rule)) or None

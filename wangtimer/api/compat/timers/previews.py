@@ -1,11 +1,13 @@
 """What a schedule comes to, as the API shows it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from wangtimer.api.compat.answers import Moment, WarningData, Words
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
 
 
@@ -18,7 +20,10 @@ def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
             for moment in found.moments
         ],
         "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
-        "warnings": [
-            WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found.warnings
-        ],
+        "warnings": shown_warnings(found.warnings),
     }
+
+
+def shown_warnings(found: Iterable[Warning]) -> list[WarningData]:
+    """Return warnings as answers have them."""
+    return [WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found]

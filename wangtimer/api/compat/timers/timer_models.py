@@ -23,7 +23,7 @@ from wangtimer.api.http.field_types import (
     plain,
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import NAMED_BY_ID, Refused
 
 # To find the last of so many moments of a cron that is rare takes half a second.
 MOST_FIRINGS = 10_000
@@ -38,12 +38,19 @@ _ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a c
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
+_OVERLAP = (
+    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not; "
+    "leave it out"
+)
 _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
+    **dict.fromkeys(
+        ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+    ),
     **_OF_THE_DEPLOYMENT,
 }
 
@@ -200,7 +207,8 @@ class TermFields(ScheduleFields):
         bool | None,
         Field(
             alias="deleteAfterFinish",
-            description="true: a finished timer is deleted once its last moment has its outcome, within two minutes",
+            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
+            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
         ),
     ] = None
 
@@ -270,7 +278,7 @@ class TimerKey(Given):
 class TimerQuery(Given):
     """Which timer."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {"name": "GET /api/timer/v1/defs?name=... finds it"}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     id: Annotated[Id, BeforeValidator(number)]

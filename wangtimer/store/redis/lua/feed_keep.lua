@@ -2,7 +2,9 @@
 -- KEYS[1] feeding  string "minute:token", the minute being fed, and by whom
 -- KEYS[2] feeder   string, the token of the one feeder; expires unless kept
 -- ARGV    token, "minute:token", lease ms
+-- A lease that ran out is taken anew: had another come meanwhile, the minute would be its own.
 -- Returns 1 while the minute is this feeder's; 0 once another has begun, or Redis was lost.
-if redis.call('GET', KEYS[1]) ~= ARGV[2] or redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 0 end
+if (redis.call('GET', KEYS[2]) or ARGV[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
 return 1

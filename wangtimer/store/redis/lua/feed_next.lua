@@ -10,7 +10,7 @@
 --         firings that fit, ms: where the last that is always held does not fit, its part before this is to be held,
 --         "1" to begin at the present minute again
 -- Returns {what, minute, last, lost, since, until}: what is "feed" (of this minute what comes due from since on and before
--- until, ms), "full" (all that fits is fed) or "other" (another feeder is at it); last is the last minute that fits; lost is
+-- until, ms), "full" (all that fits is fed: the lease is over) or "other" (another feeder is at it); last is the last minute that fits; lost is
 -- 1 where the marks were gone.
 local present, least, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local holder = redis.call('GET', KEYS[4])
@@ -60,4 +60,6 @@ if what == 'feed' then
 end
 redis.call('SET', KEYS[1], fed)
 redis.call('SET', KEYS[2], announced)
+-- Another may feed next. Heard late this ends no feeding: a minute that is being fed is found here as "feed".
+if what == 'full' then redis.call('DEL', KEYS[4]) end
 return {what, minute, last, lost and 1 or 0, since, upto}

@@ -3,15 +3,17 @@
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] suspect  set of members to verify in SQL before they are sent: all that wait
 -- KEYS[4] rest     hash: SQL alone holds what is due from `until` on; `low` is when the first was due that was left out
---         since a feeder began
+--         since a feeder began; until `held` whoever still holds some of it can renew
 -- ARGV    now ms, running lease ms, "1" if this is a repair, expiry s, how many may wait, "1" if this feeds the lane;
 --         then member, moment ...
--- A repair lets what is late wait one running lease from now, so that whoever still holds it can renew first.
+-- A repair lets what is late wait one running lease from now, so that whoever still holds it can renew first. What a
+-- feeder brings SQL alone held: it waits only where a repair left it out less than a lease ago, say after a loss.
 -- What finds no room is left out, and so is what is due after others that were: they come first.
 -- Returns how many wait.
 local now, lease, repair, feeds = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', ARGV[6] == '1'
 local room = tonumber(ARGV[5]) - redis.call('ZCARD', KEYS[1])
 local since = tonumber(redis.call('HGET', KEYS[4], 'until'))
+local held = feeds and tonumber(redis.call('HGET', KEYS[4], 'held') or 0) or now + lease
 local left
 for i = 7, #ARGV, 2 do
   local member, moment = ARGV[i], tonumber(ARGV[i + 1])
@@ -19,7 +21,7 @@ for i = 7, #ARGV, 2 do
     if room <= 0 or (since and moment >= since and not feeds) then
       left = math.min(left or moment, moment)
     else
-      if repair and moment <= now then moment = now + lease end
+      if repair and moment <= now and held > now then moment = held end
       redis.call('ZADD', KEYS[1], moment, member)
       redis.call('SADD', KEYS[3], member)
       room = room - 1
@@ -27,6 +29,9 @@ for i = 7, #ARGV, 2 do
   end
 end
 if left then
+  if not since or (repair and left < since) then
+    redis.call('HSET', KEYS[4], 'held', string.format('%d', now + lease))
+  end
   local low = tonumber(redis.call('HGET', KEYS[4], 'low'))
   redis.call('HSET', KEYS[4], 'until', string.format('%d', math.min(since or left, left)))
   redis.call('HSET', KEYS[4], 'low', string.format('%d', math.min(low or left, left)))

@@ -4,11 +4,13 @@
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
--- KEYS[6] rest     hash, stands while SQL alone holds more that waits in this lane
+-- KEYS[6] rest     hash, stands while SQL alone holds more that waits in this lane; `asked` is when somebody was told to
+--         have it fed, ms
 -- ARGV    now ms, claim id, end of a running lease ms, expiry s, how many at most, the moment by which leases have run
---         out, ms, or "" to take none back, "1" if this was asked before and the answer was lost: then what it took is told again
+--         out, ms, or "" to take none back, "1" if this was asked before and the answer was lost: then what it took is told again,
+--         how many waiting are so few that the lane is to be fed
 -- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken, 1 if there is a
---         rest in SQL}.
+--         rest in SQL, 2 if moreover the caller is to have it fed: one caller a second}.
 local due, running, owner, suspect, deaths = unpack(KEYS)
 local now, claim, lease_end, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local taken = {}
@@ -55,4 +57,10 @@ end
 
 for _, key in ipairs(KEYS) do redis.call('EXPIREAT', key, ARGV[4]) end
 local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
-return {next[2] or '', redis.call('ZCARD', due), redis.call('ZCARD', running), taken, redis.call('EXISTS', KEYS[6])}
+local waiting, rest = redis.call('ZCARD', due), redis.call('EXISTS', KEYS[6])
+if rest == 1 and waiting <= tonumber(ARGV[8])
+  and math.abs(now - tonumber(redis.call('HGET', KEYS[6], 'asked') or 0)) >= 1000 then
+  redis.call('HSET', KEYS[6], 'asked', string.format('%d', now))
+  rest = 2
+end
+return {next[2] or '', waiting, redis.call('ZCARD', running), taken, rest}

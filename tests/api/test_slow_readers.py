@@ -1,0 +1,127 @@
+"""Clients that take their answers slowly: none holds a thread for longer than the least pace allows."""
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
+from typing import Any
+
+import pytest
+
+from tests.api.test_firings import EXPORT
+from tests.api.world import World
+from wangtimer.api.http import answer_pace
+from wangtimer.api.http.answer_pace import BEHIND_S, LEAST_BYTES_PER_S, PART_BYTES, AnswerPace
+from wangtimer.api.http.at_once import AtOnce
+from wangtimer.api.http.web_worker import PatientSocket, SlowReader
+from wangtimer.core.errors import TooManyAtOnce
+
+
+def held_s(part_bytes: int, bytes_per_s: float, parts: int = 10_000) -> float:
+    """Return how long a client of this pace holds an answer of so many parts, s; infinity for all of them."""
+    pace, held = AnswerPace(), 0.0
+    for _ in range(parts):
+        may_take, takes = pace.may_take_s(part_bytes), part_bytes / bytes_per_s
+        held += min(may_take, takes)
+        if takes > may_take:
+            return held
+        pace.took(takes)
+    return float("inf")
+
+
+@pytest.mark.parametrize("part_bytes", [1, 300, PART_BYTES])
+def test_a_client_below_the_least_pace_is_cut_off_and_any_other_is_not(part_bytes: int) -> None:
+    few = int(100 * LEAST_BYTES_PER_S / part_bytes)
+    assert held_s(part_bytes, LEAST_BYTES_PER_S / 10, few) < 1.2 * BEHIND_S
+    assert held_s(part_bytes, LEAST_BYTES_PER_S * 1.1, few) == float("inf")
+
+
+def test_what_buffers_took_at_once_buys_no_time() -> None:
+    pace = AnswerPace()
+    for _ in range(1_000):
+        pace.may_take_s(PART_BYTES)
+    assert pace.may_take_s(PART_BYTES) == BEHIND_S
+
+
+def test_a_client_that_takes_nothing_is_cut_off_however_large_a_part_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answer_pace, "BEHIND_S", 0.2)
+    ours, theirs = socket.socketpair()
+    with PatientSocket(fileno=ours.detach()) as patient, theirs:
+        patient.await_head(1)
+        began = time.monotonic()
+        with pytest.raises(SlowReader):
+            patient.sendall(b"x" * 10_000_000)
+        assert time.monotonic() - began < 5
+
+
+def test_all_of_an_answer_arrives() -> None:
+    ours, theirs = socket.socketpair()
+    sent = bytes(range(256)) * 500
+    with PatientSocket(fileno=ours.detach()) as patient, theirs, ThreadPoolExecutor() as threads:
+        patient.await_head(1)
+        sending = threads.submit(patient.sendall, sent)
+        found = b""
+        while len(found) < len(sent) and (part := theirs.recv(PART_BYTES)):
+            found += part
+        sending.result()
+    assert found == sent
+
+
+# exports
+
+
+def test_so_many_begin_and_one_more_where_one_has_ended_however_often_it_says_so() -> None:
+    exports = AtOnce(2)
+    end, _ = exports.begin(), exports.begin()
+    with pytest.raises(TooManyAtOnce):
+        exports.begin()
+    end()
+    end()
+    exports.begin()
+    with pytest.raises(TooManyAtOnce):
+        exports.begin()
+
+
+@pytest.fixture
+def exported(small_world: World) -> Callable[[], Any]:
+    """Begins an export of 60 rows whose answer is not read yet."""
+    small_world.enabled(cron="* * * * * *")
+    query = {"app": "shop", "until": small_world.clock.now + 120_000}
+    return lambda: small_world.client.get(EXPORT, query_string=query)
+
+
+def test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_again(
+    small_world: World, exported: Callable[[], Any]
+) -> None:
+    quarter = small_world.wiring.settings.http_threads // 4
+    begun, may_end = Semaphore(0), Event()
+
+    def export_slowly() -> int:
+        with exported() as answer:
+            begun.release()
+            assert may_end.wait(60)
+            return len(answer.data.splitlines())
+
+    with ThreadPoolExecutor(quarter) as threads:
+        under_way = [threads.submit(export_slowly) for _ in range(quarter)]
+        try:
+            assert all(begun.acquire(timeout=60) for _ in range(quarter))
+            refused = small_world.get(EXPORT, app="shop")
+        finally:
+            may_end.set()
+        assert [one.result() for one in under_way] == [60] * quarter
+    assert (refused.status, refused.code, refused.headers["Retry-After"]) == (503, 50303, "5")
+    for _ in range(quarter + 1):
+        # Broken off before its first line, as by a client that hangs up.
+        exported().close()
+    assert exported().status_code == 200
+
+
+def test_lines_are_sent_together(exported: Callable[[], Any]) -> None:
+    parts = [part for part in exported().iter_encoded() if part]
+    assert len(parts) == 1
+    assert len([json.loads(line) for line in parts[0].splitlines()]) == 60
