@@ -7,7 +7,7 @@ from typing import Protocol
 
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.flow.planning import Plan
-from wangtimer.core.schedules.schedule import Bounded, Schedule, rule_of
+from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.work_budget import is_over
@@ -210,8 +210,8 @@ def _transactions(timers: Sequence[Timer]) -> Iterator[list[Timer]]:
 
 
 def _weight(timer: Timer) -> int:
-    schedule = timer.definition.schedule
-    return CALENDAR_WEIGHS if isinstance(schedule, Bounded) and schedule.excluded is not None else 1
+    bounds = bounds_in(timer.definition.schedule)
+    return 1 if bounds is None or bounds.excluded is None else CALENDAR_WEIGHS
 
 
 def _all_left(timers: Sequence[Timer], results: Results, error: StoreAway) -> Results:

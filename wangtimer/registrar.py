@@ -19,7 +19,7 @@ from wangtimer.core.flow.firing import Chunk, Firing
 from wangtimer.core.flow.planning import Plan, count_by_minute, firings_of, plan
 from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.cancelling import still_cancelled
 from wangtimer.core.timers.spreading import still_spread
@@ -244,9 +244,9 @@ class Registrar:
         timer = _counted(timer, now)
         schedule = timer.definition.schedule
         start = max(timer.planned_until, now)
-        if isinstance(schedule, Once) and schedule.at_ms <= now:
-            _refuse_if_long_past(schedule, now)
-            start = schedule.at_ms - 1
+        if schedule.only_moment is not None and schedule.only_moment <= now:
+            _refuse_if_long_past(schedule.only_moment, now)
+            start = schedule.only_moment - 1
         return plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
@@ -324,24 +324,21 @@ def _if_named(name: str, change: Change) -> Change:
 
 def refuse_past(schedule: Schedule, now: int) -> None:
     """Return unless this is one moment, more than a minute past at `now` (ms UTC): raises `InvalidInput`."""
-    if isinstance(schedule, Once) and schedule.at_ms < now - LATE_ONCE_MS:
-        late_s = (now - schedule.at_ms) // 1_000
+    moment = schedule.only_moment
+    if moment is not None and moment < now - LATE_ONCE_MS:
+        late_s = (now - moment) // 1_000
         raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
 
 
 def _refuse_finished(schedule: Schedule, now: int) -> None:
-    if not isinstance(schedule, Once) and schedule.first_after(now) is None:
+    if schedule.only_moment is None and schedule.first_after(now) is None:
         raise Conflict("id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first")
 
 
 def following(timer: Timer, calendar: Calendar) -> Timer:
     """Return a timer that names this calendar with its days as they are now; any other as it is."""
-    schedule = timer.definition.schedule
-    if (
-        not isinstance(schedule, Bounded)
-        or schedule.excluded is None
-        or schedule.excluded.name != calendar.name
-    ):
+    schedule = as_bounded(timer.definition.schedule)
+    if schedule.excluded is None or schedule.excluded.name != calendar.name:
         return timer
     followed = timer.ending.applied_to(replace(schedule, excluded=calendar))
     return replace(timer, definition=timer.definition._replace(schedule=followed))
@@ -356,8 +353,8 @@ def _counted(timer: Timer, now: int) -> Timer:
     return replace(timer, ending=ending, definition=timer.definition._replace(schedule=schedule))
 
 
-def _refuse_if_long_past(schedule: Once, now: int) -> None:
-    late_ms = now - schedule.at_ms
+def _refuse_if_long_past(moment: int, now: int) -> None:
+    late_ms = now - moment
     if late_ms > LATE_ONCE_MS:
         raise Conflict(
             "id",

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_fields import MAX_LENGTH
+from wangtimer.core.cron.cron_text import cron_from, cron_text
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.previews.warning import WarningCode
+from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.previews.warnings import warnings_of
-from wangtimer.core.words.words import Language, describe
-from wangtimer.store.cron_text import cron_from, cron_text
+from wangtimer.core.words.warning import WarningCode
+from wangtimer.core.words.words import Language
 
 FIRST, LAST = date(2027, 1, 1), date(2028, 12, 31)
 NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]

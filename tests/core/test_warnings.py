@@ -10,12 +10,12 @@ import pytest
 
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_fields import meaning_of
-from wangtimer.core.previews.warning import WarningCode
 from wangtimer.core.previews.warnings import HORIZON_MS, warnings_of
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.time.zones import Transition, transitions
+from wangtimer.core.words.warning import WarningCode
 from wangtimer.core.words.words import Language
 
 DAY_MS = 86_400_000

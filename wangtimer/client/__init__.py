@@ -18,10 +18,10 @@ from wangtimer.client.fields import (
     Callback,
     CallbackChanges,
     FiringFilter,
-    Moment,
     TimerFields,
     TimerFilter,
 )
+from wangtimer.client.value_types import Moment
 
 __all__ = [
     "BadAnswer",

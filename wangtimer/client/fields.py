@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NotRequired, TypedDict
 
-# RFC 3339 text, ms since 1970 UTC, or a datetime with its zone.
-Moment = str | int | datetime
-# ms, or a timedelta, of which what is finer than a ms is rounded up.
-Duration = int | timedelta
+from wangtimer.client.rule_types import RuleFields
+from wangtimer.client.value_types import Duration, Moment
 
 Status = Literal["disabled", "enabled", "finished"]
 FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
 FiringKind = Literal["scheduled", "manual", "backfill"]
 Action = Literal["enable", "disable", "delete"]
-CronDialect = Literal["unix", "quartz"]
 Sort = Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
 
 
@@ -39,15 +36,9 @@ class CallbackChanges(TypedDict, total=False):
     body: str | None
 
 
-class ScheduleFields(TypedDict, total=False):
-    """When: one of `cron`, `every_ms`, `at`, `delay_ms`, and what bounds it."""
+class ScheduleFields(RuleFields, total=False):
+    """When: a rule, and what bounds it."""
 
-    cron: str
-    cron_dialect: CronDialect
-    every_ms: Duration
-    anchor_at: Moment
-    at: Moment
-    delay_ms: Duration
     timezone: str
     start_at: Moment | None
     end_at: Moment | None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Unpack, cast
 
 from wangtimer.client.calls import TASK, Calls, all_rows
-from wangtimer.client.fields import FiringFilter, FiringKey, Moment, given, written
+from wangtimer.client.fields import FiringFilter, FiringKey, given, written
 from wangtimer.client.firing_types import (
     Backfill,
     CancelledFiring,
@@ -15,6 +15,7 @@ from wangtimer.client.firing_types import (
     Replay,
 )
 from wangtimer.client.transport import Call
+from wangtimer.client.value_types import Moment
 
 
 class FiringCalls(Calls):

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from wangtimer.client.rule_types import RULE_MOMENTS
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOMENTS = frozenset({"at", "anchorAt", "startAt", "endAt"})
+_MOMENTS = RULE_MOMENTS | {"startAt", "endAt"}
 _UNTOLD = frozenset({"app", "id", "version"})
 
 

@@ -6,6 +6,8 @@ a rule, 8,000 where Redis could not be told at once. Absent where the answer was
 
 from typing import NotRequired, TypedDict
 
+from wangtimer.client.rule_types import RuleShown
+
 
 class MomentShown(TypedDict):
     """A moment in the timer's zone, in UTC, and in ms since 1970."""
@@ -47,20 +49,14 @@ class Notify(TypedDict):
     body: str
 
 
-class Timer(TypedDict):
-    """A timer; it has either `cron` and `cronDialect`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+class Timer(RuleShown, TypedDict):
+    """A timer; its rule is in the fields of `RuleShown`."""
 
     id: int
     app: str
     name: str
     status: int
     statusName: str
-    cron: NotRequired[str]
-    cronDialect: NotRequired[str]
-    everyMs: NotRequired[int]
-    anchorAt: NotRequired[str]
-    at: NotRequired[str]
-    atMs: NotRequired[int]
     timezone: str
     startAt: NotRequired[str]
     endAt: NotRequired[str]

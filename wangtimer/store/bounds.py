@@ -9,10 +9,9 @@ from typing import Any
 
 import orjson
 
-from wangtimer.core.cron.cron import Cron
 from wangtimer.core.schedules.calendars import Calendar, built_in
-from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread
+from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, bounds_in
 
 BoundFields = dict[str, Any]
 
@@ -36,18 +35,19 @@ def bounds_from(text: str) -> BoundFields:
 
 def bounds_of(schedule: Schedule) -> BoundFields | None:
     """Return a schedule's bounds; what is not set is left out."""
-    if not isinstance(schedule, Bounded):
+    bounds = bounds_in(schedule)
+    if bounds is None:
         return None
     fields = {
-        "start": schedule.start_ms,
-        "last": schedule.last_ms,
-        "excluded": None if schedule.excluded is None else calendar_fields(schedule.excluded),
-        "cancelled": sorted(schedule.cancelled) or None,
-    } | _spread_fields(schedule.spread)
+        "start": bounds.start_ms,
+        "last": bounds.last_ms,
+        "excluded": None if bounds.excluded is None else calendar_fields(bounds.excluded),
+        "cancelled": sorted(bounds.cancelled) or None,
+    } | _spread_fields(bounds.spread)
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def bounded(rule: Cron | Every, fields: BoundFields | None, timer_id: int) -> Schedule:
+def bounded(rule: Rule, fields: BoundFields | None, timer_id: int) -> Schedule:
     """Return the rule within these bounds; timers of different ids are spread differently.
 
     `excluded` may be a calendar, or its fields. Raises ValueError for a bound that this version does not know: to leave

@@ -2,28 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.cron.cron import END_MS, Cron
-from wangtimer.core.cron.cron_dialect import CronDialect
-from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, json_name
+from wangtimer.core.kinds.kinds import KINDS, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread, rule_of, start_of
+from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.time.meant_zones import unknown_zone
 from wangtimer.core.time.zones import zone_names
 from wangtimer.core.timers.cancelling import uncancelled
 from wangtimer.core.timers.spreading import evenly_spread
 from wangtimer.core.timers.timer import Timer
 
-# Their names in a request, which says exactly one; those of what bounds it.
-RULES = {"cron": "cron", "every_ms": "everyMs", "at": "at", "delay_ms": "delayMs"}
+# Their names in a request.
 BOUNDS = {
     "start_at": "startAt",
     "end_at": "endAt",
@@ -31,6 +28,11 @@ BOUNDS = {
     "jitter_ms": "jitterMs",
     "exclude_calendar": "excludeCalendar",
 }
+
+# By the name of a field: the kind whose rules it asks for, or to whose it belongs beside such a field.
+_ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
+_BELONGS_TO = {field.name: kind for kind in KINDS for field in kind.details}
+_FIELDS = tuple(ScheduleFields.model_fields)
 
 # Finds a calendar by its name; raises `Refused`.
 FindCalendar = Callable[[str], Calendar]
@@ -51,12 +53,7 @@ def schedule_of(
 
     Raises `InvalidInput` where not exactly one rule is given, or it cannot be read, or never fires and `must_fire`.
     """
-    given = [name for name in RULES if getattr(asked, name) is not None]
-    if len(given) != 1:
-        raise _bad(
-            "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give exactly one of them"
-        )
-    read = _read(asked, None, now, find_calendar)
+    read = _read(asked, _new_rule(asked, None, now), None, now, find_calendar)
     if must_fire:
         _refuse_never(read.schedule, asked, now)
     return read
@@ -69,14 +66,10 @@ def edited_schedule(
 
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    if not asked.model_fields_set & (set(RULES) | set(BOUNDS) | {"timezone", "anchor_at", "cron_dialect"}):
+    if asked.model_fields_set.isdisjoint(_FIELDS):
         return AskedSchedule(timer.definition.schedule, timer.ending)
-    given = [name for name in RULES if getattr(asked, name) is not None]
-    if len(given) > 1:
-        raise _bad(
-            "cron", f"{len(given)} of cron, everyMs, at and delayMs are given", "give one of them at most"
-        )
-    return _changed(timer, _read(asked, timer, now, find_calendar), asked, now)
+    rule = _changed_rule(asked, rule_of(timer.definition.schedule), now)
+    return _changed(timer, _read(asked, rule, timer, now, find_calendar), asked, now)
 
 
 def replaced_schedule(
@@ -86,8 +79,8 @@ def replaced_schedule(
 
     Where that is what it has, it may have run out. Raises as `schedule_of`.
     """
-    asked = _anchored_like(timer.definition.schedule, asked)
-    read = schedule_of(asked, now, find_calendar, must_fire=False)
+    rule = _new_rule(asked, rule_of(timer.definition.schedule), now)
+    read = _read(asked, rule, None, now, find_calendar)
     return _changed(timer, replace(read, schedule=_spread_for(timer.id, read.schedule)), asked, now)
 
 
@@ -110,33 +103,25 @@ def _as_asked(schedule: Schedule) -> Schedule:
 def _is_counted_alike(read: AskedSchedule, timer: Timer) -> bool:
     """Tell whether a timer's so many firings go on being counted: the rule, its start and their number stay."""
     new, was = read.schedule, timer.definition.schedule
-    is_same_rule = (rule_of(new), start_of(new)) == (rule_of(was), start_of(was))
+    is_same_rule = rule_of(new) == rule_of(was) and as_bounded(new).start_ms == as_bounded(was).start_ms
     return is_same_rule and read.ending.most == timer.ending.most
 
 
-def _anchored_like(was: Schedule, asked: ScheduleFields) -> ScheduleFields:
-    """Return an interval without an anchor of its own with that of the same interval before, not with now."""
-    rule = rule_of(was)
-    if not isinstance(rule, Every) or rule.interval_ms != asked.every_ms:
-        return asked
-    if asked.anchor_at is not None or asked.start_at is not None:
-        return asked
-    return asked.model_copy(update={"anchor_at": rule.anchor_ms})
-
-
 def _spread_for(timer_id: int, schedule: Schedule) -> Schedule:
-    if not isinstance(schedule, Bounded) or schedule.spread is None:
+    bounded = as_bounded(schedule)
+    if bounded.spread is None:
         return schedule
-    return replace(schedule, spread=replace(schedule.spread, seed=timer_id))
+    return replace(bounded, spread=replace(bounded.spread, seed=timer_id))
 
 
-def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: FindCalendar) -> AskedSchedule:
-    rule = _rule(asked, timer, now)
-    if isinstance(rule, Once):
-        _refuse_bounds(asked)
+def _read(
+    asked: ScheduleFields, rule: Rule, timer: Timer | None, now: int, find_calendar: FindCalendar
+) -> AskedSchedule:
+    """Return the rule within the bounds that are asked for, those not given being the timer's."""
+    if rule.only_moment is not None:
+        _refuse_bounds(asked, rule)
         return AskedSchedule(rule)
-    was = None if timer is None else timer.definition.schedule
-    old = was if isinstance(was, Bounded) else Bounded(rule)
+    old = Bounded(rule) if timer is None else as_bounded(timer.definition.schedule)
     old_ending = ENDLESS if timer is None else timer.ending
     stays = set(BOUNDS) - asked.model_fields_set
     ending = Ending(
@@ -155,90 +140,75 @@ def _read(asked: ScheduleFields, timer: Timer | None, now: int, find_calendar: F
     return AskedSchedule(ending.applied_to(schedule), ending)
 
 
-def _rule(asked: ScheduleFields, timer: Timer | None, now: int) -> Cron | Every | Once:
-    old = None if timer is None else rule_of(timer.definition.schedule)
-    old_zone = "UTC" if old is None or isinstance(old, Once) else old.timezone
-    timezone = old_zone if asked.timezone is None else asked.timezone
+def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
+    """Return the rule that is asked for, in place of one where a timer has one."""
+    given = _given(asked)
+    wanted = [name for name in given if name in _ASKS_FOR]
+    if len(wanted) != 1:
+        raise _bad_number(len(wanted), "give exactly one of them")
+    kind = _ASKS_FOR[wanted[0]]
+    was = replaced if type(replaced) is kind.of else None
+    rule: Rule = kind.read_anew(_asked_rule(given, kind, "UTC", now), was)
+    return rule
+
+
+def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
+    """Return the rule that a timer is to have: one of another kind, or what it had with what is given changed."""
+    given = _given(asked)
+    wanted = [name for name in given if name in _ASKS_FOR]
+    if len(wanted) > 1:
+        raise _bad_number(len(wanted), "give one of them at most")
+    kind = _ASKS_FOR[wanted[0]] if wanted else kind_of(was)
+    asked_rule = _asked_rule(given, kind, was.timezone, now)
+    rule: Rule = kind.read(asked_rule, was if type(was) is kind.of else None)
+    return rule
+
+
+def _given(asked: ScheduleFields) -> dict[str, Any]:
+    """Return what is not null of what is said of the schedule."""
+    said = vars(asked)
+    return {name: said[name] for name in _FIELDS if said[name] is not None}
+
+
+def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now: int) -> AskedRule:
+    """Return what is asked of a rule of this kind; raises `InvalidInput` for a bad zone or another kind's field."""
+    timezone = given.get("timezone", usual_zone)
     if timezone not in zone_names():
         raise unknown_zone(timezone)
-    is_cron = asked.cron is not None or (isinstance(old, Cron) and not _is_other_than_cron(asked))
-    if asked.cron_dialect is not None and not is_cron:
-        raise _bad("cronDialect", "it belongs to cron", "leave it out")
-    is_other = asked.cron is not None or asked.at is not None or asked.delay_ms is not None
-    if asked.every_ms is not None or (isinstance(old, Every) and not is_other):
-        return _every(asked, old, timezone, now)
-    if asked.anchor_at is not None:
-        raise _bad("anchorAt", "it belongs to everyMs", "leave it out")
-    if asked.cron is not None:
-        return Cron.read(asked.cron, timezone, _dialect(asked, old))
-    if asked.delay_ms is not None:
-        return Once(_delayed(asked.delay_ms, now))
-    if asked.at is not None:
-        return Once(read_moment_field(asked.at, "at"))
-    assert isinstance(old, Cron | Once)
-    return Cron.read(old.expression, timezone, _dialect(asked, old)) if isinstance(old, Cron) else old
+    for name in given:
+        owner = _BELONGS_TO.get(name, kind)
+        if owner is not kind:
+            raise _bad(json_name(name), f"it belongs to {owner.asked_by[0].json_name}", "leave it out")
+    return AskedRule(given, timezone, now, read_moment_field)
 
 
-def _is_other_than_cron(asked: ScheduleFields) -> bool:
-    return any(getattr(asked, name) is not None for name in RULES if name != "cron")
+def _bad_number(number: int, mend: str) -> Refused:
+    first, *others, last = asked_names()
+    return _bad(first, f"{number} of {', '.join([first, *others])} and {last} are given", mend)
 
 
-def _dialect(asked: ScheduleFields, old: Cron | Every | Once | None) -> CronDialect:
-    """Return the dialect that is asked for, else that of the expression before."""
-    if asked.cron_dialect is not None:
-        return CronDialect(asked.cron_dialect)
-    return old.dialect if isinstance(old, Cron) else CronDialect.UNIX
-
-
-def _every(asked: ScheduleFields, old: Schedule | None, timezone: str, now: int) -> Every:
-    was = old if isinstance(old, Every) else None
-    if asked.anchor_at is not None:
-        anchor = read_moment_field(asked.anchor_at, "anchorAt")
-    elif was is not None:
-        anchor = was.anchor_ms
-    else:
-        anchor = now if asked.start_at is None else read_moment_field(asked.start_at, "startAt")
-    interval = asked.every_ms if asked.every_ms is not None else was.interval_ms if was is not None else 0
-    return Every.parse(interval, anchor, timezone)
-
-
-def _refuse_bounds(asked: ScheduleFields) -> None:
+def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
     for attribute, name in BOUNDS.items():
         if getattr(asked, attribute) is not None:
-            raise _bad(name, "a single moment has no use for it", "leave it out, or give cron or everyMs")
+            own = kind_of(rule).asked_by
+            others = [field.json_name for kind in KINDS for field in kind.asked_by if field not in own]
+            mend = f"leave it out, or give {' or '.join(others)}"
+            raise _bad(name, "a single moment has no use for it", mend)
 
 
 def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
     rule = rule_of(schedule)
-    if isinstance(rule, Cron) and _has_no_day(_days_of(rule)):
-        raise InvalidSchedule(
-            "cron",
-            f"{rule.expression!r} never fires",
-            "name a day that its months have, and a year still to come",
-        )
-    if isinstance(schedule, Once) or schedule.first_after(now) is not None:
+    kind = kind_of(rule)
+    kind.refuse_never(rule)
+    if rule.only_moment is not None or schedule.first_after(now) is not None:
         return
-    if isinstance(rule, Cron):
-        Cron.parse(rule.expression, rule.timezone, now, rule.dialect)
+    kind.refuse_over(rule, now)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
     raise _bad(
-        given[-1] if given else "cron",
+        given[-1] if given else asked_names()[0],
         "the schedule never fires within its bounds",
         "leave it a moment to come: look at startAt, endAt, maxFirings and excludeCalendar",
     )
-
-
-def _days_of(cron: Cron) -> Cron:
-    """Return the cron that fires at midnight, UTC, of the days of this one: thousands of crons have the same days."""
-    fields = cron.expression.split()
-    days = fields[2:] if len(fields) == 5 else fields[3:] or ["*", "*", "*"]
-    return replace(cron, expression=" ".join(["0 0 0", *days]), timezone="UTC")
-
-
-@lru_cache(maxsize=4_096)
-def _has_no_day(days: Cron) -> bool:
-    """Tell whether there is no such day at all: to search in vain takes 0.1 s, which a batch would pay for each."""
-    return days.first_after(0) is None
 
 
 def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | None:
@@ -248,14 +218,6 @@ def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | 
 def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
     """Return a spread of the moments to come: one that is past, such as an anchor, is not put off to after now."""
     return Spread(jitter_ms, 0 if timer is None else timer.id, ((now, 0),)) if jitter_ms else None
-
-
-def _delayed(delay_ms: int, now: int) -> int:
-    if not 0 <= delay_ms < END_MS - now:
-        raise _bad(
-            "delayMs", f"{str(delay_ms)[:30]} ms lead out of the years 1970 to 2199", "write 0 or more"
-        )
-    return now + delay_ms
 
 
 def _moment_or_none(given: Any, field: str) -> int | None:

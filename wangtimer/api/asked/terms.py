@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.rule_fields import naming_rules, taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     MOST_MS,
@@ -23,7 +24,6 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS
 
 # To find the last of so many moments of a cron that is rare takes half a second.
 MOST_FIRINGS = 10_000
@@ -109,43 +109,14 @@ class NotifyChange(Given):
     body: Annotated[str | None, Field(description="null: none")] = None
 
 
-class ScheduleFields(Given):
-    """When: one of `cron`, `everyMs`, `at`, `delayMs`, the first two within bounds."""
+@taking_rules
+class RuleFields(Given):
+    """What the rule is: one of the fields of one kind, and what that kind may have beside it."""
 
-    cron: Annotated[
-        str | None,
-        Field(
-            description="minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
-            "or @hourly, @daily, ...; the answer shows the next five moments",
-            examples=["*/5 9-17 * * 1-5"],
-        ),
-    ] = None
-    cron_dialect: Annotated[
-        Literal["unix", "quartz"] | None,
-        Field(
-            alias="cronDialect",
-            description="how cron is read, unix by default. quartz, as Quartz, XXL-JOB and PowerJob write it: 6 or 7 "
-            "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
-            examples=["unix"],
-        ),
-    ] = None
-    every_ms: Annotated[
-        int | None,
-        Field(
-            alias="everyMs",
-            description=f"an interval: {SHORTEST_MS} to {LONGEST_MS} ms, counted from anchorAt",
-            examples=[90_000],
-        ),
-    ] = None
-    anchor_at: Annotated[
-        GivenMoment,
-        moment("of everyMs: a moment from which intervals are counted; startAt, or else now, by default"),
-        Field(alias="anchorAt"),
-    ] = None
-    at: Annotated[GivenMoment, moment("one moment")] = None
-    delay_ms: Annotated[
-        int | None, Field(alias="delayMs", description="one moment: ms from this request", examples=[30000])
-    ] = None
+
+class ScheduleFields(RuleFields):
+    """When: a rule, and what bounds it if it recurs."""
+
     timezone: Annotated[
         str | None,
         Field(
@@ -236,8 +207,9 @@ class TermFields(ScheduleFields):
     ] = None
 
 
+@naming_rules
 class TimerTerms(TermFields):
-    """All of a timer but its app: exactly one of `cron`, `everyMs`, `at`, `delayMs` says when."""
+    """All of a timer but its app: exactly one of {asked} says when."""
 
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None

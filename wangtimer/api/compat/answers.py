@@ -7,21 +7,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from wangtimer.api.asked.rule_fields import ShownMoment, naming_rules, showing_rules
 from wangtimer.api.http.envelope import Answer, Sent, is_none
 from wangtimer.core.flow.stopped_moment import StopState
-from wangtimer.core.previews.warning import WarningCode
 from wangtimer.core.timers.misfire import MisfirePolicy
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
-
-_Text = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
+from wangtimer.core.words.warning import WarningCode
 
 
 class Moment(Sent):
     """A moment of a schedule: as text in the timer's zone and in UTC, and in ms since 1970."""
 
-    at: _Text
+    at: ShownMoment
     at_ms: int
-    utc: _Text
+    utc: ShownMoment
 
 
 class Words(Sent):
@@ -56,23 +55,24 @@ class NotifyData(Sent):
     body: str
 
 
-class TimerData(Sent):
-    """A timer; it has either `cron` and `cronDialect`, or `everyMs` and `anchorAt`, or `at` and `atMs`."""
+@showing_rules
+class TimerAndRule(Sent):
+    """Which timer, how it stands, and its rule."""
 
     id: int
     app: str
     name: str
     status: Annotated[int, Field(description="1 disabled, 2 enabled, 3 finished: no moment left")]
     status_name: str
-    cron: Annotated[str | None, Field(exclude_if=is_none)] = None
-    cron_dialect: Annotated[str | None, Field(exclude_if=is_none, description="unix or quartz")] = None
-    every_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
-    anchor_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
-    at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
-    at_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
+
+
+@naming_rules
+class TimerData(TimerAndRule):
+    """A timer; it has either {shown}."""
+
     timezone: str
-    start_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
-    end_at: Annotated[_Text | None, Field(exclude_if=is_none)] = None
+    start_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
+    end_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
     max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
     jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
@@ -94,10 +94,12 @@ class TimerData(Sent):
     ]
     misfire_grace_ms: int
     catchup_window_ms: Annotated[int, Field(description="0: no such bound")]
-    next_fire_at: Annotated[_Text | None, Field(description="null while disabled, or when no moment is left")]
+    next_fire_at: Annotated[
+        ShownMoment | None, Field(description="null while disabled, or when no moment is left")
+    ]
     version: Annotated[int, Field(description="grows with every change")]
-    created_at: _Text
-    updated_at: _Text
+    created_at: ShownMoment
+    updated_at: ShownMoment
 
 
 class PlannedTimerData(TimerData, Preview):
@@ -197,7 +199,7 @@ class TimerAnswer(Answer):
 class StoppedData(Sent):
     """The moment of a timer for which switching it off came just in time, or just did not."""
 
-    at: _Text
+    at: ShownMoment
     at_ms: int
     state: Annotated[
         StopState,
@@ -233,7 +235,7 @@ class DeleteAnswer(ChangeAnswer):
 class LastOutcome(Sent):
     """What became of a timer's latest firing that has an outcome."""
 
-    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    run_timer: Annotated[ShownMoment, Field(description="its scheduled moment")]
     status_name: str
     lateness_ms: int | None
     http_status: int | None
@@ -261,7 +263,7 @@ class RecordData(Sent):
 
     timer_id: Annotated[int, Field(alias="timerID")]
     app: str
-    run_timer: Annotated[_Text, Field(description="its scheduled moment")]
+    run_timer: Annotated[ShownMoment, Field(description="its scheduled moment")]
     fire_at_ms: Annotated[int, Field(description="its scheduled moment")]
     first_sent_at_ms: int | None
     lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]

@@ -5,6 +5,10 @@
 
 from enum import Enum
 
+from wangtimer.core.kinds.kinds import asked_names
+
+_SAY_WHEN = ", ".join(f"`{name}`" for name in asked_names())
+
 
 class ErrorCode(Enum):
     """What went wrong, as `code` in the answer; 0 means that nothing did."""
@@ -20,9 +24,8 @@ class ErrorCode(Enum):
     BAD_SCHEDULE = (
         40008,
         (
-            "Not exactly one of `cron`, `everyMs`, `at`, `delayMs` (in `/v1`: `cron`, `every`, `at`, `delay`); or one "
-            "that cannot be read, never fires, or is long past; or an unknown zone or calendar; or any moment that "
-            "cannot be read."
+            f"Not exactly one of {_SAY_WHEN} (in `/v1`: `cron`, `every`, `at`, `delay`); or one that cannot be read, "
+            "never fires, or is long past; or an unknown zone or calendar; or any moment that cannot be read."
         ),
     )
     BAD_CALLBACK = (

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.known_fields import known_fields
-from wangtimer.core.errors import InvalidInput
+from wangtimer.core.errors import InvalidInput, InvalidSchedule
 
 SHOWN_CHARACTERS = 64
 
@@ -58,7 +58,8 @@ def code_of(error: InvalidInput) -> ErrorCode:
     """Return the code of refused input; what core refuses is told by its field."""
     if isinstance(error, Refused):
         return error.code
-    return ErrorCode.BAD_SCHEDULE if error.field in _SCHEDULE_FIELDS else ErrorCode.BAD_VALUE
+    is_of_schedule = isinstance(error, InvalidSchedule) or error.field in _SCHEDULE_FIELDS
+    return ErrorCode.BAD_SCHEDULE if is_of_schedule else ErrorCode.BAD_VALUE
 
 
 def given_once(*spellings: tuple[str, Value | None]) -> Value:

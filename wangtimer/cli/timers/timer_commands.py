@@ -18,6 +18,7 @@ from wangtimer.cli.terminal.asking import (
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line
 from wangtimer.cli.timers.bulk_command import bulk
+from wangtimer.cli.timers.rule_options import refuse_unclear
 from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
@@ -27,7 +28,6 @@ from wangtimer.cli.timers.timer_options import (
     callback_of,
     given,
     options,
-    refuse_unclear,
 )
 from wangtimer.cli.timers.timer_tables import (
     show_deletion,

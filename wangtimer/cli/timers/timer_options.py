@@ -1,27 +1,18 @@
 """The options that say what a timer is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 import click
 
 from wangtimer.cli.terminal.parameter_types import DURATION, MOMENT
+from wangtimer.cli.timers.rule_options import RULE
 from wangtimer.client import Callback, CallbackChanges
 
 Command = Callable[..., None]
 
 SCHEDULE = (
-    click.option("--cron", help="5 fields; or 6 or 7 with SECONDS FIRST; or @daily, ..."),
-    click.option(
-        "--dialect",
-        "cron_dialect",
-        type=click.Choice(["unix", "quartz"]),
-        help="How --cron is read: unix by default; quartz counts weekdays from 1, Sunday.",
-    ),
-    click.option("--every", "every_ms", type=DURATION, help="An interval, as in 90s."),
-    click.option("--anchor", "anchor_at", type=MOMENT, help="A moment intervals are counted from."),
-    click.option("--at", type=MOMENT, help="One moment: RFC 3339, or ms since 1970."),
-    click.option("--in", "delay_ms", type=DURATION, help="One moment, so long from now: 10m, 1h30m."),
+    *RULE,
     click.option(
         "--tz", "--timezone", "timezone", help="IANA zone of the cron expression and of excluded days."
     ),
@@ -67,18 +58,6 @@ FILTERS_BUT_NAME = (
     click.option("--next-before", type=MOMENT, help="With a moment to come up to this one."),
 )
 FILTERS = (click.option("--name", help="This very name."), *FILTERS_BUT_NAME)
-
-
-_RULES = {"cron": "--cron", "every_ms": "--every", "at": "--at", "delay_ms": "--in"}
-
-
-def refuse_unclear(fields: Mapping[str, Any], needs_one: bool = True) -> None:
-    """Refuse as wrong use a schedule of two rules or, where it needs one, of none."""
-    found = [option for name, option in _RULES.items() if fields.get(name) is not None]
-    if len(found) > 1:
-        raise click.UsageError(f"say when in one way, not {' and '.join(found)}")
-    if needs_one and not found:
-        raise click.UsageError(f"say when: exactly one of {', '.join(_RULES.values())}")
 
 
 def options(*wanted: Callable[[Command], Command]) -> Callable[[Command], Command]:

@@ -8,6 +8,7 @@ import click
 
 from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.timers.rule_options import when
 from wangtimer.client.timer_types import (
     Deletion,
     EditedTimer,
@@ -126,14 +127,6 @@ def show_preview(found: Mapping[str, Any], timezone: str) -> None:
     )
     for one in found["warnings"]:
         show_line(f"warning: {one['text']} ({one['textZh']})")
-
-
-def when(timer: Timer) -> str:
-    """Return a timer's rule in one phrase."""
-    if "cron" in timer:
-        dialect = "" if timer.get("cronDialect", "unix") == "unix" else f"{timer['cronDialect']}, "
-        return f"{timer['cron']} ({dialect}{timer['timezone']})"
-    return f"every {timer['everyMs']} ms" if "everyMs" in timer else f"at {timer['at']}"
 
 
 def last(timer: ListedTimer) -> str | None:

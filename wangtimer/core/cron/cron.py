@@ -64,11 +64,7 @@ class Cron:
         """
         cron = cls.read(expression, timezone, dialect)
         if cron.first_after(after_ms) is None:
-            raise InvalidSchedule(
-                "cron",
-                f"{cron.expression!r} never fires",
-                "name a day that its months have, and a year still to come",
-            )
+            raise never_fires(cron)
         return cron
 
     @classmethod
@@ -91,6 +87,11 @@ class Cron:
     def meaning(self) -> Meaning:
         """What the expression means; InvalidSchedule if it cannot be read."""
         return self.fields.meaning
+
+    @property
+    def only_moment(self) -> None:
+        """None: it recurs."""
+        return
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
@@ -123,6 +124,15 @@ class Cron:
         if day == stretch.day_after_lost_evening and self.meaning.is_fixed:
             return day
         return _next_day(self.expression, self.dialect, day)
+
+
+def never_fires(cron: Cron) -> InvalidSchedule:
+    """Return the error of an expression that has no moment to come."""
+    return InvalidSchedule(
+        "cron",
+        f"{cron.expression!r} never fires",
+        "name a day that its months have, and a year still to come",
+    )
 
 
 @lru_cache(maxsize=65_536)

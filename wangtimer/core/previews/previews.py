@@ -6,11 +6,12 @@ from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from wangtimer.core.cron.cron import END_MS
-from wangtimer.core.previews.warning import Warning
+from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.previews.warnings import warnings_of
-from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.zones import DAY_MS, read_zone
-from wangtimer.core.words.words import Language, describe
+from wangtimer.core.words.warning import Warning
+from wangtimer.core.words.words import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ def preview_of(schedule: Schedule, now: int, count: int) -> Preview:
 
     A single moment is shown though it is past. InvalidSchedule if a cron expression cannot be read.
     """
-    if isinstance(schedule, Once):
+    if schedule.only_moment is not None:
         # Hardly two are alike.
-        return Preview((schedule.at_ms,), UTC, _describe(schedule))
+        return Preview((schedule.only_moment,), UTC, _describe(schedule))
     moments = tuple(schedule.moments(now, END_MS, count))
     # What may surprise takes ms to find out, and changes from day to day; that nothing is left, at any moment.
     warnings = (

@@ -5,13 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from wangtimer.core.cron.cron import Cron
-from wangtimer.core.previews.clock_changes import ClockChange, clock_changes
-from wangtimer.core.previews.cron_warnings import warnings_of_expression
-from wangtimer.core.previews.warning import Warning, WarningCode
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread, rule_of
+from wangtimer.core.kinds.kinds import kind_of
+from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.time.zones import read_zone
 from wangtimer.core.words import words_en, words_zh
+from wangtimer.core.words.warning import Warning, WarningCode
 
 # 400 days: a year, and a month to see what is new in the next.
 HORIZON_MS = 400 * 86_400_000
@@ -28,62 +26,21 @@ def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tup
     if a cron expression cannot be read.
     """
     rule = rule_of(schedule)
-    found: list[Warning] = []
-    if isinstance(rule, Cron):
-        found += warnings_of_expression(rule)
+    kind = kind_of(rule)
+    found = [*kind.warnings(rule)]
     first = schedule.first_after(now_ms)
     if first is None:
         return (*found, _never(schedule))
     after_ms, until_ms = max(now_ms, first - HORIZON_MS), max(first + HORIZON_MS, shown_until_ms)
-    if isinstance(schedule, Cron | Bounded):
-        found += [_of_change(change) for change in clock_changes(schedule, after_ms, until_ms)]
-    if isinstance(schedule, Bounded):
-        found += _of_bounds(schedule, after_ms, until_ms)
+    found += kind.warnings_between(schedule, rule, after_ms, until_ms)
+    found += _of_bounds(as_bounded(schedule), after_ms, until_ms)
     return tuple(found)
 
 
 def _never(schedule: Schedule) -> Warning:
-    if isinstance(schedule, Once):
+    if schedule.only_moment is not None:
         return Warning(WarningCode.NEVER_FIRES, "never fires: its moment has passed", "不会触发：时刻已过")
     return Warning(WarningCode.NEVER_FIRES, "never fires: no moment is left", "不会触发：已没有触发时刻")
-
-
-def _of_change(change: ClockChange) -> Warning:
-    day = f"{change.first:%Y-%m-%d}"
-    is_one = change.first == change.last
-    first, last = _clock(change.first), _clock(change.last)
-    times, times_zh = (first, first) if is_one else (f"{first} to {last}", f"{first} 至 {last}")
-    if change.is_gap:
-        effect, effect_zh = _effect_of_gap(change)
-        return Warning(
-            WarningCode.CLOCK_FORWARD,
-            f"{times} {'does' if is_one else 'do'} not exist on {day} (the clocks go forward), {effect}",
-            f"{day} 时钟拨快，{times_zh} 不存在，{effect_zh}",
-        )
-    if change.is_fixed:
-        effect, effect_zh = ("fires once", "只触发一次") if is_one else ("each fires once", "各只触发一次")
-    else:
-        effect, effect_zh = "fires both times", "两次都触发"
-    return Warning(
-        WarningCode.CLOCK_BACK,
-        f"{times} {'comes' if is_one else 'come'} twice on {day} (the clocks go back), {effect}",
-        f"{day} 时钟拨慢，{times_zh} 出现两次，{effect_zh}",
-    )
-
-
-def _effect_of_gap(change: ClockChange) -> tuple[str, str]:
-    if not change.is_fixed:
-        return "nothing fires instead", "不补触发"
-    after = _clock(change.clock_after)
-    if change.clock_after.date() != change.first.date():
-        after = f"{change.clock_after:%Y-%m-%d} {after}"
-    if change.first == change.last:
-        return f"fires at {after}", f"改在 {after} 触发"
-    return f"fires once, at {after}", f"只在 {after} 触发一次"
-
-
-def _clock(at: datetime) -> str:
-    return f"{at:%H:%M:%S}" if at.second else f"{at:%H:%M}"
 
 
 def _of_bounds(schedule: Bounded, after_ms: int, until_ms: int) -> Iterator[Warning]:

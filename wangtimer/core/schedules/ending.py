@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedules.schedule import Schedule, as_bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,9 @@ class Ending:
 
     def applied_to(self, schedule: Schedule) -> Schedule:
         """Return the schedule with the last moment that this ending leaves it; a single moment has none to lose."""
-        if isinstance(schedule, Once):
+        if schedule.only_moment is not None:
             return schedule
-        whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
-        bounded = replace(whole, last_ms=self.end_ms)
+        bounded = replace(as_bounded(schedule), last_ms=self.end_ms)
         counted_from = bounded.start_ms
         if counted_from is None and self.counted_from is not None:
             # A moment at the very enabling is past.

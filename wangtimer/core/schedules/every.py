@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.schedules.rule import day_of_first
 from wangtimer.core.time.meant_zones import unknown_zone
-from wangtimer.core.time.zones import DAY_S, Stretch, zone_names
+from wangtimer.core.time.zones import Stretch, zone_names
 
 # As often as a cron can; a year, in ms.
 SHORTEST_MS = 1_000
@@ -33,6 +34,11 @@ class Every:
             raise unknown_zone(timezone)
         return cls(interval_ms, anchor_ms, timezone)
 
+    @property
+    def only_moment(self) -> None:
+        """None: it recurs."""
+        return
+
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
         nth = max(0, (after_ms - self.anchor_ms) // self.interval_ms + 1)
@@ -53,5 +59,4 @@ class Every:
 
         Days are those of the wall clock, counted from 1970-01-01.
         """
-        first_ms = self.first_after((day * DAY_S - stretch.offset_s) * 1_000 - 1)
-        return None if first_ms is None else (first_ms // 1_000 + stretch.offset_s) // DAY_S
+        return day_of_first(self, day, stretch)

@@ -1,27 +1,16 @@
 """From a closed day to the next open one on which a rule may fire: day by day, however often the rule fires."""
 
 from datetime import date
-from typing import Protocol
 
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.time.zones import DAY_S, Stretch, stretches_from
 from wangtimer.core.work_budget import refuse_more
 
 DAY_ZERO = date(1970, 1, 1).toordinal()
 
 
-class DayRule(Protocol):
-    """What a rule says of its days, which are counted from 1970-01-01 on its wall clock."""
-
-    @property
-    def timezone(self) -> str:
-        """The zone of the wall clock."""
-
-    def next_day(self, day: int, stretch: Stretch) -> int | None:
-        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come."""
-
-
-def next_open(rule: DayRule, excluded: Calendar, closed_ms: int, until_ms: int) -> int | None:
+def next_open(rule: Rule, excluded: Calendar, closed_ms: int, until_ms: int) -> int | None:
     """Return the moment from which on the rule is to be asked again after one on an excluded day, `closed_ms`.
 
     The rule has no moment on an open day between the two, and None means that it has none up to `until_ms`. All
@@ -41,9 +30,7 @@ def next_open(rule: DayRule, excluded: Calendar, closed_ms: int, until_ms: int) 
     return None
 
 
-def _first_common_day(
-    rule: DayRule, excluded: Calendar, stretch: Stretch, first: int, last: int
-) -> int | None:
+def _first_common_day(rule: Rule, excluded: Calendar, stretch: Stretch, first: int, last: int) -> int | None:
     """Return the first day from `first` to `last` that is open and may have a moment, None without any."""
     day: int | None = first
     while day is not None and day <= last:

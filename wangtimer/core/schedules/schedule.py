@@ -1,4 +1,4 @@
-"""A schedule: a cron expression, an interval or a single moment; the first two may be bounded.
+"""A schedule: a rule, which is a cron expression, an interval or a single moment; what recurs may be bounded.
 
 Each answers the same three questions: which moments lie between two times, which is the first after one, and whether
 a moment is one of its own.
@@ -10,11 +10,11 @@ from datetime import date, datetime
 from hashlib import blake2b
 from itertools import compress
 
-from wangtimer.core.cron.cron import END_MS, Cron
+from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.open_days import next_open
-from wangtimer.core.time.zones import read_zone
+from wangtimer.core.schedules.rule import Rule, day_of_first
+from wangtimer.core.time.zones import Stretch, read_zone
 from wangtimer.core.work_budget import refuse_more
 
 # Moments looked at together while one is searched for.
@@ -27,6 +27,16 @@ class Once:
 
     at_ms: int
 
+    @property
+    def timezone(self) -> str:
+        """UTC: it needs no wall clock."""
+        return "UTC"
+
+    @property
+    def only_moment(self) -> int:
+        """The moment."""
+        return self.at_ms
+
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
         """Return the moments in (after_ms, until_ms], the first `limit` of them at most."""
         return [self.at_ms][:limit] if after_ms < self.at_ms <= until_ms else []
@@ -38,6 +48,10 @@ class Once:
     def matches(self, moment_ms: int) -> bool:
         """Tell whether `moment_ms` is the moment."""
         return moment_ms == self.at_ms
+
+    def next_day(self, day: int, stretch: Stretch) -> int | None:
+        """Return the day of the moment, by the offset of the stretch; None if it is before `day`."""
+        return day_of_first(self, day, stretch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +86,7 @@ class Bounded:
     left out one by one, as they would fire (EXDATE in RFC 5545); they count among a timer's so many firings.
     """
 
-    rule: Cron | Every
+    rule: Rule
     start_ms: int | None = None
     last_ms: int | None = None
     excluded: Calendar | None = None
@@ -83,6 +97,11 @@ class Bounded:
     def timezone(self) -> str:
         """The zone of the rule."""
         return self.rule.timezone
+
+    @property
+    def only_moment(self) -> int | None:
+        """The one moment of a rule that has no other; None where it recurs."""
+        return self.rule.only_moment
 
     @property
     def jitter_ms(self) -> int | None:
@@ -197,14 +216,19 @@ class Bounded:
         return datetime.fromtimestamp(moment_ms // 1_000, read_zone(self.timezone)).date()
 
 
-Schedule = Cron | Every | Once | Bounded
+Schedule = Rule | Bounded
 
 
-def rule_of(schedule: Schedule) -> Cron | Every | Once:
+def rule_of(schedule: Schedule) -> Rule:
     """Return a schedule's rule without what bounds it."""
     return schedule.rule if isinstance(schedule, Bounded) else schedule
 
 
-def start_of(schedule: Schedule) -> int | None:
-    """Return the moment before which a schedule has none (ms UTC), or None."""
-    return schedule.start_ms if isinstance(schedule, Bounded) else None
+def bounds_in(schedule: Schedule) -> Bounded | None:
+    """Return a schedule that is bounded; None for one that is not, as most are."""
+    return schedule if isinstance(schedule, Bounded) else None
+
+
+def as_bounded(schedule: Schedule) -> Bounded:
+    """Return a schedule with all its bounds, those that it does not have being None."""
+    return schedule if isinstance(schedule, Bounded) else Bounded(schedule)

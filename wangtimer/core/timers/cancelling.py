@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from wangtimer.core.errors import Conflict, UnknownFiring
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.timers.timer import Timer
 
 MOST_CANCELLED = 1_000
@@ -21,7 +21,7 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
     schedule = timer.definition.schedule
     if not timer.definition.has_cancelled(fire_at) and not schedule.matches(fire_at):
         raise UnknownFiring(timer.id, fire_at)
-    if isinstance(schedule, Once):
+    if schedule.only_moment is not None:
         raise Conflict("id", "this timer has no other moment", "disable or delete the timer instead")
     if fire_at <= now + soon_ms:
         raise Conflict(
@@ -29,15 +29,15 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
             f"this moment has come, or comes within {soon_ms} ms: it may be on its way",
             "cancel earlier, or disable the timer so that it is not tried again",
         )
-    whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
-    kept = {moment for moment in whole.cancelled if moment > now - KEPT_MS} | {fire_at}
+    bounded = as_bounded(schedule)
+    kept = {moment for moment in bounded.cancelled if moment > now - KEPT_MS} | {fire_at}
     if len(kept) > MOST_CANCELLED:
         raise Conflict(
             "fireAt",
             f"{MOST_CANCELLED} moments of this timer are cancelled already, those of the last day included",
             "disable the timer for that time, or give it an excludeCalendar",
         )
-    return _planned_on(timer, replace(whole, cancelled=frozenset(kept)), now)
+    return _planned_on(timer, replace(bounded, cancelled=frozenset(kept)), now)
 
 
 def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Timer:
@@ -47,17 +47,17 @@ def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Tim
     `now` (ms UTC) on. Raises `Conflict` where that single moment is one of them.
     """
     schedule = edited.definition.schedule
-    if not isinstance(was, Bounded) or not was.cancelled:
+    old, new = as_bounded(was), as_bounded(schedule)
+    if not old.cancelled:
         return edited
-    if isinstance(schedule, Once):
-        if schedule.at_ms in was.cancelled:
+    if new.only_moment is not None:
+        if new.only_moment in old.cancelled:
             raise Conflict("at", "this timer's firing of this moment was cancelled", "choose another moment")
         return edited
-    whole = schedule if isinstance(schedule, Bounded) else Bounded(schedule)
-    cancelled = was.cancelled
-    if was.rule == whole.rule and was.spread != whole.spread:
-        cancelled = _moved(was, whole, now, now + soon_ms)
-    definition = edited.definition._replace(schedule=replace(whole, cancelled=cancelled))
+    cancelled = old.cancelled
+    if old.rule == new.rule and old.spread != new.spread:
+        cancelled = _moved(old, new, now, now + soon_ms)
+    definition = edited.definition._replace(schedule=replace(new, cancelled=cancelled))
     return replace(edited, definition=definition)
 
 
@@ -75,9 +75,7 @@ def _moved(was: Bounded, edited: Bounded, now: int, soon: int) -> frozenset[int]
 
 def uncancelled(schedule: Schedule) -> Schedule:
     """Return the schedule with the moments that were cancelled of it."""
-    if not isinstance(schedule, Bounded):
-        return schedule
-    return replace(schedule, cancelled=frozenset()).plainest
+    return replace(as_bounded(schedule), cancelled=frozenset()).plainest
 
 
 def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from wangtimer.core.cron.cron import Cron
-from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread, rule_of
+from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.schedules.schedule import Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.timers.cancelling import KEPT_MS
 
 # Edits remembered at most.
@@ -13,9 +12,10 @@ MOST_PARTS = 50
 
 def evenly_spread(schedule: Schedule) -> Schedule:
     """Return the schedule with all its moments put off as those to come are."""
-    if not isinstance(schedule, Bounded) or schedule.spread is None:
+    bounded = as_bounded(schedule)
+    if bounded.spread is None:
         return schedule
-    return replace(schedule, spread=_reduced(Spread(schedule.spread.most_ms, schedule.spread.seed))).plainest
+    return replace(bounded, spread=_reduced(Spread(bounded.spread.most_ms, bounded.spread.seed))).plainest
 
 
 def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Schedule:
@@ -24,18 +24,17 @@ def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Sch
     So one that was made is not made again at another place, and one still to be made is not lost. A new rule has no
     moments before it was given.
     """
-    if isinstance(edited, Once) or rule_of(edited) != rule_of(was):
+    if edited.only_moment is not None or rule_of(edited) != rule_of(was):
         return edited
-    whole = edited if isinstance(edited, Bounded) else Bounded(edited)
-    old = was.spread if isinstance(was, Bounded) else None
+    new, old = as_bounded(edited), as_bounded(was).spread
     if old is None:
-        old = Spread(0, 0 if whole.spread is None else whole.spread.seed)
-    most_ms = whole.jitter_ms or 0
-    spread = old if most_ms == old.most_ms else _joined(whole.rule, old, most_ms, now, now + soon_ms)
-    return replace(whole, spread=_reduced(spread)).plainest
+        old = Spread(0, 0 if new.spread is None else new.spread.seed)
+    most_ms = new.jitter_ms or 0
+    spread = old if most_ms == old.most_ms else _joined(new.rule, old, most_ms, now, now + soon_ms)
+    return replace(new, spread=_reduced(spread)).plainest
 
 
-def _joined(rule: Cron | Every, old: Spread, most_ms: int, now: int, soon: int) -> Spread:
+def _joined(rule: Rule, old: Spread, most_ms: int, now: int, soon: int) -> Spread:
     """Return a spread that puts the rule's moments up to `soon` off as the old one does, later ones by `most_ms`."""
     # What came due so long ago, and was followed by another moment, is made, or its executors were away for a day.
     over = now - KEPT_MS
@@ -45,7 +44,7 @@ def _joined(rule: Cron | Every, old: Spread, most_ms: int, now: int, soon: int) 
     return Spread(most_ms, old.seed, before[-MOST_PARTS:])
 
 
-def _has_moment(rule: Cron | Every, after_ms: int, until_ms: int) -> bool:
+def _has_moment(rule: Rule, after_ms: int, until_ms: int) -> bool:
     return bool(rule.moments(after_ms, until_ms, 1))
 
 

@@ -27,8 +27,8 @@ def in_zone(words: str, timezone: str) -> str:
 
 
 def once(moment: str) -> str:
-    """Return the words of one moment, given in UTC."""
-    return in_zone(f"once, at {moment}", "UTC")
+    """Return the words of one moment, without its zone."""
+    return f"once, at {moment}"
 
 
 def every(interval_ms: int, anchor: str) -> str:

@@ -25,8 +25,8 @@ def in_zone(words: str, timezone: str) -> str:
 
 
 def once(moment: str) -> str:
-    """Return the words of one moment, given in UTC."""
-    return in_zone(f"仅一次，{moment}", "UTC")
+    """Return the words of one moment, without its zone."""
+    return f"仅一次，{moment}"
 
 
 def every(interval_ms: int, anchor: str) -> str:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from wangtimer.core.cron.cron import Cron
+from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
-from wangtimer.store.cron_text import cron_from, cron_text
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -65,7 +64,7 @@ class DefinitionStore:
         bad: dict[int, str] = {}
         for one in definitions:
             try:
-                text = _to_text(one)
+                text = definition_text(one)
             except Exception as error:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
@@ -139,24 +138,28 @@ class DefinitionStore:
         if remembered is not None:
             return remembered
         definition = _from_text(timer_id, text)
-        if not isinstance(definition.schedule, Once):  # it will hardly be asked for again
+        if definition.schedule.only_moment is None:  # else it will hardly be asked for again
             self._remembered.keep(timer_id, text, definition)
         return definition
 
 
-def _to_text(one: Definition) -> str:
-    """`version JSON`: the script that writes it compares the version. ValueError for one read without its call."""
+def definition_text(one: Definition) -> str:
+    """Return `version JSON`, of which the script that writes it compares the version.
+
+    ValueError for a definition that was read without its call.
+    """
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
     schedule = one.schedule
     rule = rule_of(schedule)
+    stored = kind_of(rule).stored(rule)
     fields = {
         "app": one.app,
         "status": one.status.value,
         "edited_at": one.edited_at,
-        "at_ms": rule.at_ms if isinstance(rule, Once) else None,
-        "cron": [cron_text(rule), rule.timezone] if isinstance(rule, Cron) else None,
-        "every": [rule.interval_ms, rule.anchor_ms, rule.timezone] if isinstance(rule, Every) else None,
+        "at_ms": stored.at_ms,
+        "cron": None if stored.text is None else [stored.text, stored.timezone],
+        "every": None if stored.every_ms is None else [stored.every_ms, stored.anchor_ms, stored.timezone],
         "bounds": bounds_of(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
@@ -184,7 +187,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
 def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
-    rule = cron_from(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
+    rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
     return bounded(rule, fields.get("bounds"), timer_id)
 
 

@@ -6,7 +6,7 @@ import orjson
 from sqlalchemy import Connection, and_, select, update
 
 from wangtimer.core.schedules.calendars import built_in
-from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.store.bounds import calendar_from
 from wangtimer.store.sql.tables import calendars
 
@@ -17,7 +17,7 @@ def calendar_mark(sql: Connection, app: str, schedule: Schedule) -> int:
     The calendar's row is held until the transaction ends. So an upload waits for it, and then finds the timer; or was
     before it, and then it is seen here that the days are older: the calendar is followed again.
     """
-    excluded = schedule.excluded if isinstance(schedule, Bounded) else None
+    excluded = as_bounded(schedule).excluded
     if excluded is None or excluded.name in built_in():
         return 0
     own = and_(calendars.c.app == app, calendars.c.name == excluded.name)

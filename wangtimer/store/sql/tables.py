@@ -77,7 +77,8 @@ timers = Table(
     # 0 while the timer lives, its id once deleted: so that deleting frees the name.
     Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
     Column("status", _words(TimerStatus), nullable=False),
-    # A cron expression (`store/cron_text.py`) with its zone, or an interval with its anchor and zone, or one moment.
+    # A rule as text (a cron expression: `core/cron/cron_text.py`) with its zone, or an interval with its anchor and
+    # zone, or one moment (`StoredRule` in `core/kinds/kind.py`).
     Column("cron", String(128), nullable=True),
     Column("timezone", String(64), nullable=False),
     Column("every_ms", BigInteger, nullable=True),

@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS
-from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.schedules.schedule import Schedule, bounds_in
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
@@ -192,10 +192,11 @@ def _mark_calendars(
     marks: dict[Calendar, int] = {}
     for row in rows:
         schedule = schedules[row["name"]]
-        if isinstance(schedule, Bounded) and schedule.excluded is not None:
-            if schedule.excluded not in marks:
-                marks[schedule.excluded] = calendar_mark(sql, app, schedule)
-            row["calendar_at"] = marks[schedule.excluded]
+        bounds = bounds_in(schedule)
+        if bounds is not None and bounds.excluded is not None:
+            if bounds.excluded not in marks:
+                marks[bounds.excluded] = calendar_mark(sql, app, schedule)
+            row["calendar_at"] = marks[bounds.excluded]
 
 
 def _switch_off(

@@ -5,16 +5,16 @@ from typing import Any, TypeVar
 
 import orjson
 
-from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Unreadable
+from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
-from wangtimer.store.cron_text import cron_from, cron_text
 from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 Read = TypeVar("Read")
@@ -41,13 +41,14 @@ def terms(
 
 def _schedule_columns(schedule: Schedule, ending: Ending) -> dict[str, Any]:
     rule = rule_of(schedule)
+    stored = kind_of(rule).stored(rule)
     bounds = _bounds_of(schedule, ending)
     return {
-        "cron": cron_text(rule) if isinstance(rule, Cron) else None,
-        "timezone": "UTC" if isinstance(rule, Once) else rule.timezone,
-        "every_ms": rule.interval_ms if isinstance(rule, Every) else None,
-        "anchor_ms": rule.anchor_ms if isinstance(rule, Every) else None,
-        "at_ms": rule.at_ms if isinstance(rule, Once) else None,
+        "cron": stored.text,
+        "timezone": stored.timezone,
+        "every_ms": stored.every_ms,
+        "anchor_ms": stored.anchor_ms,
+        "at_ms": stored.at_ms,
         "bounds": _text_of(bounds),
         "calendar": bounds.get("excluded", {}).get("name"),
     }
@@ -78,9 +79,13 @@ def _bounds(row: Any) -> BoundFields | None:
 def _schedule(row: Any, bounds: BoundFields | None) -> Schedule:
     if row["at_ms"] is not None:
         return Once(row["at_ms"])
+    return bounded(_rule(row), bounds, row["id"])
+
+
+def _rule(row: Any) -> Rule:
     if row["cron"] is not None:
-        return bounded(cron_from(row["cron"], row["timezone"]), bounds, row["id"])
-    return bounded(Every(row["every_ms"], row["anchor_ms"], row["timezone"]), bounds, row["id"])
+        return rule_from_text(row["cron"], row["timezone"])
+    return Every(row["every_ms"], row["anchor_ms"], row["timezone"])
 
 
 def _ending(bounds: BoundFields | None) -> Ending:

@@ -29,8 +29,7 @@ from wangtimer.api.http.kept_answer import refusing_key
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import read_model, taking_body
 from wangtimer.batches import Made
-from wangtimer.core.cron.cron import Cron
-from wangtimer.core.previews.cron_warnings import warnings_of_text
+from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import Timer
 from wangtimer.wiring import Wiring
@@ -134,4 +133,4 @@ def _shown(index: int, made: Made) -> MadeTimer:
 def _warnings(timer: Timer) -> list[WarningData] | None:
     """Return those that take microseconds to tell; None where there are none."""
     rule = rule_of(timer.definition.schedule)
-    return (shown_warnings(warnings_of_text(rule)) or None) if isinstance(rule, Cron) else None
+    return shown_warnings(kind_of(rule).quick_warnings(rule)) or None

@@ -5,9 +5,9 @@ from typing import Any
 
 from wangtimer.api.compat.answers import Moment, WarningData, Words
 from wangtimer.core.previews.previews import preview_of
-from wangtimer.core.previews.warning import Warning
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
 
 

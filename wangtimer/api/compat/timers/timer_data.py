@@ -4,11 +4,10 @@ from typing import Any
 
 from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData
 from wangtimer.api.compat.timers.previews import preview
-from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.stopped_moment import StoppedMoment
+from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
 
@@ -63,21 +62,14 @@ def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
 
 
 def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
-    if isinstance(schedule, Once):
-        return {"at": show_moment(schedule.at_ms), "at_ms": schedule.at_ms, "timezone": "UTC"}
-    if isinstance(schedule, Cron):
-        return {
-            "cron": schedule.expression,
-            "cron_dialect": schedule.dialect.value,
-            "timezone": schedule.timezone,
-        }
-    if isinstance(schedule, Every):
-        anchor = show_moment(schedule.anchor_ms)
-        return {"every_ms": schedule.interval_ms, "anchor_at": anchor, "timezone": schedule.timezone}
-    return _schedule_fields(schedule.rule) | {
-        "start_at": _shown_or_none(schedule.start_ms),
-        "jitter_ms": schedule.jitter_ms,
-        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+    rule, bounds = rule_of(schedule), bounds_in(schedule)
+    fields = kind_of(rule).shown(rule) | {"timezone": rule.timezone}
+    if bounds is None:
+        return fields
+    return fields | {
+        "start_at": _shown_or_none(bounds.start_ms),
+        "jitter_ms": bounds.jitter_ms,
+        "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
     }
 
 

@@ -1,5 +1,6 @@
 """A timer as v1 shows it."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,14 +11,14 @@ from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
-from wangtimer.core.previews.warning import WarningCode
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.schedules.schedule import Bounded, Once, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.words.warning import WarningCode
 from wangtimer.core.words.words import Language
 
 MOMENTS_SHOWN = 5
@@ -201,23 +202,39 @@ def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
 
 def schedule_fields(schedule: Moments) -> dict[str, Any]:
     """Return the fields of a `ShownSchedule` but for the ending."""
-    if isinstance(schedule, Once):
-        return {"at": show_moment(schedule.at_ms)}
-    if isinstance(schedule, Cron):
-        return {"cron": schedule.expression, "dialect": schedule.dialect.value, "timezone": schedule.timezone}
-    if isinstance(schedule, Every):
-        interval = show_duration(schedule.interval_ms)
-        return {
-            "every": interval,
-            "anchor_at": show_moment(schedule.anchor_ms),
-            "timezone": schedule.timezone,
-        }
-    jitter_ms = schedule.jitter_ms
-    return schedule_fields(schedule.rule) | {
-        "start_at": _shown(schedule.start_ms),
+    show: Callable[[Any], dict[str, Any]] = _SHOWN_RULE[type(rule_of(schedule))]
+    bounds = bounds_in(schedule)
+    return show(rule_of(schedule)) | ({} if bounds is None else _bounds_fields(bounds))
+
+
+def _bounds_fields(bounds: Bounded) -> dict[str, Any]:
+    jitter_ms = bounds.jitter_ms
+    return {
+        "start_at": _shown(bounds.start_ms),
         "jitter": None if jitter_ms is None else show_duration(jitter_ms),
-        "exclude_calendar": None if schedule.excluded is None else schedule.excluded.name,
+        "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
     }
+
+
+def _once_fields(rule: Once) -> dict[str, Any]:
+    return {"at": show_moment(rule.at_ms)}
+
+
+def _cron_fields(rule: Cron) -> dict[str, Any]:
+    return {"cron": rule.expression, "dialect": rule.dialect.value, "timezone": rule.timezone}
+
+
+def _every_fields(rule: Every) -> dict[str, Any]:
+    interval, anchor = show_duration(rule.interval_ms), show_moment(rule.anchor_ms)
+    return {"every": interval, "anchor_at": anchor, "timezone": rule.timezone}
+
+
+# How a rule of each kind is shown.
+_SHOWN_RULE: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    Once: _once_fields,
+    Cron: _cron_fields,
+    Every: _every_fields,
+}
 
 
 def _ending_fields(ending: Ending) -> dict[str, Any]:

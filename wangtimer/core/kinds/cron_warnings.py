@@ -8,8 +8,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_fields import field_count, field_texts
 from wangtimer.core.cron.cron_meaning import Meaning
-from wangtimer.core.previews.warning import Warning, WarningCode
 from wangtimer.core.words import words_en, words_zh
+from wangtimer.core.words.warning import Warning, WarningCode
 
 # A year that is not a leap year.
 COMMON_YEAR = 2027

@@ -1,4 +1,4 @@
-"""A cron expression as both stores write it: `*/5 * * * *`, or with its dialect before it, `quartz 0 0 9 ? * 2`.
+"""A cron expression as it is stored: `*/5 * * * *`, or with its dialect before it, `quartz 0 0 9 ? * 2`.
 
 A version that knows no dialects has the dialect's name for a field, and refuses the expression: it must not take one
 weekday for another. So an expression of the unix dialect, the only one it has, stays as it is.

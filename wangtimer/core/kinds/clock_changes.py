@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_fields import Fields
 from wangtimer.core.cron.cron_meaning import EVERY_HOUR
-from wangtimer.core.schedules.schedule import Bounded, rule_of
+from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.time.zones import Transition, transitions
 
 HOUR_S = 3_600
@@ -30,15 +30,12 @@ class ClockChange:
     is_fixed: bool
 
 
-def clock_changes(schedule: Cron | Bounded, after_ms: int, until_ms: int) -> list[ClockChange]:
-    """Return the changes in (after_ms, until_ms] that the schedule meets, ascending; none for an interval.
+def clock_changes(schedule: Schedule, rule: Cron, after_ms: int, until_ms: int) -> list[ClockChange]:
+    """Return the changes in (after_ms, until_ms] that a schedule of this rule meets, ascending.
 
     A schedule that keeps its rhythm, as each full hour does when the clocks change by one, meets none.
     """
-    plain = replace(schedule, spread=None) if isinstance(schedule, Bounded) else schedule
-    rule = rule_of(schedule)
-    if not isinstance(rule, Cron):
-        return []
+    plain = replace(as_bounded(schedule), spread=None)
     fields = rule.fields
     is_fixed = fields.meaning.is_fixed
     found: list[ClockChange] = []
@@ -65,14 +62,14 @@ def _keeps_rhythm(fields: Fields, shift_s: int) -> bool:
     return fields.meaning.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
 
 
-def _swallowed(plain: Cron | Bounded, rule: Cron, is_fixed: bool, change: Transition) -> list[int]:
+def _swallowed(plain: Bounded, rule: Cron, is_fixed: bool, change: Transition) -> list[int]:
     """Return the wall times in a gap, in seconds, if the schedule is in force there."""
     if is_fixed and not plain.matches(change.at_s * 1_000):
         return []
     # Read as UTC, which has no gap, the rule has all of them.
     low_s, high_s = change.at_s + change.before_s, change.at_s + change.after_s
     walls_ms = replace(rule, timezone="UTC").moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
-    if isinstance(plain, Bounded) and not is_fixed:
+    if not is_fixed:
         walls_ms = _within(plain, walls_ms, change)
     return [wall // 1_000 for wall in walls_ms]
 
@@ -90,7 +87,7 @@ def _within(plain: Bounded, walls_ms: list[int], change: Transition) -> list[int
     ]
 
 
-def _repeated(plain: Cron | Bounded, is_fixed: bool, change: Transition) -> list[int]:
+def _repeated(plain: Bounded, is_fixed: bool, change: Transition) -> list[int]:
     """Return the wall times, in seconds, that the schedule has in the first pass; if not fixed, in both."""
     first = _of_pass(plain, change, change.before_s)
     if is_fixed:
@@ -98,7 +95,7 @@ def _repeated(plain: Cron | Bounded, is_fixed: bool, change: Transition) -> list
     return sorted(first & _of_pass(plain, change, change.after_s))
 
 
-def _of_pass(plain: Cron | Bounded, change: Transition, offset_s: int) -> set[int]:
+def _of_pass(plain: Bounded, change: Transition, offset_s: int) -> set[int]:
     low_s, high_s = change.at_s + change.after_s, change.at_s + change.before_s
     moments = plain.moments((low_s - offset_s) * 1_000 - 1, (high_s - offset_s) * 1_000 - 1, MOST_LOOKED_AT)
     return {moment // 1_000 + offset_s for moment in moments}

@@ -1,0 +1,34 @@
+"""A further kind of rule in the API: one file says all of it."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def answers(sqlite_url: str, redis_url: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.api.further_kind_api", sqlite_url, redis_url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[dict[str, Any]]) -> None:
+    made, previewed, enabled, read, moved, cron, back, refused, two, bounds = answers
+    assert (made["data"]["workdayOfMonth"], made["data"]["timezone"]) == (3, "Europe/Berlin")
+    assert previewed["data"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
+    assert previewed["data"]["warnings"][0]["textZh"] == "节假日也算工作日"
+    assert previewed["data"]["nextMoments"] == made["data"]["nextMoments"][:1]
+    assert enabled["code"] == 0
+    assert read["data"]["nextFireAt"] == made["data"]["nextMoments"][0]["utc"]
+    assert (moved["data"]["workdayOfMonth"], moved["data"]["timezone"]) == (3, "Asia/Shanghai")
+    assert "workdayOfMonth" not in cron["data"]
+    assert (back["data"]["workdayOfMonth"], back["data"]["maxFirings"]) == (20, 2)
+    assert "cron" not in back["data"]
+    assert (refused["code"], refused["field"]) == (40008, "workdayOfMonth")
+    assert two["msg"].startswith("cron: 2 of cron, everyMs, at, delayMs and workdayOfMonth are given")
+    assert bounds["msg"].endswith("leave it out, or give cron or everyMs or workdayOfMonth")

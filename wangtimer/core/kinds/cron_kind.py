@@ -1,0 +1,106 @@
+"""The kind of cron expressions: `cron`, read by `cronDialect`."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from wangtimer.core.cron.cron import Cron, never_fires
+from wangtimer.core.cron.cron_dialect import CronDialect
+from wangtimer.core.cron.cron_text import cron_from, cron_text
+from wangtimer.core.kinds.clock_warnings import warnings_of_clock_changes
+from wangtimer.core.kinds.cron_warnings import warnings_of_expression, warnings_of_text
+from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.words.warning import Warning
+from wangtimer.core.words.words import WORDS, Language
+
+
+class CronKind(RuleKind[Cron]):
+    """Stored as its expression; one of a dialect other than unix begins with the dialect's name."""
+
+    of = Cron
+    asked_by = (
+        RuleField(
+            "cron",
+            ValueType.TEXT,
+            "minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
+            "or @hourly, @daily, ...; the answer shows the next five moments",
+            "*/5 9-17 * * 1-5",
+        ),
+    )
+    details = (
+        RuleField(
+            "cron_dialect",
+            ValueType.TEXT,
+            "how cron is read, unix by default. quartz, as Quartz, XXL-JOB and PowerJob write it: 6 or 7 "
+            "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
+            "unix",
+            tuple(one.value for one in CronDialect),
+        ),
+    )
+    shown_by = (
+        RuleField("cron", ValueType.TEXT),
+        RuleField("cron_dialect", ValueType.TEXT, "unix or quartz"),
+    )
+    stored_words = (CronDialect.QUARTZ.value,)
+
+    def read(self, asked: AskedRule, was: Cron | None) -> Cron:
+        """Return the expression, in the dialect asked for, or that before, or unix."""
+        dialect_before = CronDialect.UNIX if was is None else was.dialect
+        dialect = CronDialect(asked.given.get("cron_dialect", dialect_before))
+        expression = asked.given["cron"] if was is None else asked.given.get("cron", was.expression)
+        return Cron.read(expression, asked.timezone, dialect)
+
+    def refuse_never(self, rule: Cron) -> None:
+        """Raise `InvalidSchedule` where no day is one of the expression's."""
+        if _has_no_day(_days_of(rule)):
+            raise never_fires(rule)
+
+    def refuse_over(self, rule: Cron, now: int) -> None:
+        """Raise `InvalidSchedule` where no moment of the expression is left."""
+        if rule.first_after(now) is None:
+            raise never_fires(rule)
+
+    def stored(self, rule: Cron) -> StoredRule:
+        """Return the expression, its dialect before it."""
+        return StoredRule(rule.timezone, cron_text(rule))
+
+    def from_text(self, text: str, timezone: str) -> Cron:
+        """Return the cron of a stored expression."""
+        return cron_from(text, timezone)
+
+    def shown(self, rule: Cron) -> dict[str, Any]:
+        """Return the expression and its dialect."""
+        return {"cron": rule.expression, "cron_dialect": rule.dialect.value}
+
+    def words(self, rule: Cron, language: Language) -> str:
+        """Return the words of what the expression means."""
+        return WORDS[language].cron(rule.meaning)
+
+    def warnings(self, rule: Cron) -> Iterable[Warning]:
+        """Return what may surprise about the expression."""
+        return warnings_of_expression(rule)
+
+    def quick_warnings(self, rule: Cron) -> Iterable[Warning]:
+        """Return what may surprise about the text of the expression alone."""
+        return warnings_of_text(rule)
+
+    def warnings_between(
+        self, schedule: Schedule, rule: Cron, after_ms: int, until_ms: int
+    ) -> Iterable[Warning]:
+        """Return what becomes of the moments when clocks change."""
+        return warnings_of_clock_changes(schedule, rule, after_ms, until_ms)
+
+
+def _days_of(cron: Cron) -> Cron:
+    """Return the cron that fires at midnight, UTC, of the days of this one: thousands of crons have the same days."""
+    fields = cron.expression.split()
+    days = fields[2:] if len(fields) == 5 else fields[3:] or ["*", "*", "*"]
+    return replace(cron, expression=" ".join(["0 0 0", *days]), timezone="UTC")
+
+
+@lru_cache(maxsize=4_096)
+def _has_no_day(days: Cron) -> bool:
+    """Tell whether there is no such day at all: to search in vain takes 0.1 s, which a batch would pay for each."""
+    return days.first_after(0) is None

@@ -1,0 +1,137 @@
+"""What a kind of rule answers beside the moments of its rules: how they are asked for, stored, shown, described."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.words.warning import Warning
+from wangtimer.core.words.words import Language
+
+OneRule = TypeVar("OneRule", bound=Rule)
+
+
+class ValueType(Enum):
+    """What a field holds. A moment is taken as RFC 3339 or as ms since epoch, and shown as RFC 3339."""
+
+    TEXT = auto()
+    NUMBER = auto()
+    MOMENT = auto()
+
+
+def json_name(name: str) -> str:
+    """Return a field's name as callers spell it, `everyMs` for `every_ms`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleField:
+    """A field of the API that says something of a rule; `name` is in Python's spelling, `every_ms` for `everyMs`.
+
+    `choices` are all that a text may be.
+    """
+
+    name: str
+    type: ValueType
+    description: str | None = None
+    example: str | int | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def json_name(self) -> str:
+        """The name as callers spell it."""
+        return json_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRule:
+    """What a request says of a rule: `given`, its fields that are not null, those of the bounds among them.
+
+    `timezone` is that of the rule before where none is given. `now` is ms UTC. `read_moment` reads a field's value as
+    ms UTC, and refuses one that is no moment in the name that callers spell it by.
+    """
+
+    given: Mapping[str, Any]
+    timezone: str
+    now: int
+    read_moment: Callable[[Any, str], int]
+
+
+class StoredRule(NamedTuple):
+    """What both stores write of a rule: a text in its zone, an interval from an anchor, or one moment (ms UTC).
+
+    Texts are open to any kind: that of a further one begins with a word of its own. A tuple, for one is made of each
+    definition that is written.
+    """
+
+    timezone: str = "UTC"
+    text: str | None = None
+    every_ms: int | None = None
+    anchor_ms: int | None = None
+    at_ms: int | None = None
+
+
+class RuleKind(ABC, Generic[OneRule]):
+    """One kind of rule. It has no state: any process and thread may ask."""
+
+    # The class of its rules.
+    of: ClassVar[type[Rule]]
+    # The fields of a request of which one has to be given for a rule of this kind, and those it may have beside it.
+    asked_by: ClassVar[tuple[RuleField, ...]]
+    details: ClassVar[tuple[RuleField, ...]] = ()
+    # The fields of an answer, its zone not among them.
+    shown_by: ClassVar[tuple[RuleField, ...]]
+    # With which words the stored text of its rules may begin; they begin with a letter, as no cron expression does.
+    stored_words: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def read(self, asked: AskedRule, was: OneRule | None) -> OneRule:
+        """Return the rule that is asked for; what is not given stays as it `was`. Raises `InvalidInput`."""
+
+    def read_anew(self, asked: AskedRule, was: OneRule | None) -> OneRule:  # noqa: ARG002 - for those it matters to
+        """Return the rule that is asked for in place of what `was`, of which nothing stays. Raises `InvalidInput`."""
+        return self.read(asked, None)
+
+    def refuse_never(self, rule: OneRule) -> None:
+        """Raise `InvalidSchedule` where a rule has no moment at all, and that is told sooner than by a search."""
+
+    def refuse_over(self, rule: OneRule, now: int) -> None:
+        """Raise `InvalidSchedule` where a rule has no moment after `now` (ms UTC), and the kind knows what to mend."""
+
+    @abstractmethod
+    def stored(self, rule: OneRule) -> StoredRule:
+        """Return what is stored of a rule."""
+
+    def from_text(self, text: str, timezone: str) -> OneRule:
+        """Return the rule whose stored text this is; asked only for texts that begin with one of `stored_words`."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def shown(self, rule: OneRule) -> dict[str, Any]:
+        """Return the values of `shown_by` by name, moments as text."""
+
+    @abstractmethod
+    def words(self, rule: OneRule, language: Language) -> str:
+        """Return when a rule fires, as a phrase without its zone; InvalidSchedule if it cannot be read."""
+
+    def warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
+        """Return what may surprise about a rule as it is written; InvalidSchedule if it cannot be read."""
+        return ()
+
+    def quick_warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
+        """Return those of `warnings` that take microseconds to tell: each of many timers made at once has them."""
+        return ()
+
+    def warnings_between(
+        self,
+        schedule: Schedule,  # noqa: ARG002 - most have none
+        rule: OneRule,  # noqa: ARG002
+        after_ms: int,  # noqa: ARG002
+        until_ms: int,  # noqa: ARG002
+    ) -> Iterable[Warning]:
+        """Return what may surprise about what a schedule of this rule does in (after_ms, until_ms], ms UTC."""
+        return ()

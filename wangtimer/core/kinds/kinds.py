@@ -1,0 +1,50 @@
+"""Every kind of rule there is, and which one a rule, a request or a stored text is of."""
+
+from typing import Any
+
+from wangtimer.core.cron.cron import Cron
+from wangtimer.core.kinds.cron_kind import CronKind
+from wangtimer.core.kinds.every_kind import EveryKind
+from wangtimer.core.kinds.kind import RuleField, RuleKind
+from wangtimer.core.kinds.once_kind import OnceKind
+from wangtimer.core.schedules.rule import Rule
+
+# In the order in which the API lists their fields. A further kind is one more of them: nothing else names them all.
+KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), OnceKind()]
+
+
+def kind_of(rule: Rule) -> RuleKind[Any]:
+    """Return a rule's kind."""
+    for kind in KINDS:
+        if kind.of is type(rule):
+            return kind
+    raise TypeError(f"{type(rule).__name__} is of no kind of rule that is registered")
+
+
+def rule_from_text(text: str, timezone: str) -> Rule:
+    """Return the rule of a stored text: that of the kind whose word it begins with, else a cron expression.
+
+    One that no kind here can read, as another version wrote it, is read all the same, but cannot be planned.
+    """
+    if text[:1].isalpha():
+        word, _, _ = text.partition(" ")
+        for kind in KINDS:
+            if word in kind.stored_words:
+                rule: Rule = kind.from_text(text, timezone)
+                return rule
+    return Cron(text, timezone)
+
+
+def asked_fields() -> list[RuleField]:
+    """Return the fields of a request that say what the rule is, each kind's together."""
+    return [field for kind in KINDS for field in (*kind.asked_by, *kind.details)]
+
+
+def asked_names() -> list[str]:
+    """Return, as callers spell them, the fields of a request of which one says what kind its rule is of."""
+    return [field.json_name for kind in KINDS for field in kind.asked_by]
+
+
+def shown_fields() -> list[RuleField]:
+    """Return the fields of an answer that show a rule, each kind's together."""
+    return [field for kind in KINDS for field in kind.shown_by]

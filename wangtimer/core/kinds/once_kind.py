@@ -1,0 +1,49 @@
+"""The kind of single moments: `at`, or `delayMs` from now."""
+
+from typing import Any
+
+from wangtimer.core.cron.cron import END_MS
+from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.words import WORDS, Language, moment_text
+
+
+class OnceKind(RuleKind[Once]):
+    """Stored as its moment; to change it is to name another."""
+
+    of = Once
+    asked_by = (
+        RuleField("at", ValueType.MOMENT, "one moment"),
+        RuleField("delay_ms", ValueType.NUMBER, "one moment: ms from this request", 30000),
+    )
+    shown_by = (RuleField("at", ValueType.MOMENT), RuleField("at_ms", ValueType.NUMBER))
+
+    def read(self, asked: AskedRule, was: Once | None) -> Once:
+        """Return the moment; InvalidSchedule for a delay that leads out of the years known."""
+        if "delay_ms" in asked.given:
+            return Once(_delayed(asked.given["delay_ms"], asked.now))
+        if was is None or "at" in asked.given:
+            return Once(asked.read_moment(asked.given["at"], "at"))
+        return was
+
+    def stored(self, rule: Once) -> StoredRule:
+        """Return the moment."""
+        return StoredRule(at_ms=rule.at_ms)
+
+    def shown(self, rule: Once) -> dict[str, Any]:
+        """Return the moment, as text and in ms."""
+        return {"at": show_moment(rule.at_ms), "at_ms": rule.at_ms}
+
+    def words(self, rule: Once, language: Language) -> str:
+        """Return the words of one moment."""
+        return WORDS[language].once(moment_text(rule.at_ms, rule.timezone))
+
+
+def _delayed(delay_ms: int, now: int) -> int:
+    if not 0 <= delay_ms < END_MS - now:
+        raise InvalidSchedule(
+            "delayMs", f"{str(delay_ms)[:30]} ms lead out of the years 1970 to 2199", "write 0 or more"
+        )
+    return now + delay_ms
