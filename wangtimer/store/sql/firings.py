@@ -294,7 +294,7 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
         return []
     if planning(sql.dialect).run(sql, planned, planned_row) == len(planned):
         return list(planned)
-    return _pending_among(sql, planned)
+    return pending_among(sql, planned)
 
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
@@ -302,7 +302,8 @@ def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, i
     return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
 
 
-def _pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
+def pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
+    """Return which of the planned firings wait to be fired."""
     found = _of_keys(sql, _pending, [(firing.fire_at, firing.timer_id) for firing in planned])
     return sorted(found.values(), key=lambda firing: (firing.due_at, firing.fire_at, firing.timer_id))
 

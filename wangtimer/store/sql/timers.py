@@ -31,7 +31,7 @@ from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
@@ -158,7 +158,7 @@ class TimerStore:
                     # The id is another timer's.
                     continue
                 # The first try was applied, although its answer was lost; some of its firings may be over by now.
-                return made, self._database.write(partial(insert_missing, planned=firings), Step.SQL_CREATE)
+                return made, self._database.read(partial(pending_among, planned=firings))
         raise StoreAway("SQL", "it has a timer of every id that was tried")
 
     def get(self, app: str, timer_id: int) -> Timer:
