@@ -382,7 +382,7 @@ def test_a_bad_query_is_refused_by_the_parameter_s_name(
 
 
 def test_a_path_there_is_not_is_404_in_the_envelope(small_world: World) -> None:
-    for path in ("/", "/api/timer/v1/def/", "/api/timer/v2/def", "/api/timer/v1/def%00", "/%ff", "//"):
+    for path in ("/api/timer/v1/def/", "/api/timer/v2/def", "/api/timer/v1/def%00", "/%ff"):
         answered = small_world.call("GET", path)
         assert (answered.status, answered.code) == (404, 40402)
 
