@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
 import schemathesis
 
 from tests.api.world import World
@@ -29,6 +30,8 @@ def operations(document: dict[str, Any]) -> int:
     return sum(len(methods) for methods in document["paths"].values())
 
 
+# Some 2,200 requests, on a machine that may have other work.
+@pytest.mark.timeout(300)
 def test_every_answer_is_as_documented_and_enough_requests_do_something(small_world: World) -> None:
     document = small_world.app.api_doc
     tally = fuzzed(small_world, document, operations(document) * CASES_AN_OPERATION)
