@@ -111,6 +111,7 @@ class Stores:
         enabled = self._enabled(made[0])
         answer = ToKeep(Asked(SMALL_APP, f"asked {self._mark}", ""), lambda _timer: "")
         new = NewTimer(SMALL_APP, f"kept {self._mark}", EVERY_MINUTE, NOTIFY, tags=("t1", "t2"))
+        on = replace(new, name=f"on {self._mark}")
         plans = [plan(self._enabled(one), NOW + HOUR_MS, 100) for one in made[3:6]]
         rows = sorted(
             (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
@@ -118,6 +119,10 @@ class Stores:
         )
         return [
             Case("TimerStore.create", lambda: timers.create(new, next(self._moments), answer)),
+            Case(
+                "TimerStore.create_enabled",
+                lambda: timers.create_enabled(on, next(self._moments), self._near),
+            ),
             Case("TimerStore.get", lambda: timers.get(SMALL_APP, 3)),
             Case("TimerStore.id_of", lambda: timers.id_of(SMALL_APP, "name3")),
             Case("TimerStore.page", lambda: timers.page(SMALL_APP, 5, 100)),

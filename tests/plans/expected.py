@@ -5,6 +5,7 @@ Several plans of one use are those of its statements, or of one that may be read
 
 EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.create": frozenset(["idempotency.PRIMARY", "insert"]),
+    "TimerStore.create_enabled": frozenset(["insert"]),
     "TimerStore.get": frozenset(["timer.PRIMARY"]),
     "TimerStore.id_of": frozenset(["timer.timer_app_name"]),
     "TimerStore.page": frozenset(["timer.timer_of_app"]),

@@ -119,7 +119,12 @@ def test_those_that_failed_are_looked_at_once(database: Database) -> None:
 def test_an_edit_has_one_that_failed_judged_anew(database: Database, store: TimerStore) -> None:
     timer = finished(database, "once", status="failed")
     purge(database)
-    store.edit("shop", timer.id, AT + 1, lambda was: Revision(replace(was, tags=("u",)), [], []))
+    store.edit(
+        "shop",
+        timer.id,
+        AT + 1,
+        lambda was: Revision(replace(was, tags=("u",)), [], [], was.definition.status),
+    )
     assert FinishedTimers(database).kept_days() == [0]
 
 
