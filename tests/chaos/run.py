@@ -131,7 +131,7 @@ def conclude(
     window = trial.window
     trial.tend_until_moment(window.end)
     waiting = _waiting_in_lanes(trial) if badly_met else set()
-    promised = promised | strike.promised | (set(badly_met) - waiting)
+    promised = promised | strike.promised | set(badly_met)
     promised = {key for key in promised if key[1] < window.end}
 
     before = {key for key in promised | strike.maybe if key[1] < strike.others_from}
@@ -139,7 +139,10 @@ def conclude(
 
     def verdict() -> Verdict:
         repeatable = strike.may_repeat if row.may_repeat else ()
-        return judge(promised, trial.calls(), window, repeatable, touched, strike.maybe | waiting)
+        # What is due last is noted to wait up to a time-out later.
+        waits = waiting | (_waiting_in_lanes(trial) if badly_met else set())
+        expected = promised - (set(badly_met) & waits)
+        return judge(expected, trial.calls(), window, repeatable, touched, strike.maybe | waits)
 
     deadline = time.monotonic() + PATIENCE_S
     while verdict().lost and time.monotonic() < deadline:
