@@ -68,7 +68,9 @@ def _which(chance: random.Random, standing: Standing) -> str:
 
 
 def _firing_id(chance: random.Random, standing: Standing) -> str:
-    timer_id, moment = chance.choice(standing.firings)
+    # The latest come first: of those some are still to come, and can be cancelled.
+    among = standing.firings[:20] if chance.random() < 0.5 else standing.firings
+    timer_id, moment = chance.choice(among)
     return f"{timer_id}-{moment}"
 
 
