@@ -68,10 +68,12 @@ def _which(chance: random.Random, standing: Standing) -> str:
 
 
 def _firing_id(chance: random.Random, standing: Standing) -> str:
-    # The latest come first: of those some are still to come, and can be cancelled.
-    among = standing.firings[:20] if chance.random() < 0.5 else standing.firings
-    timer_id, moment = chance.choice(among)
+    timer_id, moment = _firing(chance, standing)
     return f"{timer_id}-{moment}"
+
+
+def _firing(chance: random.Random, standing: Standing) -> tuple[int, int]:
+    return chance.choice(standing.coming if chance.random() < 0.5 else standing.firings)
 
 
 PICKS: dict[str, Pick] = {
@@ -184,7 +186,7 @@ def _give_one(
         for name in OF_A_SPAN:
             made.pop(name, None)
     if "fireAt" in known and "id" in known:
-        made["id"], made["fireAt"] = chance.choice(standing.firings)
+        made["id"], made["fireAt"] = _firing(chance, standing)
     if "cron" not in known:
         return
     rules = RULES_OF_V1 if "every" in known else RULES

@@ -10,6 +10,8 @@ Send = Callable[[str, str, dict[str, Any]], dict[str, Any]]
 
 APP = "shop"
 TIMERS = 12
+# What is nearer cannot be cancelled any more.
+SOON_MS = 5_000
 CALENDARS = ("plant", "weekends", "cn-off-days")
 # No timer names it, so that it can be deleted.
 SPARE = "spare"
@@ -26,6 +28,8 @@ class Standing:
     ids: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     firings: list[tuple[int, int]] = field(default_factory=list)
+    # Those of them that can be cancelled.
+    coming: list[tuple[int, int]] = field(default_factory=list)
     now: int = 0
     _number: Any = field(default_factory=count)
 
@@ -40,6 +44,13 @@ class Standing:
         far = {"app": APP, "until": "2199-01-01T00:00:00Z", "limit": 200}
         rows = self.send("GET", "/api/task/v1/firings", far)["data"]
         self.firings = [(row["timerID"], row["fireAtMs"]) for row in rows] or [(self.ids[0], self.now)]
+        self.coming = [
+            (row["timerID"], row["fireAtMs"])
+            for row in rows
+            if row["statusName"] == "pending"
+            and row["timerID"] in self.ids
+            and row["fireAtMs"] > self.now + SOON_MS
+        ] or self.firings
         for name in (CALENDARS[0], SPARE):
             calendar = {"app": APP, "name": name, "days": ["2027-01-01"], "weekdays": [7]}
             self.send("PUT", "/api/timer/v1/calendar", calendar)
