@@ -114,7 +114,15 @@ def named(operations: list[Operation]) -> Any:
 def smallest(world: StandingWorld, operation: Operation) -> dict[str, Any]:
     """Return a request with nothing but what must be given, about a timer there is."""
     timer_id = world.timer_id
-    standing = Standing(lambda *_: {}, [timer_id], ["expire"], [(timer_id, world.clock.now)], world.clock.now)
+    firings = [(timer_id, world.clock.now)]
+    standing = Standing(
+        lambda *_: {},
+        ids=[timer_id],
+        names=["expire"],
+        firings=firings,
+        coming=firings,
+        now=world.clock.now,
+    )
     made = _smallest(operation.schema, standing)
     if {"firings", "since"} <= operation.fields.keys():
         made |= {"since": world.clock.now - 1, "until": world.clock.now}
