@@ -141,8 +141,8 @@ SECTIONS = (
         (
             "Another process of its role must run, or it must be started again. While there is no beat, for one, "
             "new minutes wait.",
-            "What two executors die on waits for as many leases, and is then tried alone: behind others of which that "
-            "is so, each of which may take its time-out.",
+            "What two executors die on waits for as many leases, and is then tried alone, behind others of which that "
+            "is so. Those of a target that is slow come last, and may take a time-out each.",
             "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
             "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
             "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",

@@ -7,7 +7,7 @@ from celery import Celery
 
 from tests.chaos.creates import Changes
 from tests.chaos.holdings import flush_after_look
-from tests.chaos.load import add_many_to_plan
+from tests.chaos.load import add_many_to_plan, add_soon_due
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import Harm
 from wangtimer.core.flow.firing import Member
@@ -104,6 +104,13 @@ def load_alone(_trial: Trial) -> Iterator[Collection[Member]]:
 def many_to_plan(trial: Trial) -> Iterator[Collection[Member]]:
     """Make more timers than one transaction plans."""
     add_many_to_plan(trial.deployment)
+    yield ()
+
+
+@contextmanager
+def soon_due(trial: Trial) -> Iterator[Collection[Member]]:
+    """Make timers that are planned into Redis at once."""
+    add_soon_due(trial.deployment)
     yield ()
 
 

@@ -20,7 +20,8 @@ class Reached:
 
     The `nth` time counts. Under load that is the second, for the first may come while the process still starts.
     `badly_met` firings a second go to targets that misbehave, some of which hang for `timeout_ms`; Redis holds
-    `lanes_memory_mb` of what waits for them, 0: a hundred firings a lane.
+    `lanes_memory_mb` of what waits for them, 0: a hundred firings a lane. `may_blame` firings may have failed as what
+    killed its executors.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Reached:
     badly_met: int = 0
     timeout_ms: int = 5_000
     lanes_memory_mb: int = 100
+    may_blame: int = 0
     shape: Shape = Shape.ONE_SHOTS
 
     def places(self) -> list[Place]:
@@ -95,7 +97,14 @@ REACHED = (
         copies=TWO_OF_ALL | {"scheduler": 1},
         shape=Shape.PULSES,
     ),
-    Reached("migrate", {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)}),
+    # One, so that what it plans is the armed one's.
+    Reached(
+        "migrate",
+        {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)},
+        faults.soon_due,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
     Reached(
         "planning many",
         {"migrate": (Step.FEED_NARROW,)},
@@ -192,6 +201,8 @@ REACHED = (
         copies=TWO_OF_ALL | {"callback": 1},
         badly_met=6,
         timeout_ms=2_000,
+        # The executor is killed just when it tries one that two have died on: that one has failed.
+        may_blame=1,
     ),
     Reached(
         "purging",

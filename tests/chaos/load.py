@@ -150,6 +150,18 @@ def add_many_to_plan(deployment: Deployment) -> None:
     _insert(create_engine(deployment.database_url, poolclass=NullPool), prefix, rows)
 
 
+def add_soon_due(deployment: Deployment) -> None:
+    """Make timers to plan whose first moments come within the window of Redis; what they call is not judged."""
+    begin = int(time.time() * 1_000) + HOUR_MS // 120
+    prefix = f"soon-{uuid4().hex}"
+    each_minute = _row(Cohort("* * * * *", "UTC", 20, deployment.target.unlogged_url), prefix)
+    rows = [
+        each_minute | {"name": f"{prefix}-{i}", "planned_until": begin, "next_fire_at": begin + 60_000}
+        for i in range(20)
+    ]
+    _insert(create_engine(deployment.database_url, poolclass=NullPool), prefix, rows)
+
+
 def moments_of(cron: str, timezone: str, window: Window) -> list[int]:
     """Return the moments of a cron text in the window, as an independent library reads it."""
     found: list[int] = []

@@ -41,6 +41,8 @@ class Row:
     is_armable: bool = False
     # Beside the load, timers of the misfire policies that leave firings out.
     has_policies: bool = False
+    # How many firings may have failed as what killed its executors, called or not.
+    may_blame: int = 0
 
 
 _PUNCTUAL_MS = 100.0
@@ -177,6 +179,7 @@ ROWS = (
             copies=one.copies,
             rate=_STEPWISE_RATE,
             badly_met=one.badly_met,
+            may_blame=one.may_blame,
             settings=_BUCKETS[one.shape]
             | {"callback_timeout_ms": one.timeout_ms, "lanes_memory_mb": one.lanes_memory_mb},
             shape=one.shape,

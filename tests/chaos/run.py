@@ -141,8 +141,10 @@ def conclude(
         repeatable = strike.may_repeat if row.may_repeat else ()
         # What is due last is noted to wait up to a time-out later.
         waits = waiting | (_waiting_in_lanes(trial) if badly_met else set())
-        expected = promised - (set(badly_met) & waits)
-        return judge(expected, trial.calls(), window, repeatable, touched, strike.maybe | waits)
+        blamed = _blamed(trial)
+        free = blamed if len(blamed) <= row.may_blame else set()
+        expected = promised - (set(badly_met) & waits) - free
+        return judge(expected, trial.calls(), window, repeatable, touched, strike.maybe | waits | free)
 
     deadline = time.monotonic() + PATIENCE_S
     while verdict().lost and time.monotonic() < deadline:
@@ -159,6 +161,16 @@ def _waiting_in_lanes(trial: Trial) -> set[Key]:
     )
     with engine.connect() as sql:
         return {(row.timer_id, row.fire_at) for row in sql.execute(waiting)}
+
+
+def _blamed(trial: Trial) -> set[Key]:
+    """Return what SQL says has failed because its executors died on it."""
+    engine = create_engine(trial.deployment.database_url, poolclass=NullPool)
+    blamed = select(firings.c.timer_id, firings.c.fire_at).where(
+        firings.c.status == "failed", firings.c.error.like("each executor that ran it died%")
+    )
+    with engine.connect() as sql:
+        return {(row.timer_id, row.fire_at) for row in sql.execute(blamed)}
 
 
 def _pending_once_calm(trial: Trial, but_in_lanes: bool) -> int:

@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -6,6 +7,7 @@ from tests.callback.calls import PlainCall
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, Reply, Request
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
@@ -21,8 +23,9 @@ class Ward:
     It is their clock too.
     """
 
-    def __init__(self, world: World, number: int = 1) -> None:
+    def __init__(self, world: World, number: int = 1, hosts: Sequence[str] = ("target",)) -> None:
         self.world = world
+        self.hosts = hosts
         self.safe = number
         self.sent: list[Member] = []
         self.replied: list[Member] = []
@@ -76,7 +79,8 @@ class Ward:
             if member not in self.slow:
                 self.claim.let_go([member])
 
-        request = Request("http://target/", "POST", (), b"")
+        host = self.hosts[self.members.index(member) % len(self.hosts)]
+        request = Request(f"http://{host}/", "POST", (), b"")
         return PlainCall(request, 0, lambda: True, lambda _: None, on_reply)
 
 
@@ -138,6 +142,44 @@ def test_one_is_recorded_before_the_next_is_sent(
     assert ward.sent == ward.members[:2]
     assert ward.monotonic() - began_at == pytest.approx(waited_s, abs=0.1)
     assert [ward.died(one) for one in ward.members] == [DIED_ALONE, DIED_ALONE, ALONE_AFTER]
+
+
+def test_those_of_a_target_that_was_slow_come_behind_all_others(make_world: Callable[..., World]) -> None:
+    ward = Ward(make_world(executors=0), 6, ("slow", "quick"))
+    ward.slow, ward.slow_until = ward.members[:1], ward.monotonic() + 1
+    ward.try_so_many(6)
+    assert ward.sent == [ward.members[0], *ward.members[1::2], *ward.members[2::2]]
+
+
+def test_who_joins_later_comes_before_those_of_a_slow_target_too(make_world: Callable[..., World]) -> None:
+    ward = Ward(make_world(executors=0), 6, ("slow", "slow", "slow", "slow", "slow", "quick"))
+    ward.slow, ward.slow_until = ward.members[:1], ward.monotonic() + 1
+    *first, later = (ward.quarantine._line._joined.get() for _ in ward.members)
+    ward.quarantine.take(first)
+    ward.try_so_many(2)
+    ward.quarantine.take([later])
+    ward.try_so_many(4)
+    assert ward.sent == [*ward.members[:2], ward.members[5], *ward.members[2:5]]
+
+
+def test_where_redis_does_not_answer_it_has_its_turn_again(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis may have noted it, and left to its lease it would have failed without a call."""
+    slices = ward.world.api.slices
+    try_apart = slices.try_apart
+
+    def noted_but_unheard(*given: Any) -> Any:
+        monkeypatch.setattr(slices, "try_apart", try_apart)
+        try_apart(*given)
+        raise StoreAway("Redis", "no answer")
+
+    monkeypatch.setattr(slices, "try_apart", noted_but_unheard)
+    ward.try_so_many(1)
+    assert ward.sent == []
+    assert ward.claim.holds(ward.members[0])
+    ward.try_so_many(1)
+    assert ward.sent == ward.members
 
 
 def test_who_waits_in_line_does_not_wait_for_the_next_write_of_all(world: World) -> None:

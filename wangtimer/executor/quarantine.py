@@ -1,6 +1,7 @@
 """The quarantine: firings that two executors died on are tried once more, each alone."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import NamedTuple
@@ -23,6 +24,10 @@ ALONE_AFTER = 2
 # 3 and 4 of what it had tried in groups: such are tried alone.
 DIED_ALONE = 5
 LOOK_EACH_S = 0.005
+# Where a target took longer to answer, the others of it come behind all else.
+SLOW_S = 0.5
+# After Redis did not answer.
+AGAIN_S = 1.0
 
 
 class Quarantined(NamedTuple):
@@ -30,6 +35,46 @@ class Quarantined(NamedTuple):
 
     held: Held
     call: Call
+
+    @property
+    def host(self) -> str:
+        """Whom it calls."""
+        return self.call.request.host
+
+
+class Line:
+    """Who waits to be tried. What is for a target that was slow waits behind all others, which need not wait for it.
+
+    Anybody may join; one thread takes the next.
+    """
+
+    def __init__(self) -> None:
+        self._joined: SimpleQueue[Quarantined] = SimpleQueue()
+        self._waiting: deque[Quarantined] = deque()
+        self._slow: deque[Quarantined] = deque()
+        self._slow_hosts: set[str] = set()
+
+    def join(self, quarantined: Iterable[Quarantined]) -> None:
+        """Have these wait, in this order."""
+        for one in quarantined:
+            self._joined.put(one)
+
+    def next(self) -> Quarantined:
+        """Wait until there is one, and return it."""
+        if not self._waiting and not self._slow:
+            self._slow_hosts.clear()
+            self._waiting.append(self._joined.get())
+        while not self._joined.empty():
+            one = self._joined.get()
+            (self._slow if one.host in self._slow_hosts else self._waiting).append(one)
+        return self._waiting.popleft() if self._waiting else self._slow.popleft()
+
+    def note_slow(self, host: str) -> None:
+        """Have all that is for this host wait behind the others, until nothing waits."""
+        self._slow_hosts.add(host)
+        waiting, self._waiting = self._waiting, deque()
+        for one in waiting:
+            (self._slow if one.host == host else self._waiting).append(one)
 
 
 class Quarantine:
@@ -51,17 +96,16 @@ class Quarantine:
         self._clock = clock
         self._is_safe = is_safe
         self._longest_s = longest_s
-        self._line: SimpleQueue[Quarantined] = SimpleQueue()
+        self._line = Line()
         self._tried: Held | None = None
         self._is_started = False
         self._starting = Lock()
 
     def take(self, quarantined: Sequence[Quarantined]) -> None:
         """Send each of these when its turn comes."""
-        for one in quarantined:
-            self._line.put(one)
         if not quarantined:
             return
+        self._line.join(quarantined)
         with self._starting:
             if not self._is_started:
                 self._is_started = True
@@ -76,27 +120,37 @@ class Quarantine:
 
         What is not surely held when its turn comes is not tried, and so not blamed: it comes back.
         """
-        held, call = self._line.get()
+        one = self._line.next()
+        held, call = one
         if not _is_held(held):
             return
         if not self._is_safe(held):
             self._put_back(held)
-        elif self._is_noted(held):
+        elif self._is_noted(one):
             log.warning("tried_alone", member=str(held.member))
             self._tried = held
+            began_at = self._clock.monotonic()
             self._engine.submit([call])
-            until = self._clock.monotonic() + self._longest_s
-            while self._clock.monotonic() < until and _is_held(held):
+            while self._clock.monotonic() < began_at + self._longest_s and _is_held(held):
                 self._clock.sleep(LOOK_EACH_S)
+            if self._clock.monotonic() > began_at + SLOW_S:
+                self._line.note_slow(one.host)
 
-    def _is_noted(self, held: Held) -> bool:
-        """Have Redis know who is to blame should this process die now; let go of whom it does not know."""
+    def _is_noted(self, one: Quarantined) -> bool:
+        """Have Redis know who is to blame should this process die now; let go of whom it does not know.
+
+        Where Redis does not answer it may have noted it all the same: then this one has its turn again. Were it left to
+        its lease, it would be blamed.
+        """
+        held = one.held
         try:
             noted = self._slices.try_apart(by_claim([held]), DIED_ALONE)
-            is_mine = held.member in noted[held.claim.stands_in, held.claim.id]
         except StoreAway as error:
-            log.warning("quarantined_left_to_lease", member=str(held.member), error=str(error))
-            is_mine = False
+            log.warning("quarantined_has_its_turn_again", member=str(held.member), error=str(error))
+            self._clock.sleep(AGAIN_S)
+            self._line.join([one])
+            return False
+        is_mine = held.member in noted[held.claim.stands_in, held.claim.id]
         if not is_mine:
             let_go([held])
         return is_mine
