@@ -70,7 +70,9 @@ class MemorySlices:
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
         def work() -> list[DueMember]:
             sets, now = self._written(slice_), self._by_latest()
-            new = [due for due in members if not sets.holds(due.member)]
+            new = [due for due in members if due.member not in sets.armed and due.member not in sets.running]
+            for due in new:
+                sets.due.pop(due.member, None)
             sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
             sets.suspect |= {due.member for due in new if due.due_at <= self._latest()}
             return new
@@ -270,8 +272,11 @@ class MemorySlices:
         return sets
 
     def _latest(self) -> float:
-        """Return the later of the client's time and the server's: the client may have been held up."""
-        return max(self._now(), self._server.now_ms())
+        """Return the later of the client's time and the server's: the client may have been held up.
+
+        Of the client's clocks of late the latest counts.
+        """
+        return max(self._by_latest(), self._server.now_ms())
 
     def _now(self) -> int:
         return int(self._clock.now_ms())

@@ -170,6 +170,17 @@ def test_a_repaired_member_that_is_not_due_yet_waits_no_longer(desk: Desk) -> No
     assert desk.look().next_due_at == desk.now + 30_000
 
 
+def test_what_was_due_before_a_clock_was_put_back_is_verified(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk.clock, "latest_ms", lambda: desk.clock.now_ms() + 40_000)
+    sent, coming = due_at(desk.now + 30_000, 1), due_at(desk.now + 50_000, 2)
+    desk.add(sent, coming, is_repair=True)
+    desk.wait(49_500)
+    desk.turn()
+    assert desk.claim(sent, coming) == [Taken(sent.member, True), Taken(coming.member, False)]
+
+
 def test_two_attempts_of_a_firing_are_two_members(desk: Desk) -> None:
     first = due_at(desk.now + 500)
     desk.run(first)
@@ -240,13 +251,21 @@ def test_a_member_armed_at_once_by_one_who_was_held_up_is_suspect(desk: Desk) ->
     assert desk.claim(member) == [Taken(member.member, True)]
 
 
-def test_a_member_that_stands_anywhere_is_not_armed_at_once(desk: Desk) -> None:
-    due, armed, running = (due_at(desk.now + moment, moment) for moment in (30_000, 1, 2))
+def test_a_member_that_is_armed_or_runs_is_not_armed_at_once(desk: Desk) -> None:
+    armed, running = (due_at(desk.now + moment, moment) for moment in (1, 2))
     desk.run(running)
     desk.arm(armed)
-    desk.add(due)
-    assert desk.slices.arm_now(desk.slice, [due, armed, running]) == []
-    assert desk.counts == (1, 1, 1)
+    assert desk.slices.arm_now(desk.slice, [armed, running]) == []
+    assert desk.counts == (0, 1, 1)
+
+
+def test_a_member_that_a_repair_lets_wait_is_armed_at_once_and_verified(desk: Desk) -> None:
+    """A repair may come between the commit of what is due soon and its arming."""
+    member = due_at(desk.now + 300)
+    desk.add(member, is_repair=True)
+    assert desk.slices.arm_now(desk.slice, [member]) == [member]
+    assert desk.counts == (0, 1, 0)
+    assert desk.claim(member) == [Taken(member.member, True)]
 
 
 # lock and unlock

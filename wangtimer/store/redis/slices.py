@@ -91,9 +91,10 @@ class SliceStore:
     def add(self, by_slice: Mapping[Slice, Sequence[DueMember]], is_repair: bool) -> dict[Slice, int]:
         """Put members into the `due` of their slices; one that stands in its slice already stays as it is.
 
+        What may have been sent already is verified in SQL: what is due by now, by the latest clock believed of late.
         Returns when each slice next needs a trigger (ms UTC).
         """
-        now, leases = self._now(), self._leases
+        now, leases = self._latest(), self._leases
         calls, slices = [], []
         for slice_, members in by_slice.items():
             keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
@@ -105,7 +106,7 @@ class SliceStore:
         return _soonest(zip(slices, answers, strict=True))
 
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
-        """Put members that are due at once into `armed`; return those that were not in the slice before."""
+        """Put members that are due at once into `armed`; return those that were neither armed nor running before."""
         now = self._latest()
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "suspect")
         head = [now, self._leases.armed_ms, expiry_of(slice_, now)]

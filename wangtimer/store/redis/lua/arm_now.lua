@@ -1,4 +1,5 @@
--- Put members that are due at once straight into `armed`; one that stands in the slice already stays as it is.
+-- Put members that are due at once straight into `armed`; one that is armed or runs already stays as it is.
+-- One that waits in `due` was put there by a repair since it was committed: it need not wait any longer.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] armed    zset member -> end of its lease, ms
 -- KEYS[3] running  zset member -> end of its lease, ms
@@ -12,11 +13,10 @@ local latest = math.max(now, time[1] * 1000 + time[2] / 1000)
 local armed = {}
 for i = 4, #ARGV, 2 do
   local member, moment = ARGV[i], tonumber(ARGV[i + 1])
-  local held = redis.call('ZSCORE', KEYS[1], member) or redis.call('ZSCORE', KEYS[2], member)
-    or redis.call('ZSCORE', KEYS[3], member)
-  if held then
+  if redis.call('ZSCORE', KEYS[2], member) or redis.call('ZSCORE', KEYS[3], member) then
     armed[#armed + 1] = 0
   else
+    redis.call('ZREM', KEYS[1], member)
     redis.call('ZADD', KEYS[2], now + lease, member)
     if moment <= latest then redis.call('SADD', KEYS[4], member) end
     armed[#armed + 1] = 1
