@@ -97,7 +97,7 @@ class Misfire(TypedDict, total=False):
     """What becomes of firings that are found late, say after an outage."""
 
     policy: Annotated[MisfirePolicy | None, About("What becomes of firings found late.", default="fire_all")]
-    grace: Annotated[Span | None, About("From how late on.", default="60s")]
+    grace: Annotated[Span | None, About("From how late on.", default="1m")]
     catchupWindow: Annotated[Span | None, About("Later than this none is made; 0s: none.", default="0s")]
 
 

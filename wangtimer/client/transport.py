@@ -89,7 +89,8 @@ class Transport:
         """Return the answer; raises `ClientError`."""
         response, was_in_doubt = self._send(call)
         try:
-            return Answer(call.path, response.status_code, _read(response, call), was_in_doubt)
+            body = _read(response, call)
+            return Answer(call.path, response.status_code, body, was_in_doubt, call.method != "GET")
         except ClientError as error:
             # Only a 4xx says that nothing was done.
             is_refused = 400 <= response.status_code < 500
