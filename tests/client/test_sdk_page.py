@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wangtimer.client.fields import TimerFields
 
 from tests.client.served import Served
 from wangtimer.client import Client
-from wangtimer.client.fields import TimerFields
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -70,18 +70,16 @@ class Followed:
             self._pass_by_what_was()
         else:
             self.start_ms = moment_ms(written(since))
-        is_over = False
+        was_over = False
         while not self._is_stopped:
             fresh = sorted([*self._latest(), *self._older()], key=lambda firing: firing["fireAt"])
             yield from fresh
-            if fresh or self.open:
-                is_over = False
-            elif is_over:
+            if was_over and not fresh and not self.open:
                 return
-            elif is_over := self._is_over():
-                # What came due meanwhile is in the list by now.
-                continue
-            self.client._pause(self.every_s, self.stop)
+            was_over = not self.open and self._is_over()
+            # Once it is over, one more look: what came due meanwhile is in the list by now.
+            if not was_over:
+                self.client._pause(self.every_s, self.stop)
 
     @property
     def _is_stopped(self) -> bool:
