@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -84,6 +85,30 @@ def test_it_makes_a_timer_where_nothing_of_the_service_is(served: Served, python
     assert python.parents[1] in installed.parents
     assert not {"wangtimer", "celery", "flask", "sqlalchemy", "pydantic"} & set(said["modules"])
     assert {path.name for path in installed.iterdir()} >= {"py.typed", "LICENSE"}
+
+
+@pytest.mark.timeout(240)
+def test_who_uses_it_is_checked_by_its_types(python: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.py"
+    page.write_text(
+        "from wangtimer_client import Client\n"
+        'with Client("http://127.0.0.1:5000", "shop") as client:\n'
+        '    client.create_timer(schedule={"evry": "90s"}, target={"url": "http://target.example/"})\n'
+        '    print(client.get_timer(7)["version"].upper())\n'
+    )
+    check = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]
+    done = subprocess.run(
+        [*check, "--cache-dir", str(tmp_path / "cache"), str(page)],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    faults = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.rpartition("[")[2] for line in faults] == ["typeddict-unknown-key]", "attr-defined]"], (
+        done.stdout
+    )
 
 
 def test_it_is_of_the_service_s_version_and_needs_no_more() -> None:

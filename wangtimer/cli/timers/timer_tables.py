@@ -10,7 +10,8 @@ from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.cli.timers.field_options import FIELD_OPTIONS, FieldOption
 from wangtimer.client import ChangedTimer, Timer
-from wangtimer.client.timer_fields import ShownSchedule
+from wangtimer.client.described_field import described
+from wangtimer.client.timer_fields import Rule, ShownSchedule
 from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
 
 
@@ -77,8 +78,8 @@ def when(schedule: ShownSchedule) -> str:
     if "cron" in schedule:
         dialect = "" if schedule.get("dialect", "unix") == "unix" else f"{schedule['dialect']}, "
         return f"{schedule['cron']} ({dialect}{schedule['timezone']})"
-    rule = next(name for name in ("every", "at") if name in schedule)
-    return f"{rule} {schedule[rule]}"
+    rules = {one.name for one in described(Rule).values() if one.about.is_rule}
+    return "; ".join(f"{name} {value}" for name, value in schedule.items() if name in rules)
 
 
 _STOPS = {
