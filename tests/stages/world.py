@@ -7,20 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from tests.fakes import (
-    MemoryAgenda,
-    MemoryDefinitions,
-    MemoryDemands,
-    MemoryFiringLists,
-    MemoryFirings,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryServer,
-    MemorySlices,
-    MemoryTimers,
-    MemoryWindow,
-)
+from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
 from tests.stages.fake_engine import UNLIMITED, FakeEngine
 from tests.stages.scripted_target import ScriptedTarget
 from tests.stages.tap import Tap, Taps
@@ -61,6 +48,16 @@ from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
+from wangtimer.testing.doubles import (
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+    MemoryWindow,
+)
 from wangtimer.trigger import ArmRule, Trigger
 
 CATCH_UP_A_TURN = 250
