@@ -204,7 +204,7 @@ class ExecutorNode(Node):
         self.engine = MemoryEngine(
             world.time,
             lambda moment_ms, work: world.time.at(moment_ms, self.process, work),
-            lambda sent_at_ms, request: world.target.take(Arrival(sent_at_ms, request, self.process.name)),
+            lambda sent_at_ms, call: world.target.take(Arrival(sent_at_ms, call.request, self.process.name)),
             s.callback_timeout_ms,
             world.places,
         )

@@ -7,6 +7,7 @@ lose its data, or go back in time.
 
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
+from wangtimer.testing.doubles.memory_broker import MemoryBroker
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
@@ -20,6 +21,7 @@ __all__ = [
     "UNLIMITED",
     "HandClock",
     "MemoryAgenda",
+    "MemoryBroker",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",

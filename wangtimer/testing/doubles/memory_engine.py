@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from wangtimer.callback import Call, EngineStopped, Reply, Request
+from wangtimer.callback import Call, EngineStopped, Reply
 from wangtimer.callback.flows import Flow, Flows, Waiting
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -29,21 +29,27 @@ class ScriptedAnswer:
 
 # Runs what is given at a moment, ms UTC, unless its process is dead by then.
 RunAt = Callable[[float, Callable[[], object]], None]
-# What the target answers to a request that was sent at a moment, ms UTC.
-TakeRequest = Callable[[float, Request], ScriptedAnswer]
+# What the target answers to a call that was sent at a moment, ms UTC.
+TakeCall = Callable[[float, Call], ScriptedAnswer]
 
 
 class MemoryEngine:
-    """Sends each call at its moment, never before, if it may then; tells the reply when the target answers."""
+    """Sends each call at its moment, never before, if it may then; tells the reply when the target answers.
+
+    `places` are those of a host and of the process. Where it `learns_from_failures`, as the real one does, a target
+    that gives no answer is called less at a time.
+    """
 
     def __init__(
         self,
         clock: Clock,
         run_at: RunAt,
-        take: TakeRequest,
+        take: TakeCall,
         timeout_ms: int,
         places: tuple[int, int] = (UNLIMITED, UNLIMITED),
+        learns_from_failures: bool = True,
     ) -> None:
+        self._learns_from_failures = learns_from_failures
         self._flows = Flows(*places)
         self._is_looking = False
         self._clock = clock
@@ -106,7 +112,7 @@ class MemoryEngine:
             call.on_held_back(call)
             return
         sent_at = self._clock.now_ms()
-        answer = self._take(sent_at, call.request)
+        answer = self._take(sent_at, call)
         self._in_flight += 1
         cost_ms = min(answer.after_ms, self._timeout_ms)
         reply = self._reply(answer, sent_at, cost_ms)
@@ -119,7 +125,7 @@ class MemoryEngine:
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
-        self._leave(flow, bool(reply.error))
+        self._leave(flow, self._learns_from_failures and bool(reply.error))
         call.on_reply(call, reply)
         self._send_all()
 

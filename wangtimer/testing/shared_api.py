@@ -1,0 +1,52 @@
+"""The API, built once a process: that takes 0.2 s, and each deployment of a test would pay it."""
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, cast
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from flask import Flask
+
+from wangtimer.api import create_app
+from wangtimer.testing.deployment import Deployment
+from wangtimer.wiring import Wiring
+
+READING = ("GET", "HEAD", "OPTIONS")
+
+_in_use: ContextVar[Deployment] = ContextVar("wangtimer.testing.deployment")
+
+
+class WiringInUse:
+    """In the place of a `Wiring`: the parts of the deployment whose request is being answered."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_in_use.get(), name)
+
+
+@cache
+def _app() -> Flask:
+    return create_app(cast(Wiring, WiringInUse()))
+
+
+class ApiOf:
+    """A WSGI app: the API of one deployment. `note_change` is told before each request that may change something."""
+
+    def __init__(self, parts: Deployment, note_change: Callable[[], None]) -> None:
+        self._parts = parts
+        self._note_change = note_change
+
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        """Answer a request whole."""
+        if environ["REQUEST_METHOD"] not in READING:
+            self._note_change()
+        token = _in_use.set(self._parts)
+        try:
+            pieces = _app()(environ, start)
+            try:
+                return list(pieces)
+            finally:
+                if close := getattr(pieces, "close", None):
+                    close()
+        finally:
+            _in_use.reset(token)
