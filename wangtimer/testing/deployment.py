@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any, cast
 from uuid import uuid4
 
-from pydantic_settings import PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from sqlalchemy import func, select
 
+from wangtimer.callback import DeliveryEngine
 from wangtimer.celery import app as celery_app
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk
@@ -55,9 +57,10 @@ class GivenSettings(Settings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[Settings],  # noqa: ARG003 - named so by pydantic
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - named so by pydantic
         init_settings: PydanticBaseSettingsSource,
-        **_: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Leave the arguments only."""
         return (init_settings,)
@@ -203,7 +206,7 @@ class Deployment(Wiring):
             self.hot,
             Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
             verifier,
-            self.engine,
+            cast(DeliveryEngine, self.engine),
             self.keeper,
             self.settler,
             Mover(self.firings, self.hot, self.slices, self.clock, lease_s),
@@ -232,7 +235,8 @@ class Deployment(Wiring):
     def plan_by(self) -> int | None:
         """Return the earliest moment by which some timer is to be planned further, ms UTC; None where none is."""
         earliest = select(func.min(timers.c.plan_by)).where(timers.c.status == TimerStatus.ENABLED.value)
-        return self.database.read(lambda sql: sql.execute(earliest).scalar_one())
+        found: int | None = self.database.read(lambda sql: sql.execute(earliest).scalar_one())
+        return found
 
     def key_of(self, timer_id: int) -> str:
         """Return a timer's key, also of one that is deleted; "" where it is purged."""
@@ -240,7 +244,7 @@ class Deployment(Wiring):
         return self.database.read(lambda sql: sql.execute(key).scalar_one_or_none()) or ""
 
 
-def settings_of(**given: int) -> Settings:
+def settings_of(**given: Any) -> Settings:
     """Return the settings of a deployment for tests; raises `pydantic.ValidationError`."""
     return GivenSettings(
         database_url=f"sqlite:///file:/wangtimer-{uuid4().hex}?vfs=memdb&uri=true",

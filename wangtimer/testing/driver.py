@@ -7,12 +7,11 @@ left out, so that a year without a firing passes at once. What is found, and at 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import ceil, inf
+from math import ceil, floor, inf
 
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import Slice, TriggerOrder
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.testing.deployment import Deployment
 
 TICK_MS = 1_000
@@ -30,7 +29,7 @@ class Driver:
         self._held: dict[Slice, Iterator[float]] = {}
         self._agenda_seen = -1
         self._need = inf
-        self._ticks_from = self._plans_from = -inf
+        self._ticks_from = self._plans_from = 0.0
         self._plan_by: float | None = None
         self._is_running = self._is_keeping = self._is_settling = False
         self._sweeps_left = 0
@@ -43,9 +42,8 @@ class Driver:
     def run_to(self, moment_ms: float) -> None:
         """Do whatever comes due up to a moment, ms UTC, and at it; raises what a target's function raises."""
         with self._alone():
-            while (next_at := self._next_at()) <= moment_ms:
-                self._clock.move_to(next_at)
-                self._do_next(next_at)
+            while self._do_next(moment_ms):
+                pass
             self._clock.move_to(moment_ms)
             if not self._is_purged:
                 self._purge()
@@ -76,18 +74,21 @@ class Driver:
         finally:
             self._is_running = False
 
-    def _next_at(self) -> float:
-        """Return the moment at which somebody has something to do, ms UTC."""
-        return max(min(self._events.next_at, self._next_tick(), self._next_plan()), self._clock.now_ms())
-
-    def _do_next(self, moment_ms: float) -> None:
-        if self._next_plan() <= moment_ms:
+    def _do_next(self, until_ms: float) -> bool:
+        """Do what comes next, at its moment; False where nothing comes up to `until_ms`."""
+        plan_at, tick_at, event_at = self._next_plan(), self._next_tick(), self._events.next_at
+        next_at = min(plan_at, tick_at, event_at)
+        if next_at > until_ms:
+            return False
+        self._clock.move_to(next_at)  # never back: some may have been due for long
+        if plan_at == next_at:
             self._plan()
-        elif self._next_tick() <= moment_ms:
-            self._ticks_from = moment_ms + 1
+        elif tick_at == next_at:
+            self._ticks_from = self._clock.now_ms() + 1
             self._parts.scheduler.tick()
         else:
             self._events.do_next()
+        return True
 
     # planning
 
@@ -110,15 +111,17 @@ class Driver:
     # arming
 
     def _next_tick(self) -> float:
-        """Return the full second at which some slice needs a trigger that has none."""
+        """Return the last full second at which a tick is in time for each slice that has no trigger, ms UTC."""
         agenda = self._parts.noted_agenda
         if self._agenda_seen != agenda.changes:
             self._agenda_seen = agenda.changes
-            needs = (moment for slice_, moment in agenda.needs.items() if slice_ not in self._held)
-            self._need = min(needs, default=inf)
+            self._need = inf
+            for slice_, moment in agenda.needs.items():
+                if moment < self._need and slice_ not in self._held:
+                    self._need = moment
         if self._need == inf:
             return inf
-        return ceil(max(self._need - LOOK_AHEAD_MS, self._ticks_from) / TICK_MS) * TICK_MS
+        return max(floor(self._need / TICK_MS), ceil(self._ticks_from / TICK_MS)) * TICK_MS
 
     def _watch(self, order: TriggerOrder) -> None:
         self._held[order.slice] = self._parts.trigger.turns(order.slice, order.token, order.credit)

@@ -259,9 +259,9 @@ class MemorySlices:
 
     def _read(self, slice_: SliceOrLane) -> Sets:
         """Return the slice; one whose keys have expired is empty."""
-        slices = self._server.table("slices")
-        sets: Sets = slices.setdefault(slice_, Sets())
-        if sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000:
+        slices: dict[SliceOrLane, Sets] = self._server.table("slices")
+        sets = slices.get(slice_)
+        if sets is None or (sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000):
             sets = slices[slice_] = Sets()
         return sets
 
