@@ -81,9 +81,8 @@ class WangTimer:
     def client_of(self, app: str) -> Client:
         """Return the SDK's client of another app."""
         if app not in self._clients:
-            client = Client(URL, app, retries=0)
-            client._transport._session.mount(URL, self._session.get_adapter(URL))
-            self._clients[app] = client
+            # What follows outcomes pauses between two looks: here that lets time pass.
+            self._clients[app] = Client(URL, app, retries=0, session=self._session, sleep=self._wait)
         return self._clients[app]
 
     # time
@@ -161,6 +160,9 @@ class WangTimer:
     @property
     def _now_ms(self) -> int:
         return int(self._parts.steered.now_ms())
+
+    def _wait(self, pause_s: float) -> None:
+        self.advance(seconds=pause_s)
 
     def _run_to(self, until: int) -> list[MadeCall]:
         self._refuse_closed()

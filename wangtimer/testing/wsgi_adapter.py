@@ -74,7 +74,10 @@ def _environ(request: PreparedRequest) -> dict[str, Any]:
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
     }
-    for name, value in request.headers.items():
+    headers: list[tuple[str, str | bytes]] = list(request.headers.items())
+    for name, value in headers:
         key = name.upper().replace("-", "_")
-        environ[key if key in _WITHOUT_PREFIX else f"HTTP_{key}"] = value
+        # By PEP 3333 an app gets the bytes of a header as characters of Latin-1.
+        shown = value.decode("latin-1") if isinstance(value, bytes) else value
+        environ[key if key in _WITHOUT_PREFIX else f"HTTP_{key}"] = shown
     return environ
