@@ -45,7 +45,7 @@ class Driver:
             while self._do_next(moment_ms):
                 pass
             self._clock.move_to(moment_ms)
-            if not self._is_purged:
+            if not self._is_purged or self._is_a_day_since_purge:
                 self._purge()
 
     def stand_still_to(self, moment_ms: float) -> None:
@@ -164,7 +164,7 @@ class Driver:
     def _settle(self) -> None:
         self._is_settling = self._is_purged = False
         self._parts.settler.settle_all()
-        if self._clock.now_ms() >= self._purged_at + DAY_MS:
+        if self._is_a_day_since_purge:
             self._purge()
 
     # repairs
@@ -177,6 +177,10 @@ class Driver:
         self._sweeps_left -= 1
         if self._sweeps_left:
             self._sweep_later()
+
+    @property
+    def _is_a_day_since_purge(self) -> bool:
+        return self._clock.now_ms() >= self._purged_at + DAY_MS
 
     def _purge(self) -> None:
         """Delete what is kept no longer: at least once a day, and before anybody looks."""

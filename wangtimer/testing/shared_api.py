@@ -18,15 +18,23 @@ _in_use: ContextVar[Deployment] = ContextVar("wangtimer.testing.deployment")
 
 
 class WiringInUse:
-    """In the place of a `Wiring`: the parts of the deployment whose request is being answered."""
+    """In the place of a `Wiring`: the parts of the deployment whose request is being answered.
+
+    In a thread of the API's own, as those that look after its health, they are those of the latest request.
+    """
+
+    latest: Deployment
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_in_use.get(), name)
+        return getattr(_in_use.get(self.latest), name)
+
+
+_wiring = WiringInUse()
 
 
 @cache
 def _app() -> Flask:
-    return create_app(cast(Wiring, WiringInUse()))
+    return create_app(cast(Wiring, _wiring))
 
 
 class ApiOf:
@@ -41,6 +49,7 @@ class ApiOf:
         if environ["REQUEST_METHOD"] not in READING:
             self._note_change()
         token = _in_use.set(self._parts)
+        _wiring.latest = self._parts
         try:
             pieces = _app()(environ, start)
             try:

@@ -35,9 +35,9 @@ class Answer:
 
 
 # A status, an answer, or why the connection fails.
-Outcome = int | Answer | OSError | type[OSError]
+TargetOutcome = int | Answer | OSError | type[OSError]
 # What may be said of targets; a function may also return nothing, which is 200.
-Behaviour = Outcome | Callable[[MadeCall], "Outcome | None"]
+Behaviour = TargetOutcome | Callable[[MadeCall], "TargetOutcome | None"]
 
 
 class Targets:

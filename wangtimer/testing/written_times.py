@@ -1,7 +1,7 @@
 """Moments and spans of time as tests write them."""
 
 from datetime import datetime, timedelta
-from math import ceil
+from math import ceil, isfinite
 from zoneinfo import ZoneInfo
 
 from wangtimer.core.time.meant_zones import unknown_zone
@@ -54,10 +54,20 @@ def span_ms(span: timedelta | None, units: dict[str, float]) -> int:
         raise TypeError("write a timedelta or units such as hours=3, not both")
     if span is not None and not isinstance(span, timedelta):
         raise TypeError(f"{span!r} is no span of time; write hours=3, or a timedelta")
-    whole = timedelta(**units) if span is None else span
+    whole = _summed(units) if span is None else span
     if whole < timedelta(0):
         raise ValueError(f"time does not go back: {whole} is negative")
     return ceil(whole / MS)
+
+
+def _summed(units: dict[str, float]) -> timedelta:
+    for name, number in units.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not isfinite(number):
+            raise TypeError(f"{name}={number!r} is no number; write {name}=3")
+    try:
+        return timedelta(**units)
+    except OverflowError:
+        raise ValueError(f"{units} is too long; write less than 2,000,000 years") from None
 
 
 def shown(moment: float, zone: ZoneInfo) -> datetime:
