@@ -83,3 +83,12 @@ def test_a_call_that_was_under_way_ends(wangtimer: WangTimer) -> None:
     wangtimer.sleep(hours=2)
     wangtimer.advance(minutes=5)
     assert statuses(wangtimer, made) == ["succeeded"]
+
+
+def test_days_of_backlog_are_worked_off_each_once(wangtimer: WangTimer) -> None:
+    made = timer(wangtimer, cron="*/5 * * * *")
+    wangtimer.sleep(days=3)
+    calls = wangtimer.advance(minutes=5)
+    moments = {call.fire_at for call in calls}
+    assert len(calls) == len(moments) == 3 * 24 * 12 + 1
+    assert set(statuses(wangtimer, made)) == {"succeeded"}

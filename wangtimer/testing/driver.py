@@ -1,7 +1,7 @@
 """The driver: lets each stage work at the moments at which it has something to do, and time pass in between.
 
 What runs every second or two in a deployment runs here when it would find something: the looks that find nothing are
-left out, so that a year without a firing passes at once. What is found, and at which moment, is the same.
+left out, so that a year without a firing passes at once. What is called, and at which moment, is the same.
 """
 
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ from wangtimer.testing.driver import Driver
 from wangtimer.testing.made_call import MadeCall
 from wangtimer.testing.shared_api import ApiOf
 from wangtimer.testing.targets import Behaviour, Targets
-from wangtimer.testing.written_times import MS, moment_ms, shown, span_ms, zone_of
+from wangtimer.testing.written_times import moment_ms, shown, span_ms, zone_of
 from wangtimer.testing.wsgi_adapter import WsgiAdapter
 
 URL = f"http://{HOST}"
@@ -30,9 +30,10 @@ class WangTimer:
 
     `start` is the first moment; one without an offset is a time of `timezone`, in which moments are shown as well. A
     timer's own zone is UTC unless it says otherwise, here as everywhere. `app` is whose timers `client` makes.
-    `most_attempts` (1 to 20) and `callback_timeout` (0.1 to 300 s) are the service's settings.
+    `most_attempts` (1 to 20) and `callback_timeout` (0.1 to 300 s) are the service's settings. Not for several threads
+    at once.
 
-    Raises ValueError for a zone, a moment or a setting that cannot work.
+    Raises TypeError or ValueError for a zone, a moment, an app or a setting that cannot work.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class WangTimer:
         self._keys: dict[int, str] = {}
         try:
             settings = settings_of(
-                most_attempts=most_attempts, callback_timeout_ms=int(callback_timeout / MS)
+                most_attempts=most_attempts, callback_timeout_ms=span_ms(callback_timeout, {})
             )
         except ValidationError as error:
             problem = error.errors()[0]
@@ -62,6 +63,7 @@ class WangTimer:
         self._session.mount(URL, WsgiAdapter(ApiOf(self._parts, self._note_change)))
         self._clients: dict[str, Client] = {}
         self._is_closed = False
+        self.client_of(app)
 
     @property
     def url(self) -> str:

@@ -12,7 +12,9 @@ MS = timedelta(milliseconds=1)
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return the zone of this name; raises ValueError, with the name that may have been meant."""
+    """Return the zone of this name; raises TypeError, or ValueError with the name that may have been meant."""
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is no name of a zone; write one such as 'Europe/London'")
     try:
         return read_zone(name)
     except KeyError:
@@ -46,7 +48,7 @@ def moment_ms(written: datetime | str, zone: ZoneInfo) -> int:
 
 
 def span_ms(span: timedelta | None, units: dict[str, float]) -> int:
-    """Return a span of time in ms, rounded up; raises TypeError for other units, ValueError for a negative one."""
+    """Return a span of time in ms, rounded up; raises TypeError for what is none, ValueError for a negative one."""
     strange = units.keys() - set(UNITS)
     if strange:
         raise TypeError(f"{sorted(strange)[0]!r} is no unit of time; write one of {', '.join(UNITS)}")
