@@ -2,17 +2,14 @@
 
 import socket
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.testing.timers import URL, timer, times
+from tests.testing.timers import URL, Make, timer, times
 from wangtimer.client import Client, NotFound, Refused
 from wangtimer.testing import WangTimer
-
-Make = Callable[..., WangTimer]
 
 
 def test_two_at_once_know_nothing_of_each_other(make_wangtimer: Make) -> None:

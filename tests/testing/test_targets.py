@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.testing.timers import statuses, timer, times
+from tests.testing.timers import Make, statuses, timer, times
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 
@@ -27,7 +27,7 @@ def test_it_ends_with_the_first_success(wangtimer: WangTimer) -> None:
     assert statuses(wangtimer, made) == ["succeeded"]
 
 
-def test_as_many_attempts_are_made_as_the_service_is_set_to(make_wangtimer: type[WangTimer]) -> None:
+def test_as_many_attempts_are_made_as_the_service_is_set_to(make_wangtimer: Make) -> None:
     wangtimer = make_wangtimer(most_attempts=2)
     wangtimer.answer(500)
     timer(wangtimer, delay="1h")
@@ -44,9 +44,7 @@ def test_as_many_attempts_are_made_as_the_service_is_set_to(make_wangtimer: type
     ],
     ids=lambda value: str(value),
 )
-def test_a_connection_may_fail(
-    make_wangtimer: type[WangTimer], failure: OSError | type[OSError], recorded: str
-) -> None:
+def test_a_connection_may_fail(make_wangtimer: Make, failure: OSError | type[OSError], recorded: str) -> None:
     wangtimer = make_wangtimer(most_attempts=1)
     wangtimer.answer(failure)
     timer(wangtimer, delay="1m")
@@ -88,7 +86,7 @@ def test_a_slow_answer_is_recorded_when_it_comes(wangtimer: WangTimer) -> None:
     assert (firing["status"], firing["durationMs"]) == ("succeeded", 8_000)
 
 
-def test_an_answer_that_comes_too_late_is_none(make_wangtimer: type[WangTimer]) -> None:
+def test_an_answer_that_comes_too_late_is_none(make_wangtimer: Make) -> None:
     wangtimer = make_wangtimer(most_attempts=2, callback_timeout=timedelta(seconds=30))
     wangtimer.answer(lambda call: Answer(after=timedelta(seconds=31 if call.attempt == 1 else 29)))
     timer(wangtimer, delay="1m")
@@ -111,7 +109,7 @@ def test_the_last_word_on_a_url_counts(wangtimer: WangTimer) -> None:
     assert by_key == {"good": 200, "bad": 500, "worse": 404}
 
 
-def test_a_target_that_fails_often_is_called_on_time_all_the_same(make_wangtimer: type[WangTimer]) -> None:
+def test_a_target_that_fails_often_is_called_on_time_all_the_same(make_wangtimer: Make) -> None:
     wangtimer = make_wangtimer(most_attempts=1)
     wangtimer.answer(ConnectionRefusedError)
     timer(wangtimer, "often", every="1s")

@@ -1,8 +1,12 @@
 """Timers of these tests, made by the SDK."""
 
+from collections.abc import Callable
 from typing import Any
 
 from wangtimer.testing import MadeCall, WangTimer
+
+# What the fixture `make_wangtimer` is.
+Make = Callable[..., WangTimer]
 
 URL = "http://shop.example/due"
 
