@@ -109,7 +109,8 @@ def test_the_same_test_gives_the_same_calls(make_wangtimer: Make) -> None:
 def test_with_it_ends_what_it_began() -> None:
     with WangTimer(datetime(2027, 1, 1, tzinfo=UTC)) as wangtimer:
         timer(wangtimer, delay="1h")
-    for use in (wangtimer.advance, wangtimer.sleep, lambda: timer(wangtimer, delay="1h")):
+    reading, writing = wangtimer.client.list_timers, lambda: timer(wangtimer, delay="1h")
+    for use in (wangtimer.advance, wangtimer.sleep, reading, writing):
         with pytest.raises(RuntimeError, match="is closed"):
             use()
 

@@ -60,7 +60,9 @@ class WangTimer:
         self._parts = Deployment(moment_ms(start, self._zone), settings, self._take)
         self._driver = Driver(self._parts)
         self._session = requests.Session()
-        self._session.mount(URL, WsgiAdapter(ApiOf(self._parts, self._note_change)))
+        # Neither a proxy nor a password of this machine.
+        self._session.trust_env = False
+        self._session.mount(URL, WsgiAdapter(ApiOf(self._parts, self._note_request)))
         self._clients: dict[str, Client] = {}
         self._is_closed = False
         self.client_of(app)
@@ -176,10 +178,11 @@ class WangTimer:
         if self._is_closed:
             raise RuntimeError("this WangTimer is closed; make another")
 
-    def _note_change(self) -> None:
+    def _note_request(self, may_change: bool) -> None:
         self._refuse_closed()
-        self._keys.clear()
-        self._driver.note_change()
+        if may_change:
+            self._keys.clear()
+            self._driver.note_change()
 
     def _take(self, sent_at_ms: float, call: Call) -> ScriptedAnswer:
         """Note a call, and return what its target answers."""

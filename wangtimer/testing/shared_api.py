@@ -38,16 +38,15 @@ def _app() -> Flask:
 
 
 class ApiOf:
-    """A WSGI app: the API of one deployment. `note_change` is told before each request that may change something."""
+    """A WSGI app: the API of one deployment. `note_request` is told before each, and whether it may change something."""
 
-    def __init__(self, parts: Deployment, note_change: Callable[[], None]) -> None:
+    def __init__(self, parts: Deployment, note_request: Callable[[bool], None]) -> None:
         self._parts = parts
-        self._note_change = note_change
+        self._note_request = note_request
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         """Answer a request whole."""
-        if environ["REQUEST_METHOD"] not in READING:
-            self._note_change()
+        self._note_request(environ["REQUEST_METHOD"] not in READING)
         token = _in_use.set(self._parts)
         _wiring.latest = self._parts
         try:
