@@ -38,7 +38,7 @@ def _app() -> Flask:
 
 
 class ApiOf:
-    """A WSGI app: the API of one deployment. `note_request` is told before each, and whether it may change something."""
+    """A WSGI app: the API of one deployment. `note_request` is told before each whether it may change something."""
 
     def __init__(self, parts: Deployment, note_request: Callable[[bool], None]) -> None:
         self._parts = parts
