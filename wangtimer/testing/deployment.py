@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, cast
-from uuid import uuid4
+from typing import cast
 
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from sqlalchemy import func, select
 
 from wangtimer.callback import DeliveryEngine
@@ -44,26 +42,10 @@ from wangtimer.testing.events import Events, SteeredClock
 from wangtimer.testing.stepped_trigger import SteppedTrigger
 from wangtimer.wiring import Wiring, once
 
-HOST = "wangtimer.test"
 # Further ahead than anything is planned.
 LAST_MINUTE = 2**40
 # Room for whatever one test makes: nothing waits here.
 PLENTY = 10**9
-
-
-class GivenSettings(Settings):
-    """Settings that come from their arguments alone: no variable of the environment changes a test."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - named so by pydantic
-        init_settings: PydanticBaseSettingsSource,
-        *_: PydanticBaseSettingsSource,
-        **__: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Leave the arguments only."""
-        return (init_settings,)
 
 
 class WithoutSpread(Random):
@@ -242,13 +224,3 @@ class Deployment(Wiring):
         """Return a timer's key, also of one that is deleted; "" where it is purged."""
         key = select(timers.c.name).where(timers.c.id == timer_id)
         return self.database.read(lambda sql: sql.execute(key).scalar_one_or_none()) or ""
-
-
-def settings_of(**given: Any) -> Settings:
-    """Return the settings of a deployment for tests; raises `pydantic.ValidationError`."""
-    return GivenSettings(
-        database_url=f"sqlite:///file:/wangtimer-{uuid4().hex}?vfs=memdb&uri=true",
-        http_hosts=HOST,
-        plan_threads=1,
-        **given,
-    )

@@ -10,9 +10,10 @@ from requests.structures import CaseInsensitiveDict
 
 from wangtimer.callback import Call
 from wangtimer.client import Client
-from wangtimer.testing.deployment import HOST, Deployment, settings_of
+from wangtimer.testing.deployment import Deployment
 from wangtimer.testing.doubles import ScriptedAnswer
 from wangtimer.testing.driver import Driver
+from wangtimer.testing.given_settings import HOST, settings_of
 from wangtimer.testing.made_call import MadeCall
 from wangtimer.testing.shared_api import ApiOf
 from wangtimer.testing.targets import Behaviour, Targets
