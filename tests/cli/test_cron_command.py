@@ -49,9 +49,13 @@ def test_a_zone_may_be_called_timezone() -> None:
 def test_its_json_is_what_the_api_answers_to_a_preview(
     small_world: World, expression: str, zone: str
 ) -> None:
-    answered = small_world.post("/api/timer/v1/preview", cron=expression, timezone=zone, count=7)
-    assert preview(Cron.read(expression, zone), small_world.clock.now, 7) == answered.data
-    assert json.loads(run(expression, "--tz", zone, "--json").output).keys() == answered.data.keys()
+    answered = small_world.client.post(
+        "/v1/schedules:preview",
+        headers={"WangTimer-App": "shop"},
+        json={"schedule": {"cron": expression, "timezone": zone}, "count": 7},
+    )
+    assert preview(Cron.read(expression, zone), small_world.clock.now, 7) == answered.json
+    assert json.loads(run(expression, "--tz", zone, "--json").output).keys() == (answered.json or {}).keys()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.cli.runs import Run, json_of, runner_of
 from tests.client.flaky import flaky
 from tests.client.outcomes import fired
 from wangtimer.cli.firings.export_command import Screen
+from wangtimer.client.values import moment_ms
 
 
 @pytest.fixture
@@ -26,14 +27,14 @@ def moments(small_world: World, each: int) -> list[int]:
 
 def test_json_is_exactly_the_servers_data(run: Run, small_world: World, moments: list[int]) -> None:
     listed = json_of(run("firings", "list", "--timer", "each", "--json"))
-    each = listed[0]["timerID"]
-    assert listed == small_world.get("/api/task/v1/firings", app="shop", id=each).data
+    header, query = {"WangTimer-App": "shop"}, {"timer": "key:each"}
+    assert listed == small_world.client.get("/v1/firings", headers=header, query_string=query).json["items"]
     assert len(listed) == 5
 
 
 def test_firings_are_filtered(run: Run, moments: list[int]) -> None:
     def shown(*options: object) -> list[int]:
-        return [one["fireAtMs"] for one in json_of(run("firings", "list", "--json", *options))]
+        return [moment_ms(one["fireAt"]) for one in json_of(run("firings", "list", "--json", *options))]
 
     assert shown("--since", moments[1], "--until", moments[2]) == [moments[2], moments[1]]
     assert shown("--status", "failed") == []
@@ -50,7 +51,7 @@ def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, each: int, mome
 def test_an_export_is_a_whole_file_or_none(run: Run, moments: list[int], tmp_path: Path) -> None:
     out = tmp_path / "firings.jsonl"
     assert run("firings", "export", "--out", out).exit_code == 0
-    assert [json.loads(line)["fireAtMs"] for line in out.read_text().splitlines()] == moments[::-1]
+    assert [moment_ms(json.loads(line)["fireAt"]) for line in out.read_text().splitlines()] == moments[::-1]
     refused = run("firings", "export", "--since", "yesterday", "--out", tmp_path / "none")
     assert refused.exit_code == 1
     assert sorted(tmp_path.glob("*one*")) == []
@@ -61,7 +62,7 @@ def test_an_export_is_a_whole_file_or_none(run: Run, moments: list[int], tmp_pat
 
 def test_an_export_without_a_file_is_printed(run: Run, moments: list[int]) -> None:
     lines = run("firings", "export", "--format", "csv").stdout.splitlines()
-    assert lines[0].startswith("timerID,app,runTimer")
+    assert lines[0].startswith("id,timerId,app,fireAt,")
     assert len(lines) == 6
 
 
@@ -80,7 +81,7 @@ def test_what_a_target_answered_cannot_steer_the_terminal(run: Run, small_world:
     small_world.made(name="b", notifyHTTPParam={"url": "http://target.example/", "body": "\x9b31m\u202e名"})
     shown = run("timers", "show", "b", "--json").stdout
     assert '"\\u009b31m\\u202e名"' in shown
-    assert json.loads(shown)["notifyHTTPParam"]["body"] == "\x9b31m\u202e名"
+    assert json.loads(shown)["target"]["body"] == "\x9b31m\u202e名"
 
 
 @pytest.mark.parametrize(
@@ -106,29 +107,29 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
         "failed": 0,
         "skipped": 0,
     }
-    assert json_of(run("timers", "enable", "each", "--json"))["statusName"] == "enabled"
+    assert json_of(run("timers", "enable", "each", "--json"))["status"] == "enabled"
     made = json_of(run("firings", "fire", "each", "--json"))
-    shown = json_of(run("firings", "show", made["webhookId"], "--json"))
+    shown = json_of(run("firings", "show", made["id"], "--json"))
     assert shown["kind"] == "manual"
     pending = json_of(
         run("firings", "list", "--status", "pending", "--until", "2100-01-01T00:00:00Z", "--json")
     )
-    cancelled = json_of(run("firings", "cancel", pending[0]["webhookId"], "--json"))
-    assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
+    cancelled = json_of(run("firings", "cancel", pending[0]["id"], "--json"))
+    assert (cancelled["status"], cancelled["error"]) == ("skipped", "cancelled")
 
 
 def test_a_firing_shows_when_each_attempt_was_sent() -> None:
-    firing = {"webhookId": "1-5", "runTimer": "", "kind": "scheduled", "statusName": "pending"}
-    firing |= dict.fromkeys(("latenessMs", "costTime", "attempt", "httpStatus", "error", "output"))
+    firing = {"id": "1-5", "fireAt": "", "kind": "scheduled", "status": "pending", "waitedFor": ""}
+    firing |= dict.fromkeys(("latenessMs", "durationMs", "attempt", "httpStatus", "error", "output"))
     attempt = dict.fromkeys(
-        ("latenessMs", "connectMs", "firstByteMs", "costMs", "httpStatus", "statusName", "error")
+        ("latenessMs", "connectMs", "firstByteMs", "durationMs", "httpStatus", "status", "error")
     )
     attempts = [
-        {"attempt": 1, "sentAtMs": 1_800_000_000_007, **attempt},
-        {"attempt": 2, "sentAtMs": None, **attempt},
+        {"attempt": 1, "sentAt": "2027-01-15T08:00:00.007Z", **attempt},
+        {"attempt": 2, "sentAt": None, **attempt},
     ]
     with flaky() as told:
-        told.answer = {"code": 0, "data": {**firing, "attempts": attempts}}
+        told.answer = {**firing, "attempts": attempts}
         lines = runner_of(told.url)("firings", "show", "1-5").stdout.splitlines()
     assert [line.split()[:2] for line in lines[-3:]] == [
         ["attempt", "sent"],
@@ -146,4 +147,5 @@ def test_a_dry_run_of_a_replay_says_why_not(run: Run, each: int, moments: list[i
 def test_load_shows_the_minutes_to_come(run: Run, small_world: World) -> None:
     small_world.enabled(name="each", cron="* * * * *")
     found = json_of(run("load", "--minutes", 5, "--json"))
-    assert sum(one["apps"]["shop"] for one in found["data"]) == found["total"] > 0
+    assert sum(one["firings"] for one in found["items"]) == found["firings"] > 0
+    assert "in all" in run("load").stdout

@@ -21,13 +21,20 @@ def run(told: Told) -> Run:
 
 
 def answers(*data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"code": 0, "msg": "", "data": one} for one in data]
+    return list(data)
 
 
 def change(done: int, remaining: int, *failed: int) -> dict[str, Any]:
-    faults = [{"id": one, "name": f"t{one}", "code": 40902, "msg": "at: long past"} for one in failed]
-    matched = done + remaining + len(failed)
-    return {"matched": matched, "done": done, "failed": faults, "remaining": remaining, "lastId": 77}
+    problem = {"code": 40902, "detail": "long past; give it another moment"}
+    return {
+        "matched": done + remaining + len(failed),
+        "done": done,
+        "failed": [{"id": one, "key": f"t{one}", "problem": problem} for one in failed],
+        "remaining": remaining,
+        "lastId": 77,
+        "stopped": [],
+        "countsWithin": "1s",
+    }
 
 
 def replayed(done: int, remaining: int) -> dict[str, Any]:
@@ -35,8 +42,8 @@ def replayed(done: int, remaining: int) -> dict[str, Any]:
         "matched": done + remaining,
         "replayed": done,
         "notReplayed": [],
-        "firstDueAtMs": 1,
-        "lastDueAtMs": 2,
+        "firstDueAt": "2026-01-01T00:00:01.000Z",
+        "lastDueAt": "2026-01-01T00:00:02.000Z",
         "remaining": remaining,
     }
 
@@ -50,18 +57,14 @@ def test_bulk_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
         "failed": [],
         "remaining": 0,
         "lastId": 77,
+        "stopped": [],
+        "countsWithin": "1s",
         "wasInDoubt": False,
     }
     assert [body["dryRun"] for body in told.bodies] == [True, False, False, False]
     assert [body.get("afterId") for body in told.bodies] == [None, None, 77, 77]
-    assert told.bodies[1] == {
-        "app": "shop",
-        "action": "disable",
-        "filter": {"tag": "x"},
-        "all": False,
-        "dryRun": False,
-        "limit": 1_000,
-    }
+    assert told.bodies[1] == {"filter": {"tag": "x"}, "dryRun": False, "limit": 1_000}
+    assert {path for _, path, _ in told.came} == {"/v1/timers:batchDisable"}
 
 
 def test_bulk_that_failed_in_part_is_exit_code_3(told: Told, run: Run) -> None:
@@ -106,13 +109,13 @@ def test_one_change_whose_answer_was_lost_is_exit_code_3(told: Told, run: Run) -
 
 def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500), change(1_000, 1_500))
-    told.answers.append({"code": 50301, "msg": "request: SQL is away"})
+    told.answers.append({"code": 50301, "detail": "SQL is away; repeat it"})
     told.statuses = [200, 200, 500]
     result = run("timers", "bulk", "disable", "--all")
     assert (result.exit_code, result.stdout) == (3, "1000 timers disabled, 0 failed, 1500 left\n")
-    assert "it broke off: request: SQL is away" in result.stderr
+    assert "it broke off: SQL is away; repeat it" in result.stderr
     told.answers = answers(change(0, 2_500))
-    told.answers.append({"code": 50301, "msg": "request: SQL is away"})
+    told.answers.append({"code": 50301, "detail": "SQL is away; repeat it"})
     told.statuses = [200, 500]
     assert run("timers", "bulk", "disable", "--all").exit_code == 3
 
@@ -140,38 +143,36 @@ def test_a_replay_goes_on_until_nothing_is_left(told: Told, run: Run) -> None:
     done = json_of(run("firings", "replay", "--since", "2026-01-01T00:00:00Z", "--per-second", 9, "--json"))
     assert (done["matched"], done["replayed"], done["remaining"]) == (15_000, 15_000, 0)
     assert told.bodies[2] == {
-        "app": "shop",
         "since": "2026-01-01T00:00:00Z",
         "perSecond": 9,
         "statuses": ["failed"],
-        "startAt": 2,
-        "dryRun": False,
+        "startAt": "2026-01-01T00:00:02.000Z",
     }
 
 
 def test_a_replay_does_not_chase_what_fails_anew(told: Told, run: Run) -> None:
     told.answers = answers(replayed(0, 10), replayed(6, 4), replayed(4, 6))
-    told.answer = {"code": 0, "data": replayed(6, 4)}
+    told.answer = replayed(6, 4)
     assert run("firings", "replay", "--since", "1h").exit_code == 3
     assert len(told.came) == 3
 
 
 def test_firings_are_replayed_by_their_ids(told: Told, run: Run) -> None:
-    fault = {"id": 8, "fireAtMs": 200, "msg": "fireAt: it is pending"}
+    fault = {"id": "8-200", "detail": "it is pending"}
     told.answers = answers({**replayed(1, 0), "notReplayed": [fault]})
     result = run("firings", "replay", "7-100", "8-200")
     assert result.exit_code == 3
     assert "8-200" in result.stdout
-    assert told.bodies[0]["firings"] == [{"id": 7, "fireAt": 100}, {"id": 8, "fireAt": 200}]
+    assert told.bodies[0]["ids"] == ["7-100", "8-200"]
 
 
 def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
-    def filled(planned: int, remaining: int, following: int | None) -> dict[str, Any]:
+    def filled(planned: int, remaining: int, following: str | None) -> dict[str, Any]:
         return {
             "matched": planned + remaining,
             "planned": planned,
-            "firstDueAtMs": 1,
-            "lastDueAtMs": 2,
+            "firstDueAt": "2026-01-01T00:00:01.000Z",
+            "lastDueAt": "2026-01-01T00:00:02.000Z",
             "remaining": remaining,
             "nextSince": following,
         }
@@ -184,18 +185,18 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
     dry = run("firings", "backfill", 7, "--since", 100, "--until", 900, "--dry-run")
     assert dry.stdout == "at least 99990 firings would be planned, of at least 100000 moments\n"
     told.bodies.clear()
-    told.answers = answers(counted, filled(10, 2, 500), filled(2, 0, None))
+    told.answers = answers(counted, filled(10, 2, "2026-01-01T00:00:00.500Z"), filled(2, 0, None))
     done = json_of(run("firings", "backfill", 7, "--since", 100, "--until", 900, "--json"))
     assert (done["matched"], done["planned"], done["remaining"]) == (15, 12, 0)
     assert [(body["since"], body.get("startAt")) for body in told.bodies] == [
         (100, None),
         (100, None),
-        (500, 2),
+        ("2026-01-01T00:00:00.500Z", "2026-01-01T00:00:02.000Z"),
     ]
 
 
 def test_a_list_asks_for_no_more_than_it_shows(told: Told, run: Run) -> None:
-    told.answer = {"code": 0, "msg": "", "data": [], "nextCursor": None}
+    told.answer = {"items": [], "nextCursor": None}
     for limit in (7, 0, 600):
         run("timers", "list", "--limit", limit)
         run("firings", "list", "--limit", limit)
@@ -214,6 +215,7 @@ def test_many_ids_are_counted_and_changed_piece_by_piece(told: Told, run: Run) -
 def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
     minute = {"minute": "2026-11-21T00:00:00.000Z", "minuteMs": 1, "total": 3, "apps": {"bank": 1, "shop": 2}}
     told.answer = {"code": 0, "msg": "", "data": [minute], "total": 3, "plannedUntilMs": 9}
+    told.answer |= {"items": [], "firings": 0, "plannedUntil": ""}
     shown = runner_of(told.url, "")("load").stdout
     assert "shop 2, bank 1" in shown
     assert "3 in all" in shown
@@ -221,6 +223,6 @@ def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
     runner_of(told.url)("load", "--all-apps")
     assert [path for _, path, _ in told.came] == [
         "/api/timer/v1/load",
-        "/api/timer/v1/load?app=shop&minutes=5",
+        "/v1/load?minutes=5",
         "/api/timer/v1/load",
     ]

@@ -1,7 +1,5 @@
 """`wangtimer timers ...` against the real service."""
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +8,14 @@ import pytest
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import cut_off_redis
-from wangtimer.client import ClientError
+from wangtimer.client.values import moment_ms
 from wangtimer.stack.ports import free_port
 
-CALLBACK = ("--callback", "http://target.example/fire")
+TARGET = ("--target", "http://target.example/fire")
 
 
 def created(run: Run, name: str, *options: object) -> dict[str, Any]:
-    made: dict[str, Any] = json_of(run("timers", "create", name, *CALLBACK, "--json", *options))
+    made: dict[str, Any] = json_of(run("timers", "create", name, *TARGET, "--json", *options))
     return made
 
 
@@ -39,69 +37,80 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
         ),
         *("--max-firings", 5, "--jitter", "500ms", "--exclude-calendar", "weekends", "--misfire", "skip"),
         *("--misfire-grace", "2m", "--catchup-window", "1h30m", "--tag", "a", "--tag", "b"),
-        *("--method", "put", "--header", "X-Tag: a", "--header", "X-Tag:b:c", "--body", f"@{body}"),
+        *(
+            "--retention-days",
+            3,
+            "--disabled",
+            "--method",
+            "put",
+            "--header",
+            "X-Tag: a",
+            "--header",
+            "X-Tag:b:c",
+            "--body",
+            f"@{body}",
+        ),
     )
-    assert (made["everyMs"], made["maxFirings"], made["jitterMs"]) == (90_000, 5, 500)
-    assert (made["startAt"], made["endAt"]) == ("2030-01-01T00:00:00.000Z", "2030-03-17T17:46:40.000Z")
-    assert (made["misfireGraceMs"], made["catchupWindowMs"]) == (120_000, 5_400_000)
-    assert (made["excludeCalendar"], made["timezone"], made["tags"]) == ("weekends", "Asia/Tokyo", ["a", "b"])
-    assert made["notifyHTTPParam"] == {
-        "url": CALLBACK[1],
+    assert {name: made["schedule"][name] for name in ("every", "maxFirings", "jitter")} == {
+        "every": "1m30s",
+        "maxFirings": 5,
+        "jitter": "500ms",
+    }
+    assert made["schedule"]["startAt"] == "2030-01-01T00:00:00.000Z"
+    assert made["schedule"]["endAt"] == "2030-03-17T17:46:40.000Z"
+    assert (made["schedule"]["excludeCalendar"], made["schedule"]["timezone"]) == ("weekends", "Asia/Tokyo")
+    assert made["misfire"] == {"policy": "skip", "grace": "2m", "catchupWindow": "1h30m"}
+    assert (made["tags"], made["retentionDays"], made["status"]) == (["a", "b"], 3, "disabled")
+    assert made["target"] == {
+        "url": TARGET[1],
         "method": "PUT",
-        "header": {"X-Tag": ["a", "b:c"]},
+        "headers": {"X-Tag": ["a", "b:c"]},
         "body": '{"名": 1}',
     }
+    shown = run("timers", "show", "all").stdout
+    for words in ("start 2030", "max firings 5", "misfire skip", "catchup window 1h30m", "tag a b"):
+        assert words in " ".join(shown.split())
+    assert "delete after finish" not in shown
 
 
 def test_in_is_a_moment_so_far_from_now(run: Run, small_world: World) -> None:
-    made = created(run, "soon", "--in", "10m", "--enable")
-    assert made["atMs"] == small_world.clock.now + 600_000
-    assert made["statusName"] == "enabled"
+    made = created(run, "soon", "--in", "10m")
+    assert moment_ms(made["schedule"]["at"]) == small_world.clock.now + 600_000
+    assert (made["status"], made["version"]) == ("enabled", 1)
 
 
 def test_json_is_exactly_the_servers_data(run: Run, small_world: World) -> None:
     made = created(run, "a", "--cron", "@daily")
     shown = json_of(run("timers", "show", "a", "--json"))
-    assert shown == small_world.get("/api/timer/v1/def", app="shop", id=made["id"]).data
+    header = {"WangTimer-App": "shop"}
+    assert shown == small_world.client.get(f"/v1/timers/{made['id']}", headers=header).json
     listed = json_of(run("timers", "list", "--json"))
-    assert listed == small_world.get("/api/timer/v1/defs", app="shop").data
+    assert listed == small_world.client.get("/v1/timers", headers=header).json["items"]
     seen = json_of(run("timers", "preview", "--cron", "@daily", "-n", 3, "--json"))
-    assert seen == small_world.post("/api/timer/v1/preview", cron="@daily", count=3).data
+    body = {"schedule": {"cron": "@daily"}, "count": 3}
+    assert seen == small_world.client.post("/v1/schedules:preview", headers=header, json=body).json
 
 
-def test_a_timer_is_named_by_its_id_or_its_name(run: Run) -> None:
-    made = created(run, "by-name", "--cron", "@daily")
-    assert json_of(run("timers", "enable", "by-name", "--json"))["statusName"] == "enabled"
-    assert json_of(run("timers", "disable", made["id"], "--json"))["statusName"] == "disabled"
+def test_a_timer_is_named_by_its_id_or_its_key(run: Run) -> None:
+    made = created(run, "by-key", "--cron", "@daily", "--disabled")
+    assert json_of(run("timers", "enable", "by-key", "--json"))["status"] == "enabled"
+    assert json_of(run("timers", "disable", made["id"], "--json"))["timer"]["status"] == "disabled"
+    assert json_of(run("timers", "show", "key:by-key", "--json"))["id"] == made["id"]
     missing = run("timers", "show", "other")
     assert missing.exit_code == 1
-    assert missing.stderr == "wangtimer: app 'shop' has no timer named 'other'\n"
+    assert "app 'shop' has no timer 'other'" in missing.stderr
 
 
-def test_a_name_that_is_a_number_is_named_with_a_prefix(run: Run) -> None:
+def test_a_key_that_is_a_number_is_named_with_a_prefix(run: Run) -> None:
     made = created(run, "123", "--cron", "@daily")
-    assert json_of(run("timers", "show", "name:123", "--json"))["id"] == made["id"]
+    assert json_of(run("timers", "show", "key:123", "--json"))["id"] == made["id"]
     assert run("timers", "show", "123").exit_code == 1
 
 
 def test_parts_of_a_second_can_be_written(run: Run, small_world: World) -> None:
-    assert created(run, "a", "--every", "1.5s")["everyMs"] == 1_500
-    assert created(run, "b", "--in", "1m0.25s")["atMs"] == small_world.clock.now + 60_250
-
-
-def test_a_timer_that_cannot_be_enabled_is_made_all_the_same_and_said_so(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise ClientError("SQL is away")
-
-    monkeypatch.setattr("wangtimer.client.Client.enable_timer", refuse)
-    result = run("timers", "create", "a", *CALLBACK, "--cron", "@daily", "--enable")
-    assert result.exit_code == 3
-    assert re.search(r"timer \d+ is made, but not enabled: SQL is away", result.stderr)
-    assert "disabled" in result.stdout
-    put = run("timers", "put", "a", *CALLBACK, "--cron", "@hourly", "--enable", "--json")
-    assert (put.exit_code, json.loads(put.stdout)["cron"]) == (3, "@hourly")
+    assert created(run, "a", "--every", "1.5s")["schedule"]["every"] == "1s500ms"
+    at = created(run, "b", "--in", "1m0.25s")["schedule"]["at"]
+    assert moment_ms(at) == small_world.clock.now + 60_250
 
 
 def test_a_long_body_is_shown_whole(run: Run) -> None:
@@ -113,15 +122,28 @@ def test_a_long_body_is_shown_whole(run: Run) -> None:
 def test_an_edit_changes_what_is_given_and_clears_what_is_named(run: Run) -> None:
     created(run, "a", "--cron", "@daily", "--tag", "x", "--max-firings", 3, "--body", "old")
     edited = json_of(
-        run("timers", "edit", "a", "--cron", "@hourly", "--clear", "tags", "--clear", "max-firings", "--json")
+        run(
+            "timers",
+            "edit",
+            "a",
+            "--cron",
+            "@hourly",
+            "--clear",
+            "tags",
+            "--clear",
+            "max-firings",
+            "--json",
+            "--key",
+            "b",
+            "--disabled",
+        )
     )
-    assert edited["cron"] == "@hourly"
-    assert "tags" not in edited
-    assert "maxFirings" not in edited
-    assert edited["notifyHTTPParam"]["body"] == "old"
-    stale = run("timers", "edit", "a", "--version", 1, "--cron", "@daily")
+    assert edited["schedule"]["cron"] == "@hourly"
+    assert (edited["tags"], "maxFirings" in edited["schedule"]) == ([], False)
+    assert (edited["target"]["body"], edited["key"], edited["enabled"]) == ("old", "b", False)
+    stale = run("timers", "edit", "b", "--version", 1, "--cron", "@daily")
     assert stale.exit_code == 1
-    assert "(40903)" in stale.stderr
+    assert "(41201)" in stale.stderr
 
 
 def test_an_edit_of_one_part_of_the_call_leaves_the_others(run: Run) -> None:
@@ -139,34 +161,34 @@ def test_an_edit_of_one_part_of_the_call_leaves_the_others(run: Run) -> None:
         "--body",
         "old",
     )
-    elsewhere = json_of(run("timers", "edit", "a", "--callback", "http://other.example/", "--json"))
+    elsewhere = json_of(run("timers", "edit", "a", "--target", "http://other.example/", "--json"))
     call = {
         "url": "http://other.example/",
         "method": "PUT",
-        "header": {"X": ["1"], "Y": ["2"]},
+        "headers": {"X": ["1"], "Y": ["2"]},
         "body": "old",
     }
-    assert elsewhere["notifyHTTPParam"] == call
+    assert elsewhere["target"] == call
     edit = ("--drop-header", "x", "--header", "Z: 3", "--clear", "method", "--clear", "body", "--json")
     edited = json_of(run("timers", "edit", "a", *edit))
-    assert edited["notifyHTTPParam"] == call | {
+    assert edited["target"] == call | {
         "method": "POST",
-        "header": {"Y": ["2"], "Z": ["3"]},
+        "headers": {"Y": ["2"], "Z": ["3"]},
         "body": "",
     }
 
 
 def test_tables_into_a_pipe_are_plain_columns(run: Run) -> None:
-    first = created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x")["id"]
+    first = created(run, "first", "--cron", "0 9 * * 1-5", "--tag", "x", "--disabled")["id"]
     created(run, "second", "--at", "2030-01-01T00:00:00Z")
     lines = run("timers", "list").stdout.splitlines()
-    assert lines[0].split() == ["id", "name", "status", "when", "next", "last", "tags"]
+    assert lines[0].split() == ["id", "key", "status", "when", "next", "last", "tags"]
     when = ["0", "9", "*", "*", "1-5", "(UTC)"]
     assert lines[1].split() == [str(first), "first", "disabled", *when, "-", "-", "x"]
     assert lines[2].split()[3:5] == ["at", "2030-01-01T00:00:00.000Z"]
-    assert run("timers", "list", "--tag", "x", "--sort=-name").stdout.count("\n") == 2
+    assert run("timers", "list", "--tag", "x", "--sort=-key").stdout.count("\n") == 2
     shown = " ".join(run("timers", "show", "first").stdout.split())
-    assert "calls POST http://target.example/fire misfire" in shown
+    assert "calls POST http://target.example/fire tag x" in shown
 
 
 def test_a_dialect_is_given_shown_and_kept(run: Run) -> None:
@@ -174,14 +196,14 @@ def test_a_dialect_is_given_shown_and_kept(run: Run) -> None:
     mondays = "at 09:00 on Mondays (UTC)"
     assert json_of(run("timers", "preview", *quartz, "--json"))["words"]["en"] == mondays
     made = created(run, "a", *quartz)
-    assert (made["cronDialect"], made["words"]["en"]) == ("quartz", mondays)
+    assert (made["schedule"]["dialect"], made["preview"]["words"]["en"]) == ("quartz", mondays)
     assert "0 0 9 ? * 2 (quartz, UTC)" in run("timers", "list").stdout
     edited = json_of(run("timers", "edit", "a", "--cron", "0 0 9 ? * 6L", "--json"))
-    assert (edited["cron"], edited["cronDialect"]) == ("0 0 9 ? * 6L", "quartz")
-    put = json_of(run("timers", "put", "a", *CALLBACK, *quartz, "--json"))
-    assert (put["id"], put["cronDialect"], put["created"]) == (made["id"], "quartz", False)
+    assert (edited["schedule"]["cron"], edited["schedule"]["dialect"]) == ("0 0 9 ? * 6L", "quartz")
+    put = json_of(run("timers", "put", "a", *TARGET, *quartz, "--json"))
+    assert (put["id"], put["schedule"]["dialect"], put["created"]) == (made["id"], "quartz", False)
     unix = json_of(run("timers", "edit", "a", "--cron", "0 9 * * 2", "--dialect", "unix", "--json"))
-    assert unix["cronDialect"] == "unix"
+    assert unix["schedule"]["dialect"] == "unix"
     assert run("timers", "preview", "--cron", "@daily", "--dialect", "spring").exit_code == 2
 
 
@@ -203,80 +225,71 @@ def test_a_change_that_redis_could_not_be_told_of_says_how_soon_it_counts(
     run: Run, small_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     yearly = ("--cron", "0 0 1 1 *")
-    one = created(run, "a", *yearly, "--enable")
+    one = created(run, "a", *yearly)
     changes = [
         ("timers", "edit", "a", "--misfire", "skip"),
-        ("timers", "put", "a", *CALLBACK, *yearly),
-        ("firings", "cancel", f"{one['id']}-{one['nextMoments'][0]['atMs']}"),
+        ("timers", "put", "a", *TARGET, *yearly),
+        ("firings", "cancel", f"{one['id']}-{moment_ms(one['nextFireAt'])}"),
         ("timers", "disable", "a"),
         ("timers", "bulk", "enable", "--all"),
         ("timers", "bulk", "disable", "--all"),
         ("timers", "delete", "a"),
     ]
-    told = "it counts within 8 s; a moment before that may fire as it was"
+    told = "it counts within 8s; a moment before that may fire as it was"
     assert [told in run(*change).stdout for change in changes[:2]] == [False] * 2
     cut_off_redis(small_world, monkeypatch)
     run("timers", "edit", "a", "--misfire", "fire_all")
     assert [told in run(*change).stdout for change in changes] == [True] * 7
 
 
-def test_bulk_takes_several_names_and_says_which_nobody_has(run: Run) -> None:
-    for name in ("a", "b", "c"):
-        created(run, name, "--cron", "@daily")
-    names = ("--name", "a", "--name", "b")
-    assert run("timers", "bulk", "delete", *names, "--dry-run").stdout == "2 timers would be deleted\n"
-    assert json_of(run("timers", "bulk", "delete", *names, "--yes", "--json"))["done"] == 2
-    assert [one["name"] for one in json_of(run("timers", "list", "--json"))] == ["c"]
-    partly = run("timers", "bulk", "delete", "--name", "c", "--name", "typo", "--yes")
+def test_bulk_takes_several_keys_and_says_which_nobody_has(run: Run) -> None:
+    for key in ("a", "b", "c"):
+        created(run, key, "--cron", "@daily")
+    keys = ("--key", "a", "--key", "b")
+    assert run("timers", "bulk", "delete", *keys, "--dry-run").stdout == "2 timers would be deleted\n"
+    assert json_of(run("timers", "bulk", "delete", *keys, "--yes", "--json"))["done"] == 2
+    assert [one["key"] for one in json_of(run("timers", "list", "--json"))] == ["c"]
+    partly = run("timers", "bulk", "delete", "--key", "c", "--key", "typo", "--yes")
     assert (partly.exit_code, partly.stdout) == (3, "1 timers deleted, 0 failed, 0 left\n")
-    assert "app 'shop' has no timer named 'typo'" in partly.stderr
-    assert run("timers", "bulk", "delete", "--name", "typo", "--yes").exit_code == 1
+    assert "app 'shop' has no timer with the key 'typo'" in partly.stderr
+    assert run("timers", "bulk", "delete", "--key", "typo", "--yes").exit_code == 1
 
 
-def test_a_name_whose_timer_is_so_already_is_no_name_that_nobody_has(run: Run) -> None:
-    created(run, "hr", "--cron", "@daily")
+def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> None:
+    created(run, "hr", "--cron", "@daily", "--disabled")
     for more in ((), ("--dry-run",)):
-        partly = run("timers", "bulk", "disable", "--name", "hr", "--name", "nope", *more)
+        partly = run("timers", "bulk", "disable", "--key", "hr", "--key", "nope", *more)
         assert partly.exit_code == 3
-        assert "app 'shop' has no timer named 'nope'" in partly.stderr
-        assert run("timers", "bulk", "disable", "--name", "hr", *more).exit_code == 0
-        assert run("timers", "bulk", "disable", "--name", "no", "--name", "nope", *more).exit_code == 1
-
-
-@pytest.mark.parametrize("verb", ["create", "put"])
-@pytest.mark.parametrize(
-    ("name", "written"), [("a", "a"), ("a b", "'a b'"), ("12", "name:12"), ("name:x", "name:name:x")]
-)
-def test_a_timer_that_is_made_and_not_enabled_is_told_how_to_be(
-    run: Run, verb: str, name: str, written: str
-) -> None:
-    made = run("timers", verb, name, *CALLBACK, "--cron", "@daily")
-    assert made.stdout.splitlines()[-1] == f"not enabled: wangtimer timers enable {written}"
-    assert "not enabled" not in run("timers", "put", name, *CALLBACK, "--cron", "@daily", "--enable").stdout
-    assert "not enabled" not in run("timers", "put", name, *CALLBACK, "--cron", "@hourly").stdout
-    json_of(run("timers", verb, f"{name}-too", *CALLBACK, "--cron", "@daily", "--json"))
+        assert "app 'shop' has no timer with the key 'nope'" in partly.stderr
+        assert run("timers", "bulk", "disable", "--key", "hr", *more).exit_code == 0
+        assert run("timers", "bulk", "disable", "--key", "no", "--key", "nope", *more).exit_code == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("create", "a", *CALLBACK, "--in", "10"), "'10' is no duration"),
-        (("create", "a"), "--callback"),
-        (("create", "a", *CALLBACK, "--header", "x", "--in", "1m"), "no colon"),
-        (("create", "a", *CALLBACK, "--body", "@/not/there", "--in", "1m"), "--body"),
-        (("create", "a", *CALLBACK), "say when: exactly one of --cron, --every, --at, --in"),
-        (("put", "a", *CALLBACK, "--in", "1m", "--every", "1m"), "not --every and --in"),
+        (("create", "a", *TARGET, "--in", "10"), "'10' is no span of time"),
+        (("create", "a"), "--target"),
+        (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
+        (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
+        (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --at, --in"),
+        (("put", "a", *TARGET, "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("preview",), "say when"),
         (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("edit", "a", "--clear", "tags", "--tag", "x"), "--clear tags: it is given too"),
-        (("create", "bad\udcff", *CALLBACK, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
+        (("create", "bad\udcff", *TARGET, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
         (("show", "9" * 5_000), "is no id"),
         (("edit", "a"), "nothing is to change"),
         (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
         (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),
         (("bulk", "delete"), "say which timers"),
-        (("bulk", "delete", "--id", "7", "--all"), "--id names timers in full"),
+        (
+            ("bulk", "delete", "--id", "7", "--all"),
+            "say which timers by one of a filter, --key, --id and --all, not --id and --all",
+        ),
+        (("bulk", "enable", "--key", "a", "--tag", "b"), "not --key and a filter"),
         (("list", "--url", "nonsense"), "is no URL"),
+        (("list", "--app", "a\nb"), "is no name of an app"),
     ],
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...], words: str) -> None:
@@ -293,9 +306,10 @@ def test_without_an_app_it_is_wrong_use() -> None:
 
 
 def test_what_the_service_refuses_is_one_line_and_exit_code_1(run: Run) -> None:
-    result = run("timers", "create", "a", *CALLBACK, "--cron", "61 * * * *")
+    result = run("timers", "create", "a", *TARGET, "--cron", "61 * * * *")
     assert result.exit_code == 1
-    assert result.stderr.startswith("wangtimer: cron: minute '61' cannot be read")
+    assert result.stderr.startswith("wangtimer: /schedule/cron: ")
+    assert "'61'" in result.stderr
     assert result.stdout == ""
 
 
@@ -319,9 +333,9 @@ def test_help_says_the_exit_codes(run: Run) -> None:
 
 
 def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
-    put = ("timers", "put", "a", *CALLBACK, "--json")
+    put = ("timers", "put", "a", *TARGET, "--json")
     made = json_of(run(*put, "--cron", "@daily", "--tag", "x"))
-    assert (made["tags"], made["created"]) == (["x"], True)
+    assert (made["tags"], made["created"], made["enabled"]) == (["x"], True, True)
     again = json_of(run(*put, "--cron", "@hourly"))
-    assert (again["id"], again["cron"], again["created"]) == (made["id"], "@hourly", False)
-    assert "tags" not in again
+    assert (again["id"], again["schedule"]["cron"], again["created"]) == (made["id"], "@hourly", False)
+    assert again["tags"] == []

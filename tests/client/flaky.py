@@ -17,7 +17,7 @@ class Told:
     fails: list[int | str] = field(default_factory=list)
     # Which requests, from 1 on, are taken and not answered.
     losses: list[int] = field(default_factory=list)
-    answer: dict[str, Any] = field(default_factory=lambda: {"code": 0, "msg": "", "data": {"id": 7}})
+    answer: dict[str, Any] = field(default_factory=lambda: {"id": 7})
     # What the next requests are answered, before `answer` is.
     answers: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200

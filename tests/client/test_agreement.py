@@ -1,76 +1,60 @@
-"""The client against openapi.json: every operation a method, every field an argument, every answer its type."""
+"""The client against openapi.json: every operation of v1 a method, every field an argument, every answer its type."""
 
 import inspect
 import json
 from pathlib import Path
-from typing import Any, Unpack, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
-from wangtimer.client import Client, firing_types, timer_types
-from wangtimer.client.fields import written
+from wangtimer.client import Client
+from wangtimer.client.described_field import described
+from wangtimer.client.timer_fields import Misfire, Schedule, TargetPatch, TimerFields
+from wangtimer.client.timer_types import Deletion
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
-# The client speaks the compatible paths. Those under /v1 have other names for most fields, and no client yet.
+PREFIX = "v1"
 OPERATIONS: dict[str, dict[str, Any]] = {
-    operation["operationId"]: operation
+    operation["operationId"].removeprefix(PREFIX): operation
     for path, methods in DOCUMENT["paths"].items()
-    if not path.startswith("/v1/")
+    if path.startswith("/v1/")
     for operation in methods.values()
 }
-# xTimer's spellings of what has another name, and what the client itself says.
-NOT_ARGUMENTS = {"app", "creator", "timerID", "fuzzyName", "notify_type"}
-# A timer's status is accepted from xTimer's clients where one is made, and ignored.
-IGNORED = {"createTimer": {"status"}, "putTimer": {"status"}}
-# Arguments that go elsewhere than into fields of this name.
-OF_THE_CLIENT = {"idempotency_key", "of_all_apps"}
-# A key of an answer that the service does not send, and one that it sends beside the data.
-KEYS_OF_THE_CLIENT = {"wasInDoubt", "countsWithinMs"}
-RENAMED = {"wanted": "filter", "all_timers": "all"}
-# `data` of an operation's answer, or the whole of it where it says more.
-ANSWERS = {
-    "createTimer": timer_types.PlannedTimer,
-    "editTimer": timer_types.PlannedTimer,
-    "getTimer": timer_types.Timer,
-    "enableTimer": timer_types.Timer,
-    "previewSchedule": timer_types.Preview,
-    "listTimers": timer_types.ListedTimer,
-    "listTimersByName": timer_types.ListedTimer,
-    "getCalendar": timer_types.Calendar,
-    "putCalendar": timer_types.Calendar,
-    "listRecords": firing_types.Firing,
-    "listFirings": firing_types.Firing,
-    "isReady": firing_types.PartsHealth,
-    "putTimer": timer_types.PlannedTimer,
-    "createTimers": timer_types.MadeTimer,
-    "changeTimers": timer_types.TimersChange,
-    "getLoad": timer_types.MinuteLoad,
-    "getFiring": firing_types.FiringDetail,
-    "countFirings": firing_types.Counts,
-    "fireNow": firing_types.Firing,
-    "replayFirings": firing_types.Replay,
-    "cancelFiring": firing_types.Firing,
-    "backfillFirings": firing_types.Backfill,
-}
+# Headers, by what the client calls what it says in them; the app is the client's own.
+HEADERS = {"If-Match": "version", "Idempotency-Key": "idempotency_key", "WangTimer-App": None}
+# Arguments that are spelled as Python's own.
+SPELLED = {"dry_run": "dryRun", "after_id": "afterId", "firing_id": "firing_id", "timer": "timer"}
+# A typed dictionary that is an argument of its own, where the service has its fields beside the others.
+SPREAD = "spread"
+# What the client says beside what the service sends.
+OF_THE_CLIENT = {"wasInDoubt", "created"}
 
 
-def method_name(operation_id: str) -> str:
-    return "".join(f"_{one.lower()}" if one.isupper() else one for one in operation_id)
+def method_of(operation_id: str) -> Any:
+    name = "".join(f"_{one.lower()}" if one.isupper() else one for one in operation_id).removeprefix("_")
+    return getattr(Client, name, None)
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" not in schema:
-        return schema
-    found: dict[str, Any] = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
+    while "$ref" in schema:
+        schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def one_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without its null."""
+    schema = resolved(schema)
+    wanted = [resolved(one) for one in schema.get("anyOf", []) if one.get("type") != "null"]
+    return wanted[0] if len(wanted) == 1 else schema
 
 
 def fields_of(operation: dict[str, Any]) -> set[str]:
-    names = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}
+    names = {HEADERS.get(one["name"], one["name"]) for one in operation.get("parameters", [])}
     if "requestBody" in operation:
         schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"])
         names |= set(schema["properties"])
-    return names - NOT_ARGUMENTS
+    return {name for name in names if name is not None}
 
 
 def arguments_of(method: Any) -> set[str]:
@@ -80,38 +64,79 @@ def arguments_of(method: Any) -> set[str]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             assert get_origin(hints[name]) is Unpack
             names |= set(get_type_hints(get_args(hints[name])[0]))
+        elif name == SPREAD:
+            names |= set(get_type_hints(get_args(hints[name])[0]))
         elif name != "self":
-            names.add(RENAMED.get(name, name))
-    return set(written(dict.fromkeys(names - OF_THE_CLIENT)))
+            names.add(SPELLED.get(name, name))
+    return names
 
 
 @pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
 def test_every_operation_is_a_method(operation_id: str) -> None:
-    method = getattr(Client, method_name(operation_id), None)
-    assert callable(method)
+    method = method_of(operation_id)
+    assert callable(method), operation_id
     assert method.__doc__
 
 
 @pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
 def test_every_field_of_a_request_is_an_argument(operation_id: str) -> None:
-    wanted = fields_of(OPERATIONS[operation_id])
-    arguments = arguments_of(getattr(Client, method_name(operation_id)))
-    assert arguments == wanted - IGNORED.get(operation_id, set())
+    arguments = arguments_of(method_of(operation_id))
+    if operation_id == "PreviewSchedule":
+        arguments = arguments - set(get_type_hints(Schedule)) | {"schedule"}
+    assert arguments == fields_of(OPERATIONS[operation_id])
+
+
+def without_none(hint: Any) -> Any:
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    kinds = [one for one in get_args(hint) if one is not NoneType]
+    return kinds[0] if NoneType in get_args(hint) and len(kinds) == 1 else hint
+
+
+def differences(kind: Any, schema: dict[str, Any], place: str) -> list[str]:
+    """Return where an answer's type and its schema do not agree."""
+    kind, schema = without_none(kind), one_of(schema)
+    if get_origin(kind) is list:
+        return differences(get_args(kind)[0], schema["items"], f"{place}[]")
+    if not is_typeddict(kind):
+        return []
+    hints, properties = get_type_hints(kind), schema["properties"]
+    found = [f"{place}.{name}" for name in (set(hints) - OF_THE_CLIENT) ^ (set(properties) - OF_THE_CLIENT)]
+    sent_always = set(schema.get("required", ())) - OF_THE_CLIENT
+    if kind is not Deletion:  # One that was in doubt has less.
+        needed = kind.__required_keys__ - OF_THE_CLIENT
+        found += [f"{place}.{name} is required on one side" for name in needed ^ sent_always]
+    return found + [
+        fault
+        for name in hints.keys() & properties.keys()
+        for fault in differences(hints[name], properties[name], f"{place}.{name}")
+    ]
 
 
 @pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
-def test_what_says_how_soon_it_counts_says_so_in_its_type(operation_id: str) -> None:
-    content = OPERATIONS[operation_id]["responses"]["200"]["content"].get("application/json", {"schema": {}})
-    is_sent = "countsWithinMs" in resolved(content["schema"]).get("properties", {})
-    kind = get_type_hints(getattr(Client, method_name(operation_id)))["return"]
-    assert ("countsWithinMs" in getattr(kind, "__annotations__", {})) == is_sent
-
-
-@pytest.mark.parametrize("operation_id", ANSWERS)
 def test_every_key_of_an_answer_is_in_its_type(operation_id: str) -> None:
-    answer = OPERATIONS[operation_id]["responses"]["200"]["content"]["application/json"]["schema"]
-    data = resolved(resolved(answer)["properties"]["data"])
-    data = resolved(data["items"]) if data.get("type") == "array" else data
-    kind = ANSWERS[operation_id]
-    assert set(get_type_hints(kind)) - KEYS_OF_THE_CLIENT == set(data["properties"])
-    assert set(data.get("required", ())) - kind.__required_keys__ == set()
+    kind = get_type_hints(method_of(operation_id))["return"]
+    for status in ("200", "201"):
+        content = OPERATIONS[operation_id]["responses"].get(status, {}).get("content")
+        if content is not None:
+            schema = content["application/json"]["schema"]
+            schema = resolved(schema)["properties"]["items"] if get_origin(kind) is list else schema
+            assert differences(kind, schema, operation_id) == []
+
+
+REQUESTS = {"Schedule": Schedule, "Misfire": Misfire, "TargetChange": TargetPatch}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_part_of_a_request_has_the_fields_of_its_schema(name: str) -> None:
+    assert set(get_type_hints(REQUESTS[name])) == set(DOCUMENT["components"]["schemas"][name]["properties"])
+
+
+@pytest.mark.parametrize("kind", [Schedule, Misfire, TargetPatch, TimerFields])
+def test_the_words_of_a_choice_are_those_of_its_schema(kind: type) -> None:
+    names = {Schedule: "Schedule", Misfire: "Misfire", TargetPatch: "TargetChange", TimerFields: "TimerPatch"}
+    properties = DOCUMENT["components"]["schemas"][names[kind]]["properties"]
+    for field in described(kind).values():
+        words = one_of(properties[field.name]).get("enum")
+        assert field.kind != "choice" or words is None or set(field.choices) == set(words)
+        assert field.about.help.endswith((".", "..."))

@@ -1,171 +1,258 @@
 """The client against the real service."""
 
-import csv
-import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+import requests
 
 from tests.client.outcomes import fired
 from tests.client.served import Served, cut_off_redis
-from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
+from wangtimer.client import (
+    ChangedTimer,
+    Client,
+    Conflict,
+    NotFound,
+    PreconditionFailed,
+    Refused,
+    Target,
+)
+from wangtimer.client.values import moment_ms
 
-CALLBACK: Callback = {"url": "http://target.example/", "header": {"X-Tag": ["a", "b"]}, "body": "{}"}
+TARGET: Target = {"url": "http://target.example/", "headers": {"X-Tag": ["a", "b"]}, "body": "{}"}
+YEARLY = {"cron": "0 0 1 1 *"}
 
 
-def make(client: Client, name: str, **fields: Any) -> int:
-    return client.create_timer(name, CALLBACK, **({"cron": "@daily"} | fields))["id"]
+def make(client: Client, key: str, **fields: Any) -> ChangedTimer:
+    return client.create_timer(**({"key": key, "target": TARGET, "schedule": {"cron": "@daily"}} | fields))
+
+
+def test_a_timer_is_made_and_enabled_by_one_request(client: Client) -> None:
+    made = client.create_timer(schedule={"delay": timedelta(minutes=30)}, target={"url": TARGET["url"]})
+    assert (made["status"], made["version"]) == ("enabled", 1)
+    assert made["preview"]["nextMoments"][0]["utc"] == made["nextFireAt"]
+    assert client.get_timer(made)["key"] == made["key"]
+    off = client.create_timer(schedule={"every": "90s"}, target={"url": TARGET["url"]}, enabled=False)
+    assert off["status"] == "disabled"
+
+
+def test_json_is_sent_as_such(client: Client) -> None:
+    made = make(client, "a", target={"url": TARGET["url"], "json": {"order": 42, "at": None}})
+    assert made["target"]["body"] == '{"order":42,"at":null}'
+    assert made["target"]["headers"] == {"Content-Type": ["application/json"]}
 
 
 def test_switching_off_tells_what_becomes_of_the_next_moment(client: Client) -> None:
-    ids = [make(client, name, cron="0 0 1 1 *") for name in ("a", "b")]
-    disabled = client.disable_timer(ids[0])
+    one, other = (make(client, key, schedule=YEARLY) for key in ("a", "b"))
+    disabled = client.disable_timer(one)
     assert disabled["stopped"] is not None
     assert disabled["stopped"]["state"] == "cancelled"
-    assert client.delete_timer(ids[0]) == {"stopped": disabled["stopped"], "countsWithinMs": 1_000}
-    changed = client.change_timers("disable", ids=[ids[1]])
-    assert changed["stopped"] == [{"id": ids[1], **disabled["stopped"]}]
+    deleted = client.delete_timer("key:a")
+    assert (deleted["stopped"], deleted["countsWithin"]) == (disabled["stopped"], "1s")
+    changed = client.batch_disable_timers(ids=[other["id"]])
+    assert changed["stopped"] == [{"id": other["id"], **disabled["stopped"]}]
 
 
 def test_every_change_says_how_soon_it_counts(
     served: Served, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def changed() -> list[Any]:
-        timer_id = make(client, "a", cron="0 0 1 1 *")
-        client.enable_timer(timer_id)
+        made = make(client, "a", schedule=YEARLY)
+        firing_id = f"{made['id']}-{moment_ms(made['nextFireAt'] or 0)}"
         return [
-            client.edit_timer(timer_id, misfire="skip"),
-            client.put_timer("a", CALLBACK, cron="0 0 2 1 *"),
-            client.cancel_firing(timer_id, client.get_timer(timer_id)["nextFireAt"] or ""),
-            client.disable_timer(timer_id),
-            client.change_timers("enable", ids=[timer_id]),
-            client.change_timers("delete", ids=[timer_id]),
+            made,
+            client.patch_timer(made, misfire={"policy": "skip"}),
+            client.put_timer("key:a", target=TARGET, schedule={"cron": "0 0 1 1 *"}),
+            client.cancel_firing(firing_id),
+            client.disable_timer(made),
+            client.enable_timer(made),
+            client.batch_disable_timers(ids=[made["id"]]),
+            client.batch_delete_timers(ids=[made["id"]]),
             client.delete_timer(make(client, "b")),
         ]
 
-    assert [answer["countsWithinMs"] for answer in changed()] == [1_000] * 7
+    assert [answer["countsWithin"] for answer in changed()] == ["1s"] * 9
     cut_off_redis(served.world, monkeypatch)
-    assert [answer["countsWithinMs"] for answer in changed()] == [COUNTS_WITHIN_MS] * 7
+    assert [answer["countsWithin"] for answer in changed()] == ["8s"] * 9
 
 
-def test_a_name_in_use_is_answered_with_whose_it_is(client: Client) -> None:
-    made = client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
+def test_a_key_in_use_is_answered_with_whose_it_is(client: Client) -> None:
+    made = make(client, "a")
     with pytest.raises(Conflict) as caught:
-        client.create_timer("a", {"url": "http://target.example/"}, cron="@daily")
-    assert caught.value.existing_id == made["id"]
-    many = client.create_timers(
-        [{"name": "a", "callback": {"url": "http://target.example/"}, "cron": "@daily"}]
-    )
-    assert many["data"][0]["existingId"] == made["id"]
+        make(client, "a")
+    assert (caught.value.code, caught.value.existing_id) == (40901, made["id"])
+    many = client.batch_create_timers([{"key": "a", "target": TARGET, "schedule": {"cron": "@daily"}}])
+    problem = many["items"][0]["problem"]
+    assert problem is not None
+    assert problem["existingId"] == made["id"]
 
 
-def test_a_timer_is_made_read_edited_switched_and_deleted(client: Client) -> None:
-    made = client.create_timer(
-        "expire", CALLBACK, cron="0 9 * * 1-5", timezone="Asia/Shanghai", tags=["a"], max_firings=3
+def test_a_timer_is_made_read_changed_switched_and_deleted(client: Client) -> None:
+    made = make(
+        client,
+        "expire",
+        schedule={"cron": "0 9 * * 1-5", "timezone": "Asia/Shanghai", "maxFirings": 3},
+        tags=["a"],
+        enabled=False,
     )
-    assert made["words"]["en"].startswith("at 09:00 from Monday to Friday")
-    assert made["notifyHTTPParam"]["header"] == {"X-Tag": ["a", "b"]}
-    assert client.enable_timer(made["id"])["statusName"] == "enabled"
-    edited = client.edit_timer(made["id"], version=2, tags=None, max_firings=None, misfire="skip")
-    assert "tags" not in edited
-    assert "maxFirings" not in edited
-    assert (edited["misfire"], edited["cron"]) == ("skip", "0 9 * * 1-5")
-    assert client.disable_timer(made["id"])["statusName"] == "disabled"
-    unable = client.unable_timer(made["id"])
-    assert unable == {
-        **client.get_timer(made["id"]),
-        "stopped": unable["stopped"],
-        "countsWithinMs": unable["countsWithinMs"],
-    }
-    client.delete_timer(made["id"])
+    assert made["preview"]["words"]["en"].startswith("at 09:00 from Monday to Friday")
+    assert made["target"]["headers"] == {"X-Tag": ["a", "b"]}
+    assert client.enable_timer(made["id"])["status"] == "enabled"
+    changed = client.patch_timer(
+        "key:expire", version=2, tags=None, schedule={"maxFirings": None}, misfire={"policy": "skip"}
+    )
+    assert (changed["tags"], "maxFirings" in changed["schedule"]) == ([], False)
+    assert (changed["misfire"]["policy"], changed["schedule"]["cron"]) == ("skip", "0 9 * * 1-5")
+    with pytest.raises(PreconditionFailed) as stale:
+        client.patch_timer(made, version=2, tags=["b"])
+    assert stale.value.code == 41201
+    assert client.disable_timer(made)["timer"] == client.get_timer(made)
+    client.delete_timer(made)
     with pytest.raises(NotFound) as caught:
         client.get_timer(made["id"])
-    assert (caught.value.status, caught.value.code, caught.value.field) == (404, 40401, "id")
+    assert (caught.value.status, caught.value.code) == (404, 40401)
 
 
-def test_refusals_say_code_field_and_message(client: Client) -> None:
+def test_parts_of_a_target_change_and_the_others_stay(client: Client) -> None:
+    make(client, "a", target={"url": TARGET["url"], "method": "PUT", "headers": {"X": "1"}, "body": "b"})
+    changed = client.patch_timer("key:a", target={"headers": {"x": None, "Y": "2"}, "body": None})
+    assert changed["target"] == {
+        "url": TARGET["url"],
+        "method": "PUT",
+        "headers": {"Y": ["2"]},
+        "body": "",
+    }
+
+
+def test_what_a_timer_is_shown_with_makes_the_same_timer(client: Client) -> None:
+    made = make(client, "a", schedule={"every": "90s", "startAt": "2030-01-01T00:00:00Z", "jitter": "5s"})
+    fields: Any = {name: made[name] for name in ("schedule", "target", "misfire", "tags")}  # type: ignore[literal-required]
+    put = client.put_timer("key:a", **fields)
+    assert (put["created"], put["version"]) == (False, made["version"])
+
+
+def test_refusals_say_code_place_and_what_was_meant(client: Client) -> None:
     with pytest.raises(Refused) as caught:
-        client.create_timer("bad", CALLBACK, cron="61 * * * *")
-    assert (caught.value.status, caught.value.code, caught.value.field) == (400, 40008, "cron")
-    assert str(caught.value) == f"{caught.value.msg} (40008)"
-    make(client, "taken")
-    with pytest.raises(Conflict) as taken:
-        make(client, "taken")
-    assert (taken.value.code, taken.value.field) == (40901, "name")
+        make(client, "bad", schedule={"cron": "61 * * * *"})
+    assert (caught.value.status, caught.value.code) == (400, 40008)
+    assert (caught.value.pointer, caught.value.parameter) == ("/schedule/cron", None)
+    assert str(caught.value) == f"/schedule/cron: {caught.value.detail} (40008)"
+    with pytest.raises(Refused) as zone:
+        make(client, "bad", schedule={"cron": "@daily", "timezone": "Beijing"})
+    assert zone.value.did_you_mean == "Asia/Shanghai"
+    with pytest.raises(Refused) as misspelt:
+        make(client, "bad", retentiondays=3)
+    assert misspelt.value.did_you_mean == "retentionDays"
+    with pytest.raises(Refused) as parameter:
+        client.list_timers(limit=501)
+    assert (parameter.value.parameter, parameter.value.pointer) == ("limit", None)
 
 
 def test_moments_may_be_text_ms_or_datetimes_of_any_zone_and_are_never_earlier(client: Client) -> None:
     moment = datetime(2030, 1, 1, 8, 0, 0, 123_400, tzinfo=timezone(timedelta(hours=8)))
-    made = client.create_timer("once", CALLBACK, at=moment)
-    assert made["at"] == "2030-01-01T00:00:00.124Z"
-    assert client.create_timer("ms", CALLBACK, at=made["atMs"])["at"] == made["at"]
+    made = make(client, "once", schedule={"at": moment})
+    assert made["schedule"]["at"] == "2030-01-01T00:00:00.124Z"
+    assert make(client, "ms", schedule={"at": 1_893_456_000_124})["schedule"] == made["schedule"]
     with pytest.raises(ValueError, match="no time zone"):
-        client.create_timer("naive", CALLBACK, at=datetime(2030, 1, 1))
+        make(client, "naive", schedule={"at": datetime(2030, 1, 1)})
+
+
+@pytest.mark.parametrize("key", ["order 42", "a/b", "名", "50%", "a?b#c", "a:enable", "..", "123"])
+def test_any_key_names_its_timer(client: Client, key: str) -> None:
+    which = f"key:{key}"
+    put = client.put_timer(which, target=TARGET, schedule={"cron": "@daily"})
+    assert (put["created"], put["key"]) == (True, key)
+    assert client.put_timer(which, target=TARGET, schedule={"cron": "@hourly"})["id"] == put["id"]
+    assert client.disable_timer(which)["timer"]["key"] == key
+    assert client.enable_timer(which)["enabled"]
+    assert client.fire_timer(which)["timerId"] == put["id"]
+    assert [one["timerId"] for one in client.firings(timer=which, kind="manual")] == [put["id"]]
+    client.delete_timer(which)
+    with pytest.raises(NotFound):
+        client.get_timer(which)
+
+
+def test_what_is_neither_an_id_nor_a_key_is_refused_at_once(client: Client) -> None:
+    with pytest.raises(ValueError, match=r"'order-42' is no id of a timer; write its key as in key:order-42"):
+        client.get_timer("order-42")
 
 
 def test_timers_come_page_after_page_filtered_and_sorted(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wangtimer.client.calls.MOST_A_PAGE", 2)
-    for name in ("a", "b", "c", "d", "other"):
-        make(client, name, tags=["letters"] if len(name) == 1 else None)
-    assert [timer["name"] for timer in client.timers(tag="letters", sort="-name")] == ["d", "c", "b", "a"]
-    assert [timer["name"] for timer in client.timers(name_contains="THE")] == ["other"]
-    numbered = client.list_timers(page_index=2, page_size=3)
-    assert ([timer["name"] for timer in numbered["data"]], numbered["total"]) == (["d", "other"], 5)
-    assert client.list_timers_by_name("a")["total"] == 1
+    for key in ("a", "b", "c", "d", "other"):
+        make(client, key, tags=["letters"] if len(key) == 1 else None)
+    assert [timer["key"] for timer in client.timers(tag="letters", sort="-key")] == ["d", "c", "b", "a"]
+    assert [timer["key"] for timer in client.timers(keyContains="THE")] == ["other"]
+    assert [timer["key"] for timer in client.timers(keyPrefix="o", most=5)] == ["other"]
 
 
 def test_firings_come_page_after_page(
     served: Served, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wangtimer.client.calls.MOST_A_PAGE", 2)
-    timer_id = make(client, "each", cron="* * * * * *")
-    moments = fired(served.world, timer_id, 5)
-    assert [one["fireAtMs"] for one in client.firings(id=timer_id)] == moments[::-1]
+    timer = make(client, "each", enabled=False)
+    moments = fired(served.world, timer["id"], 5)
+    ids = [f"{timer['id']}-{moment}" for moment in moments]
+    assert [one["id"] for one in client.firings(timer="key:each")] == ids[::-1]
     since = datetime.fromtimestamp(moments[3] / 1_000, UTC)
-    assert [one["fireAtMs"] for one in client.firings(since=since, status="succeeded")] == moments[:2:-1]
-    page = client.list_records(timer_id, limit=3)
+    assert [one["id"] for one in client.firings(since=since, status="succeeded")] == ids[:2:-1]
+    assert list(client.firings(laterThan="1h")) == []
+    page = client.list_firings(timer=timer, limit=3)
     assert page["nextCursor"] is not None
-    rest = client.list_records(timer_id, cursor=page["nextCursor"])
-    assert [one["fireAtMs"] for one in page["data"] + rest["data"]] == moments[::-1]
-
-
-def test_an_export_is_text_in_pieces(served: Served, client: Client) -> None:
-    timer_id = make(client, "each", cron="* * * * * *")
-    moments = fired(served.world, timer_id, 3)
-    lines = b"".join(client.export_firings()).decode().splitlines()
-    assert [json.loads(line)["fireAtMs"] for line in lines] == moments[::-1]
-    text = b"".join(client.export_firings(format="csv", since=moments[1])).decode()
-    assert [int(row["fireAtMs"]) for row in csv.DictReader(text.splitlines())] == moments[:0:-1]
-    with pytest.raises(Refused, match="since"):
-        next(client.export_firings(since="yesterday"))
+    rest = client.list_firings(timer=timer, cursor=page["nextCursor"])
+    assert [one["id"] for one in page["items"] + rest["items"]] == ids[::-1]
 
 
 def test_a_preview_stores_nothing(served: Served, client: Client) -> None:
-    seen = client.preview_schedule(count=2, every_ms=60_000, exclude_calendar="weekends")
+    seen = client.preview_schedule(count=2, every="60s", excludeCalendar="weekends")
     assert len(seen["nextMoments"]) == 2
     assert served.world.stored() == (0, 0)
 
 
 def test_calendars_are_put_read_listed_and_deleted(client: Client) -> None:
-    put = client.put_calendar("plant", weekdays=[6, 7], days=["2027-01-01"], working=["2027-01-09"])
-    assert put["edited"] == 0
-    assert client.get_calendar("plant") == put["data"]
+    put = client.put_calendar(
+        "plant", weekdays=["saturday", "sunday"], days=["2027-01-01"], working=["2027-01-09"]
+    )
+    assert put["following"] is not None
+    assert client.get_calendar("plant") == put
     assert "plant" in [one["name"] for one in client.list_calendars()]
     client.delete_calendar("plant")
     with pytest.raises(NotFound):
         client.get_calendar("plant")
 
 
-def test_it_asks_for_health(client: Client) -> None:
+def test_it_asks_for_health(served: Served, client: Client) -> None:
     assert client.is_alive()
     assert client.is_ready()["sql"]["ok"]
+    with Client(served.url, None) as of_no_app:
+        assert of_no_app.is_alive()
+        with pytest.raises(ValueError, match="name it"):
+            of_no_app.list_timers()
 
 
 def test_another_app_has_other_timers(served: Served, client: Client) -> None:
     make(client, "mine")
-    with Client(served.url, "bank") as other:
-        assert list(other.timers()) == []
+    for app in ("bank", "商店"):
+        with Client(served.url, app) as other:
+            assert list(other.timers()) == []
+            assert make(other, "mine")["app"] == app
+
+
+def test_a_session_of_ones_own_is_used_and_left_open(served: Served) -> None:
+    session = requests.Session()
+    session.headers["X-Of-Caller"] = "1"
+    asked = []
+    session.hooks["response"].append(lambda response, **_: asked.append(response.request))
+    with Client(served.url, "shop", session=session) as client:
+        make(client, "a")
+    assert asked[0].headers["X-Of-Caller"] == "1"
+    with Client(served.url, "shop", session=session) as client:
+        assert client.get_timer("key:a")["key"] == "a"
+
+
+@pytest.mark.parametrize("app", ["", " shop", "a\nb"])
+def test_an_app_that_no_header_can_name_is_refused_at_once(app: str) -> None:
+    with pytest.raises(ValueError, match="is no name of an app"):
+        Client("http://127.0.0.1:5000", app)

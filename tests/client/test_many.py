@@ -1,153 +1,144 @@
 """The client's operations on many timers, on firings on demand and on the load, against the real service."""
 
+from typing import Any
+
 import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
-from wangtimer.client import Callback, Client, Conflict, NotFound, Refused
-from wangtimer.client.timer_calls import PUT_DEFAULTS
+from wangtimer.client import ChangedTimer, Client, NotFound, PreconditionFailed, Target
+from wangtimer.client.own_work import put_whole, stands_as_wanted
 
-CALLBACK: Callback = {"url": "http://target.example/"}
+TARGET: Target = {"url": "http://target.example/"}
 MINUTE_MS = 60_000
 
 
+def make(client: Client, key: str, cron: str = "@daily", **fields: Any) -> ChangedTimer:
+    return client.create_timer(key=key, target=TARGET, schedule={"cron": cron}, **fields)
+
+
 def test_a_timer_is_put_twice_and_then_differently(client: Client) -> None:
-    put = client.put_timer("a", CALLBACK, cron="@daily", tags=["x"])
-    assert (put["created"], put["data"]["version"]) == (True, 1)
-    again = client.put_timer("a", CALLBACK, cron="@daily", tags=["x"])
-    assert (again["created"], again["id"], again["data"]["version"]) == (False, put["id"], 1)
-    other = client.put_timer("a", CALLBACK, cron="@hourly", version=1)
-    assert (other["data"]["cron"], other["data"]["version"]) == ("@hourly", 2)
-    assert "tags" not in other["data"]
-    with pytest.raises(Conflict):
-        client.put_timer("a", CALLBACK, cron="@daily", version=1)
+    put = client.put_timer("key:a", target=TARGET, schedule={"cron": "@daily"}, tags=["x"])
+    assert (put["created"], put["version"], put["enabled"]) == (True, 1, True)
+    again = client.put_timer("key:a", target=TARGET, schedule={"cron": "@daily"}, tags=["x"])
+    assert (again["created"], again["id"], again["version"]) == (False, put["id"], 1)
+    other = client.put_timer(put, target=TARGET, schedule={"cron": "@hourly"}, version=1)
+    assert (other["schedule"]["cron"], other["version"], other["tags"]) == ("@hourly", 2, [])
+    with pytest.raises(PreconditionFailed):
+        client.put_timer("key:a", target=TARGET, schedule={"cron": "@daily"}, version=1)
 
 
 def test_a_put_that_does_not_say_otherwise_leaves_the_defaults(client: Client) -> None:
     client.put_timer(
-        "a",
-        CALLBACK,
-        cron="@daily",
-        timezone="Asia/Shanghai",
-        jitter_ms=5,
+        "key:a",
+        target={**TARGET, "method": "PUT", "headers": {"X": "1"}, "body": "b"},
+        schedule={"cron": "@daily", "timezone": "Asia/Shanghai", "jitter": "5ms", "maxFirings": 3},
         tags=["x"],
-        misfire="skip",
-        misfire_grace_ms=5_000,
-        catchup_window_ms=1,
+        misfire={"policy": "skip", "grace": "5s", "catchupWindow": "1ms"},
+        retentionDays=3,
+        enabled=False,
     )
-    timer = client.put_timer("a", CALLBACK, cron="@daily")["data"]
-    assert {name: timer.get(name) for name in PUT_DEFAULTS} == PUT_DEFAULTS
+    body: Any = {"target": TARGET, "schedule": {"cron": "@daily"}}
+    assert stands_as_wanted(client.put_timer("key:a", **body), put_whole(body))
 
 
-def test_a_timer_is_deleted_by_its_name(client: Client) -> None:
-    timer_id = client.create_timer("a", CALLBACK, cron="@daily")["id"]
-    client.delete_timer(name="a")
-    with pytest.raises(NotFound):
-        client.get_timer(timer_id)
-
-
-def test_a_timer_is_switched_and_fired_by_its_name(client: Client) -> None:
-    client.create_timer("a", CALLBACK, cron="@yearly")
-    assert client.enable_timer(name="a")["statusName"] == "enabled"
-    assert client.fire_now(name="a")["kind"] == "manual"
-    assert client.disable_timer(name="a")["statusName"] == "disabled"
-    assert client.unable_timer(name="a")["version"] == 3
-    for call in (client.enable_timer, client.disable_timer, client.unable_timer, client.fire_now):
-        with pytest.raises(NotFound):
-            call(name="b")
-        with pytest.raises(Refused, match="give one of them"):
-            call()
-
-
-def test_a_create_with_the_same_key_is_one_timer(client: Client) -> None:
-    first = client.create_timer("a", CALLBACK, cron="@daily", idempotency_key="k")
-    assert client.create_timer("a", CALLBACK, cron="@daily", idempotency_key="k") == first
+def test_a_create_with_the_same_idempotency_key_is_one_timer(client: Client) -> None:
+    first = make(client, "a", idempotency_key="k")
+    assert make(client, "a", idempotency_key="k") == first
 
 
 def test_timers_are_made_together_and_one_that_cannot_be_stops_no_other(client: Client) -> None:
-    made = client.create_timers(
+    made = client.batch_create_timers(
         [
-            {"name": "a", "callback": CALLBACK, "cron": "@daily"},
-            {"name": "b", "callback": CALLBACK, "cron": "61 * * * *"},
-            {"name": "c", "callback": CALLBACK, "delay_ms": 60_000},
-        ],
-        enable=True,
+            {"key": "a", "target": TARGET, "schedule": {"cron": "@daily"}},
+            {"key": "b", "target": TARGET, "schedule": {"cron": "61 * * * *"}},
+            {"target": TARGET, "schedule": {"delay": "60s"}, "enabled": False},
+        ]
     )
-    assert [one["code"] for one in made["data"]] == [0, 40008, 0]
+    problems = [one["problem"] and one["problem"]["code"] for one in made["items"]]
+    assert problems == [None, 40008, None]
     assert (made["created"], made["failed"]) == (2, 1)
-    assert {timer["statusName"] for timer in client.timers()} == {"enabled"}
+    assert sorted(timer["status"] for timer in client.timers()) == ["disabled", "enabled"]
 
 
 def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [
-        client.create_timer(f"t{number}", CALLBACK, cron="@daily", tags=["x"])["id"] for number in range(5)
-    ]
-    assert client.change_timers("enable", wanted={"tag": "x"}, dry_run=True)["matched"] == 5
-    monkeypatch.setattr("wangtimer.client.timer_list_calls.MOST_A_ROUND", 2)
-    rounds = list(client.change_timers_in_rounds("enable", wanted={"tag": "x"}))
+    ids = [make(client, f"t{number}", tags=["x"], enabled=False)["id"] for number in range(5)]
+    assert client.batch_enable_timers(filter={"tag": "x"}, dry_run=True)["matched"] == 5
+    monkeypatch.setattr("wangtimer.client.many_timer_calls.MOST_A_ROUND", 2)
+    rounds = list(client.change_timers_in_rounds("enable", filter={"tag": "x"}))
     assert [(one["done"], one["remaining"]) for one in rounds] == [(2, 3), (2, 1), (1, 0)]
-    assert {timer["statusName"] for timer in client.timers()} == {"enabled"}
-    monkeypatch.undo()
+    assert {timer["status"] for timer in client.timers()} == {"enabled"}
+    named = list(client.change_timers_in_rounds("disable", keys=["t0", "t1", "t2", "none"]))
+    assert sum(one["done"] for one in named) == 3
+    assert [key for one in named for key in one["unknownKeys"]] == ["none"]
     deleted = list(client.change_timers_in_rounds("delete", ids=[*ids[:2], 99]))
     assert sum(one["done"] for one in deleted) == 2
     assert [fault["id"] for one in deleted for fault in one["failed"]] == [99]
+    assert sum(one["done"] for one in client.change_timers_in_rounds("delete", all=True)) == 3
 
 
 def test_the_load_is_that_of_one_app_or_of_all(served: Served, client: Client) -> None:
     served.world.enabled(name="a", cron="* * * * *")
     served.world.enabled(name="b", app="bank", cron="* * * * *")
     mine = client.get_load(minutes=5)
-    assert {app for minute in mine["data"] for app in minute["apps"]} == {"shop"}
-    both = client.get_load(minutes=5, of_all_apps=True)
+    assert mine["firings"] == sum(minute["firings"] for minute in mine["items"]) > 0
+    both = client.get_load_of_all_apps(minutes=5)
     assert {app for minute in both["data"] for app in minute["apps"]} == {"shop", "bank"}
 
 
 def test_firings_are_counted(served: Served, client: Client) -> None:
-    fired(served.world, client.create_timer("a", CALLBACK, cron="* * * * * *")["id"], 3)
+    timer = make(client, "a", enabled=False)
+    fired(served.world, timer["id"], 3)
     assert client.count_firings() == {"pending": 0, "succeeded": 3, "failed": 0, "skipped": 0}
-    assert client.count_firings(status="failed")["succeeded"] == 0
+    assert client.count_firings(timer=timer, status="failed")["succeeded"] == 0
 
 
 def test_a_firing_has_its_attempts(served: Served, client: Client) -> None:
-    timer_id = client.create_timer("a", CALLBACK, cron="* * * * * *")["id"]
+    timer_id = make(client, "a", enabled=False)["id"]
     (moment,) = fired(served.world, timer_id, 1)
-    found = client.get_firing(timer_id, moment)
-    assert (found["fireAtMs"], found["kind"]) == (moment, "scheduled")
+    found = client.get_firing(f"{timer_id}-{moment}")
+    assert (found["timerId"], found["kind"]) == (timer_id, "scheduled")
     assert isinstance(found["attempts"], list)
     with pytest.raises(NotFound):
-        client.get_firing(timer_id, moment + 1)
+        client.get_firing(f"{timer_id}-{moment + 1}")
 
 
 def test_a_timer_fires_now(client: Client) -> None:
-    timer_id = client.create_timer("a", CALLBACK, cron="@yearly")["id"]
-    made = client.fire_now(timer_id)
-    assert (made["timerID"], made["kind"], made["statusName"]) == (timer_id, "manual", "pending")
+    made = client.fire_timer(make(client, "a", "@yearly"))
+    assert (made["kind"], made["status"]) == ("manual", "pending")
 
 
 def test_a_firing_to_come_is_cancelled(served: Served, client: Client) -> None:
     timer_id = served.world.enabled(name="a", cron="* * * * *")
     moment = (served.world.clock.now // MINUTE_MS + 3) * MINUTE_MS
-    cancelled = client.cancel_firing(timer_id, moment)
-    assert (cancelled["statusName"], cancelled["error"]) == ("skipped", "cancelled")
+    cancelled = client.cancel_firing(f"{timer_id}-{moment}")
+    assert (cancelled["status"], cancelled["error"]) == ("skipped", "cancelled")
 
 
 def test_moments_past_are_backfilled_in_rounds(served: Served, client: Client) -> None:
-    timer_id = client.create_timer("a", CALLBACK, cron="* * * * *")["id"]
+    make(client, "a", "* * * * *", enabled=False)
     until = served.world.clock.now // MINUTE_MS * MINUTE_MS
-    span = {"since": until - 10 * MINUTE_MS, "until": until}
-    assert client.backfill_firings(timer_id, **span, dry_run=True)["matched"] == 10
-    rounds = list(client.backfill_in_rounds(timer_id, **span, per_second=1_000))
+    since = until - 10 * MINUTE_MS
+    assert client.backfill_timer("key:a", since=since, until=until, dryRun=True)["matched"] == 10
+    rounds = list(client.backfill_in_rounds("key:a", since=since, until=until, perSecond=1_000))
     assert sum(one["planned"] for one in rounds) == 10
     assert rounds[-1]["remaining"] == 0
 
 
-def test_failed_firings_are_replayed_in_rounds_and_by_their_keys(served: Served, client: Client) -> None:
-    timer_id = client.create_timer("a", CALLBACK, cron="* * * * * *")["id"]
-    moments = fired(served.world, timer_id, 4, failed=True)
-    counted = client.replay_firings(since=moments[0], statuses=["failed"], dry_run=True)
+def test_failed_firings_are_replayed_in_rounds_and_by_their_ids(served: Served, client: Client) -> None:
+    timer = make(client, "a", enabled=False)
+    moments = fired(served.world, timer["id"], 4, failed=True)
+    counted = client.replay_firings(since=moments[0], spread={"dryRun": True})
     assert (counted["matched"], counted["replayed"]) == (4, 0)
-    one = client.replay_firings([{"id": timer_id, "fire_at": moments[0]}])
+    one = client.replay_firings(ids=[f"{timer['id']}-{moments[0]}"])
     assert (one["matched"], one["replayed"], one["notReplayed"]) == (1, 1, [])
-    rounds = list(client.replay_in_rounds(since=moments[0], statuses=["failed"], per_second=1_000))
-    assert sum(one["replayed"] for one in rounds) == 3
+    assert client.replay_firing(f"{timer['id']}-{moments[1]}")["replayed"] == 1
+    again = client.replay_firing(f"{timer['id']}-{moments[1]}")
+    assert again["notReplayed"][0]["id"] == f"{timer['id']}-{moments[1]}"
+    rounds = list(
+        client.replay_in_rounds(
+            since=moments[0], timer=timer, statuses=["failed"], spread={"perSecond": 1_000}
+        )
+    )
+    assert sum(one["replayed"] for one in rounds) == 2
     assert list(client.firings(status="failed")) == []

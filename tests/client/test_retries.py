@@ -7,11 +7,22 @@ from typing import Any
 import pytest
 
 from tests.client.flaky import Told, flaky
-from wangtimer.client import BadAnswer, Client, ClientError, Conflict, NotFound, Unavailable, Unreachable
-from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
+from wangtimer.client import (
+    BadAnswer,
+    Client,
+    ClientError,
+    NotFound,
+    PreconditionFailed,
+    Target,
+    Unavailable,
+    Unreachable,
+)
+from wangtimer.client.transport import LONGEST_PAUSE_S
 from wangtimer.stack.ports import free_port
 
-CALLBACK = {"url": "http://target.example/"}
+TARGET: Target = {"url": "http://target.example/"}
+NEW: Any = {"key": "a", "target": TARGET, "schedule": {"cron": "@daily"}}
+PUT: Any = {"target": TARGET, "schedule": {"cron": "@daily"}}
 
 
 @pytest.fixture
@@ -32,34 +43,62 @@ def client(told: Told, pauses: list[float]) -> Iterator[Client]:
 
 
 def client_of(url: str, pauses: list[float], retries: int = 3) -> Client:
-    client = Client(url, "shop")
-    client._transport = Transport(url, 5, retries, pauses.append)
-    return client
+    return Client(url, "shop", timeout=5, retries=retries, sleep=pauses.append)
+
+
+def problem(code: int, detail: str, **fields: Any) -> dict[str, Any]:
+    """Return what the service says of a fault."""
+    made = {
+        "type": f"/docs/errors#{code}",
+        "title": "",
+        "status": code // 100,
+        "code": code,
+        "detail": detail,
+    }
+    return {**made, **fields}
 
 
 SAFE: dict[str, Callable[[Client], Any]] = {
     "read": lambda client: client.get_timer(7),
-    "create": lambda client: client.create_timer("a", CALLBACK, cron="@daily"),
-    "put": lambda client: client.put_timer("a", CALLBACK, cron="@daily"),
-    "edit with a version": lambda client: client.edit_timer(7, version=1, cron="@daily"),
+    "create": lambda client: client.create_timer(**NEW),
+    "put": lambda client: client.put_timer("key:a", **PUT),
+    "patch at a version": lambda client: client.patch_timer(7, version=1, tags=["x"]),
     "enable": lambda client: client.enable_timer(7),
     "disable": lambda client: client.disable_timer(7),
     "delete": lambda client: client.delete_timer(7),
-    "replay these": lambda client: client.replay_firings([{"id": 7, "fire_at": 1}]),
-    "count what would be replayed": lambda client: client.replay_firings(since=1, dry_run=True),
-    "cancel": lambda client: client.cancel_firing(7, 1),
-    "backfill": lambda client: client.backfill_firings(7, since=1, until=2),
-    "change these": lambda client: client.change_timers("disable", ids=[7]),
-    "count what would change": lambda client: client.change_timers("delete", all_timers=True, dry_run=True),
+    "replay one": lambda client: client.replay_firing("7-1"),
+    "replay these": lambda client: client.replay_firings(ids=["7-1"]),
+    "count what would be replayed": lambda client: client.replay_firings(since=1, spread={"dryRun": True}),
+    "cancel": lambda client: client.cancel_firing("7-1"),
+    "backfill": lambda client: client.backfill_timer(7, since=1, until=2),
+    "change these": lambda client: client.batch_disable_timers(ids=[7]),
+    "change those of these keys": lambda client: client.batch_disable_timers(keys=["a"]),
+    "count what would change": lambda client: client.batch_delete_timers(all=True, dry_run=True),
     "preview": lambda client: client.preview_schedule(cron="@daily"),
 }
 UNSAFE: dict[str, Callable[[Client], Any]] = {
-    "edit without a version": lambda client: client.edit_timer(7, cron="@daily"),
-    "create many": lambda client: client.create_timers([{"name": "a", "callback": CALLBACK}]),
-    "fire now": lambda client: client.fire_now(7),
-    "put so far from now": lambda client: client.put_timer("a", CALLBACK, delay_ms=60_000),
-    "change up to a limit": lambda client: client.change_timers("delete", all_timers=True, limit=10),
+    "patch at any version": lambda client: client.patch_timer(7, tags=["x"]),
+    "create many": lambda client: client.batch_create_timers([NEW]),
+    "fire now": lambda client: client.fire_timer(7),
+    "put so far from now": lambda client: client.put_timer("key:a", target=TARGET, schedule={"delay": "60s"}),
+    "change up to a limit": lambda client: client.batch_delete_timers(all=True, limit=10),
     "replay up to a limit": lambda client: client.replay_firings(since=1),
+}
+# What is good for every one of these calls.
+ANSWER: dict[str, Any] = {
+    "id": 7,
+    "version": 4,
+    "timer": {"id": 7},
+    "stopped": None,
+    "nextMoments": [],
+    "matched": 0,
+    "done": 0,
+    "failed": [],
+    "remaining": 0,
+    "lastId": None,
+    "replayed": 0,
+    "planned": 0,
+    "nextSince": None,
 }
 
 
@@ -68,7 +107,7 @@ UNSAFE: dict[str, Callable[[Client], Any]] = {
 def test_what_bears_repeating_is_sent_again(
     told: Told, client: Client, pauses: list[float], name: str, fault: int | str
 ) -> None:
-    told.answer = {"code": 0, "id": 7, "created": True, "data": {"id": 7}}
+    told.answer = ANSWER
     told.fails = [fault, fault]
     SAFE[name](client)
     assert len(told.came) == 3
@@ -95,59 +134,63 @@ def test_what_never_left_is_sent_again_all_the_same(name: str, pauses: list[floa
     assert len(pauses) == 3
 
 
-CHANGE = {"matched": 20, "done": 20, "failed": [], "remaining": 0, "lastId": 20}
-REPLAY = {"matched": 20, "replayed": 20, "notReplayed": [], "lastDueAtMs": 2, "remaining": 0}
+CHANGE = {"matched": 20, "done": 20, "failed": [], "remaining": 0, "lastId": 20, "stopped": []}
+REPLAY = {"matched": 20, "replayed": 20, "notReplayed": [], "lastDueAt": "x", "remaining": 0}
 
 
 def test_rounds_carry_on_after_a_lost_answer_and_say_that_they_did(told: Told, client: Client) -> None:
-    told.answers = [{"code": 0, "data": CHANGE}, {"code": 0, "data": REPLAY}]
+    told.answers = [CHANGE, REPLAY]
     told.fails = ["cut"]
-    assert [one["wasInDoubt"] for one in client.change_timers_in_rounds("disable", all_timers=True)] == [True]
+    assert [one["wasInDoubt"] for one in client.change_timers_in_rounds("disable", all=True)] == [True]
     told.fails = [503]
     assert [one["wasInDoubt"] for one in client.replay_in_rounds(since=1)] == [True]
     assert len(told.came) == 4
 
 
-def test_ids_go_in_as_many_rounds_as_the_service_takes_in_one(told: Told, client: Client) -> None:
-    told.answer = {"code": 0, "data": CHANGE}
-    rounds = list(client.change_timers_in_rounds("delete", ids=range(1, 2_502)))
-    assert [len(body["ids"]) for body in told.bodies] == [1_000, 1_000, 501]
+@pytest.mark.parametrize("named", ["ids", "keys"])
+def test_names_go_in_as_many_rounds_as_the_service_takes_in_one(
+    told: Told, client: Client, named: str
+) -> None:
+    told.answer = CHANGE
+    names: Any = {named: [str(one) for one in range(1, 2_502)]}
+    rounds = list(client.change_timers_in_rounds("delete", **names))
+    assert [len(body[named]) for body in told.bodies] == [1_000, 1_000, 501]
     assert not any(one["wasInDoubt"] for one in rounds)
 
 
-TIMER = {
+TIMER: dict[str, Any] = {
     "id": 7,
-    "name": "a",
-    "cron": "@daily",
-    "timezone": "UTC",
+    "key": "a",
+    "enabled": True,
+    "schedule": {
+        "cron": "@daily",
+        "dialect": "unix",
+        "timezone": "UTC",
+        "endAt": "2030-01-01T00:00:00.000Z",
+        "jitter": "1m30s",
+    },
     "version": 4,
-    "endAt": "2030-01-01T00:00:00.000Z",
     "tags": ["b", "a"],
-    "notifyHTTPParam": {"url": CALLBACK["url"], "method": "POST", "header": {"X": ["1"]}, "body": ""},
-    "misfire": "fire_all",
-    "misfireGraceMs": 60_000,
-    "catchupWindowMs": 0,
+    "target": {"url": TARGET["url"], "method": "POST", "headers": {"X": ["1"]}, "body": ""},
+    "misfire": {"policy": "fire_all", "grace": "1m", "catchupWindow": "0s"},
+    "deleteAfterFinish": False,
 }
-CONFLICT = {"code": 40903, "msg": "version: it is at version 4", "field": "version"}
+CONFLICT = problem(41201, "it is at version 4; read it again")
+SCHEDULE: Any = {"cron": "@daily", "endAt": 1_893_456_000_000, "jitter": timedelta(seconds=90)}
 STALE: dict[str, Callable[[Client], Any]] = {
-    "edit": lambda client: client.edit_timer(
-        7, version=3, cron="@daily", end_at=1_893_456_000_000, tags=["a", "b"], jitter_ms=None
-    ),
-    "edit of the call": lambda client: client.edit_timer(
-        7,
-        version=3,
-        cron="@daily",
-        end_at=1_893_456_000_000,
-        callback={"header": {"x": ["1"], "Y": None}, "body": None},
+    "patch": lambda client: client.patch_timer(7, version=3, schedule=SCHEDULE, tags=["a", "b"]),
+    "patch of the target": lambda client: client.patch_timer(
+        7, version=3, schedule=SCHEDULE, target={"headers": {"x": ["1"], "Y": None}, "body": None}
     ),
     "put": lambda client: client.put_timer(
-        "a",
-        {**CALLBACK, "header": {"X": "1"}},
+        "key:a",
         version=3,
-        cron="@daily",
-        end_at="2030-01-01T01:00:00+01:00",
+        target={**TARGET, "headers": {"X": "1"}},
+        schedule={**SCHEDULE, "endAt": "2030-01-01T01:00:00+01:00", "jitter": "PT1M30S"},
         tags=["a", "b"],
-    )["data"],
+        enabled=True,
+    ),
+    "enable": lambda client: client.enable_timer("key:a", version=3),
 }
 
 
@@ -155,68 +198,74 @@ STALE: dict[str, Callable[[Client], Any]] = {
 def test_a_change_whose_answer_was_lost_is_not_taken_for_somebody_elses(
     told: Told, client: Client, name: str
 ) -> None:
-    told.fails = ["cut"]
-    told.answers = [CONFLICT, {"code": 0, "data": [TIMER]} if name == "put" else {"code": 0, "data": TIMER}]
-    told.answers.append({"code": 0, "data": {"nextMoments": [], "words": {}, "warnings": []}})
-    told.statuses = [409]
-    changed = STALE[name](client)
-    assert (changed["version"], changed["words"]) == (4, {})
+    told.fails, told.statuses = ["cut"], [412]
+    told.answers = [CONFLICT, TIMER, {**TIMER, "preview": {}}]
+    assert STALE[name](client)["version"] == 4
+    assert [header.get("If-Match") for _, _, header in told.came] == ['"3"', '"3"', None, '"4"']
 
 
 @pytest.mark.parametrize("name", STALE)
 @pytest.mark.parametrize(
-    "other", [{"version": 5}, {"cron": "@hourly"}, {"endAt": "2030-01-01T00:00:01.000Z"}]
+    "other",
+    [
+        {"version": 5},
+        {"enabled": False, "schedule": {**TIMER["schedule"], "cron": "@hourly"}},
+        {"enabled": False, "schedule": {**TIMER["schedule"], "endAt": "2030-01-01T00:00:01.000Z"}},
+        {"enabled": False, "schedule": {"at": "2030-01-01T00:00:00.000Z"}},
+    ],
 )
-def test_somebody_elses_change_after_a_lost_answer_is_a_conflict(
+def test_somebody_elses_change_after_a_lost_answer_is_told(
     told: Told, client: Client, name: str, other: dict[str, Any]
 ) -> None:
-    found = {**TIMER, **other}
-    told.fails = ["cut"]
-    told.answers = [CONFLICT, {"code": 0, "data": [found] if name == "put" else found}]
-    told.statuses = [409]
-    with pytest.raises(Conflict) as caught:
+    told.fails, told.statuses = ["cut"], [412]
+    told.answers = [CONFLICT, {**TIMER, **other}]
+    with pytest.raises(PreconditionFailed) as caught:
         STALE[name](client)
     assert caught.value.was_in_doubt
+    assert len(told.came) == 3
 
 
 @pytest.mark.parametrize(
-    "part", [{"header": {"X": ["2"]}}, {"header": {"x": ["1"], "y": ["2"]}}, {"body": "b"}]
+    "part", [{"headers": {"X": ["2"]}}, {"headers": {"x": ["1"], "y": ["2"]}}, {"body": "b"}]
 )
-def test_somebody_elses_change_of_the_call_is_a_conflict(
+def test_somebody_elses_change_of_the_target_is_told(
     told: Told, client: Client, part: dict[str, Any]
 ) -> None:
-    call: Any = TIMER["notifyHTTPParam"]
-    told.fails, told.statuses = ["cut"], [409]
-    told.answers = [CONFLICT, {"code": 0, "data": {**TIMER, "notifyHTTPParam": call | part}}]
-    with pytest.raises(Conflict):
-        STALE["edit of the call"](client)
+    told.fails, told.statuses = ["cut"], [412]
+    told.answers = [CONFLICT, {**TIMER, "target": TIMER["target"] | part}]
+    with pytest.raises(PreconditionFailed):
+        STALE["patch of the target"](client)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        {"jitterMs": 5},
-        {"timezone": "Asia/Shanghai"},
-        {"misfire": "skip"},
-        {"misfireGraceMs": 1_000},
-        {"catchupWindowMs": 1},
-        {"cronDialect": "quartz"},
+        {"schedule": {**TIMER["schedule"], "startAt": "2030-01-01T00:00:00.000Z"}},
+        {"schedule": {**TIMER["schedule"], "timezone": "Asia/Shanghai"}},
+        {"schedule": {**TIMER["schedule"], "dialect": "quartz"}},
+        {"misfire": {**TIMER["misfire"], "policy": "skip"}},
+        {"misfire": {**TIMER["misfire"], "grace": "1s"}},
+        {"misfire": {**TIMER["misfire"], "catchupWindow": "1ms"}},
+        {"deleteAfterFinish": True},
+        {"retentionDays": 3},
+        {"target": {**TIMER["target"], "body": "b"}},
+        {"target": {**TIMER["target"], "headers": {"X": ["1"], "Y": ["1"]}}},
     ],
 )
 def test_a_put_whose_answer_was_lost_did_not_leave_what_it_takes_away(
     told: Told, client: Client, other: dict[str, Any]
 ) -> None:
-    told.fails, told.statuses = ["cut"], [409]
-    told.answers = [CONFLICT, {"code": 0, "data": [{**TIMER, "notifyHTTPParam": CALLBACK, **other}]}]
-    with pytest.raises(Conflict):
-        client.put_timer("a", CALLBACK, version=3, cron="@daily", end_at=TIMER["endAt"], tags=["a", "b"])
+    told.fails, told.statuses = ["cut"], [412]
+    told.answers = [CONFLICT, {**TIMER, **other}]
+    with pytest.raises(PreconditionFailed):
+        STALE["put"](client)
 
 
 def test_an_answer_without_what_belongs_in_it_is_not_wangtimers(told: Told, client: Client) -> None:
-    for answer in ({"code": 0}, {"code": 0, "data": None}, {"code": 0, "data": []}):
-        told.answer = answer
-        with pytest.raises(BadAnswer, match="/def answered without data"):
-            client.get_timer(7)
+    told.answer = {}
+    with pytest.raises(BadAnswer, match="/v1/timers/7 answered without id"):
+        client.get_timer(7)
+    told.answer = {"items": []}
     with pytest.raises(BadAnswer, match="nextCursor"):
         client.list_timers()
 
@@ -227,8 +276,10 @@ def test_fewer_than_no_retries_are_refused_at_once() -> None:
 
 
 def test_a_length_of_time_may_be_a_timedelta(told: Told, client: Client) -> None:
-    client.create_timer("a", CALLBACK, delay_ms=timedelta(minutes=1, microseconds=1))
-    assert told.bodies[0]["delayMs"] == 60_001
+    client.create_timer(target=TARGET, schedule={"delay": timedelta(minutes=1, microseconds=1)})
+    assert told.bodies[0]["schedule"] == {"delay": "1m1ms"}
+    with pytest.raises(ValueError, match="below 0"):
+        client.create_timer(target=TARGET, schedule={"delay": timedelta(seconds=-1)})
 
 
 def test_who_got_no_answer_is_told_why_and_whether_it_may_be_done(told: Told, pauses: list[float]) -> None:
@@ -253,17 +304,17 @@ def test_who_got_no_answer_is_told_why_and_whether_it_may_be_done(told: Told, pa
 
 def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, client: Client) -> None:
     told.fails = ["cut"]
-    told.answers, told.statuses = [{"code": 50301, "msg": "request: SQL is away"}] * 3, [503] * 3
+    told.answers, told.statuses = [problem(50301, "SQL is away; repeat it")] * 3, [503] * 3
     with pytest.raises(
-        Unavailable, match=r"SQL is away \(50301\); what was asked may have been done"
+        Unavailable, match=r"SQL is away; repeat it \(50301\); what was asked may have been done"
     ) as caught:
         client.enable_timer(7)
     assert (caught.value.was_in_doubt, len(told.came)) == (True, 4)
     told.fails, told.answers, told.statuses = ["cut"], [{"hello": "world"}], [404]
     with pytest.raises(BadAnswer, match="may have been done"):
         client.enable_timer(7)
-    told.fails, told.answers = ["cut"], [{"code": 0, "msg": ""}]
-    with pytest.raises(BadAnswer, match=r"without data.*may have been done"):
+    told.fails, told.answers = ["cut"], [{}]
+    with pytest.raises(BadAnswer, match=r"without id.*may have been done"):
         client.enable_timer(7)
 
 
@@ -286,7 +337,7 @@ def test_it_gives_up_after_its_retries_and_says_what_it_met(told: Told, client: 
 
 def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses: list[float]) -> None:
     told.status, told.header = 503, {"Retry-After": "4"}
-    told.answer = {"code": 50301, "msg": "request: SQL is away", "field": ""}
+    told.answer = problem(50301, "SQL is away; repeat it")
     with pytest.raises(Unavailable) as caught:
         client.get_timer(7)
     assert (caught.value.code, caught.value.status) == (50301, 503)
@@ -295,9 +346,9 @@ def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses
 
 
 def test_a_delete_whose_first_try_got_no_answer_may_find_nothing_left(told: Told, client: Client) -> None:
-    told.answer, told.status = {"code": 40401, "msg": "id: unknown", "field": "id"}, 404
+    told.answer, told.status = problem(40401, "unknown; look"), 404
     told.fails = ["cut"]
-    client.delete_timer(7)
+    assert client.delete_timer(7) == {"timer": None, "stopped": None}
     with pytest.raises(NotFound):
         client.delete_timer(7)
 
@@ -306,7 +357,7 @@ def test_a_redirection_is_not_followed_with_the_body_lost(told: Told, client: Cl
     told.status, told.header, told.answer = 302, {"Location": "/elsewhere"}, {}
     with pytest.raises(BadAnswer, match="302"):
         client.enable_timer(7)
-    assert [path for _, path, _ in told.came] == ["/api/timer/v1/enable"]
+    assert [path for _, path, _ in told.came] == ["/v1/timers/7:enable"]
 
 
 def test_a_password_in_the_url_is_in_no_message(told: Told, pauses: list[float]) -> None:
@@ -332,9 +383,9 @@ def test_what_is_no_url_is_refused_at_once(url: str) -> None:
 def test_only_a_refusal_says_that_nothing_was_done(
     told: Told, client: Client, status: int, is_in_doubt: bool
 ) -> None:
-    told.answers, told.statuses = [{"code": 50000, "msg": "fault"}] * 2, [status] * 2
+    told.answers, told.statuses = [problem(50001, "fault; look")] * 2, [status] * 2
     with pytest.raises(ClientError) as change:
-        client.fire_now(7)
+        client.fire_timer(7)
     with pytest.raises(ClientError) as look:
         client.get_timer(7)
     assert (change.value.was_in_doubt, look.value.was_in_doubt) == (is_in_doubt, False)

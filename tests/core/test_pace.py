@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fakes.hand_clock import HandClock
 from wangtimer.core.flow.pace import Pace
+from wangtimer.testing.doubles.hand_clock import HandClock
 
 
 def test_a_bunch_is_one_and_the_next_comes_after_the_least_time() -> None:

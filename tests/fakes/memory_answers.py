@@ -1,6 +1,6 @@
 """The kept answers in memory; nothing writes them there."""
 
-from tests.fakes.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryAnswers:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from tests.fakes.memory_firings import insert_missing
-from tests.fakes.memory_server import MemoryServer
 from tests.fakes.memory_timers import living
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.demands import Replay, free_moment, refuse_begun
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryDemands:

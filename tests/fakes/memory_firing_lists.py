@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.firing import Firing, FiringKind
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryFiringLists:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane, Slice
@@ -11,6 +10,7 @@ from wangtimer.core.flow.tally import Tally
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.store.sql.firings import FiringRecord, Overdue
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 Table = dict[tuple[int, int], FiringRecord]
 

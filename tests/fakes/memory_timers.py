@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from tests.fakes.memory_firings import insert_missing
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -21,6 +20,7 @@ from wangtimer.store.sql.timers import (
     refuse_changed,
     refuse_used_up,
 )
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryTimers:

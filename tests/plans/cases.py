@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from tests.fakes import HandClock
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
@@ -34,6 +33,7 @@ from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
+from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000
 # As many as one statement names.

@@ -6,20 +6,7 @@ from random import Random
 from typing import Any
 
 import celeryconfig
-from tests.fakes import (
-    MemoryAgenda,
-    MemoryDefinitions,
-    MemoryDemands,
-    MemoryFiringLists,
-    MemoryFirings,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemorySlices,
-    MemoryTimers,
-    MemoryWindow,
-)
-from tests.fakes.hand_clock import START_MS
+from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
 from tests.simulation.feeders import Feeders, WatchedWindow
@@ -58,6 +45,16 @@ from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
+from wangtimer.testing.doubles import (
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemorySlices,
+    MemoryWindow,
+)
+from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.trigger import ArmRule, Trigger
 
 APP = "shop"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from tests.fakes.hand_clock import START_MS
 from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
@@ -12,6 +11,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
 from wangtimer.store.redis.clock import WITH_SCRIPTS_S
+from wangtimer.testing.doubles.hand_clock import START_MS
 
 Violation = tuple[str, str]
 

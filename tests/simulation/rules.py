@@ -11,11 +11,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from tests.fakes import memory_firings, memory_slices, memory_timers
-from tests.fakes.memory_agenda import MemoryAgenda
-from tests.fakes.memory_definitions import MemoryDefinitions
-from tests.fakes.memory_slices import MemorySlices
-from tests.fakes.memory_window import MemoryWindow
+from tests.fakes import memory_firings, memory_timers
 from tests.simulation import fleet, judge, simulator
 from tests.simulation import without_executor_rules as in_executor
 from tests.simulation import without_repair_rules as in_repairs
@@ -43,6 +39,11 @@ from wangtimer.settings import Settings
 from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis import time_belief
+from wangtimer.testing.doubles import memory_slices
+from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
+from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
+from wangtimer.testing.doubles.memory_slices import MemorySlices
+from wangtimer.testing.doubles.memory_window import MemoryWindow
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
 Strikes = tuple[tuple[Kind, str], ...]

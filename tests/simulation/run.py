@@ -9,7 +9,6 @@ from typing import Any
 
 import structlog
 
-from tests.fakes.hand_clock import START_MS
 from tests.simulation.fault import IN_LANES, Fault, draw_clock_steps, draw_faults, draw_losses
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
@@ -23,6 +22,7 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.simulated_threads import simulated_threads
 from tests.simulation.simulator import Simulation
+from wangtimer.testing.doubles.hand_clock import START_MS
 
 # Long enough for any outage, retry and misfire of a run.
 LONGEST_S = 900.0

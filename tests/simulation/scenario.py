@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tests.fakes.hand_clock import START_MS
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.testing.doubles.hand_clock import START_MS
 
 # Within the run's two minutes; no moment after them.
 EXPRESSIONS = tuple(

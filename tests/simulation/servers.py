@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.fakes import HandClock, MemoryServer
-from tests.fakes.memory_slices import Sets
 from tests.simulation.fault import Fault, Kind
 from wangtimer.core.flow.slicing import Slice
+from wangtimer.testing.doubles import HandClock, MemoryServer
+from wangtimer.testing.doubles.memory_slices import Sets
 
 Tables = dict[str, dict[Any, Any]]
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from greenlet import getcurrent, greenlet
 
-from tests.fakes import HandClock
-from tests.fakes.hand_clock import START_MS
 from tests.simulation.fault import SEEN, Fault, Kind
 from tests.simulation.servers import RedisWorld, SqlWorld
 from wangtimer.core.errors import StoreAway, WangTimerError
 from wangtimer.store.redis.clock import SAMPLE_EVERY_S, WITH_SCRIPTS_S
 from wangtimer.store.redis.time_belief import TimeBelief
+from wangtimer.testing.doubles import HandClock
+from wangtimer.testing.doubles.hand_clock import START_MS
 
 Work = Callable[[], Any]
 

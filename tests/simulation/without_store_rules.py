@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.fakes import MemoryWindow, memory_slices
-from tests.fakes.memory_slices import MemorySlices, Sets
 from wangtimer.core.flow.firing import DueMember, Firing, Member
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store import hot
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.store.redis.window import Found
+from wangtimer.testing.doubles import MemoryWindow, memory_slices
+from wangtimer.testing.doubles.memory_slices import MemorySlices, Sets
 
 # slices
 

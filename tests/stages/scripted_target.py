@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wangtimer.callback import Request
+from wangtimer.testing.doubles import ScriptedAnswer as Answer
+
+__all__ = ["Answer", "Arrival", "ScriptedTarget"]
 
 
 @dataclass(frozen=True)
@@ -37,20 +40,6 @@ class Arrival:
     @property
     def late_ms(self) -> float:
         return self.at_ms - self.fire_at
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the target answers, `after_ms` the request came; an `error` is none at all.
-
-    Without `was_sent` the engine could not even send it: the arrival stands for the try.
-    """
-
-    http_status: int | None = 200
-    output: str = ""
-    after_ms: float = 5.0
-    error: str = ""
-    was_sent: bool = True
 
 
 class ScriptedTarget:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fakes import HandClock
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims, Fired
 from wangtimer.executor.puller import Puller
 from wangtimer.store.redis.lanes import Pulled
+from wangtimer.testing.doubles import HandClock
 
 HOSTS = [f"h{number}:80" for number in range(1_000)]
 # A look at all of them takes longer than from one look to the next.

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import count
 from threading import Lock, Thread
 
-from tests.fakes import HandClock
 from wangtimer.core.errors import StoreAway
+from wangtimer.testing.doubles import HandClock
 
 Work = Callable[[], object]
 

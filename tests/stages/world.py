@@ -7,22 +7,8 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from tests.fakes import (
-    MemoryAgenda,
-    MemoryDefinitions,
-    MemoryDemands,
-    MemoryFiringLists,
-    MemoryFirings,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryServer,
-    MemorySlices,
-    MemoryTimers,
-    MemoryWindow,
-)
-from tests.stages.fake_engine import UNLIMITED, FakeEngine
-from tests.stages.scripted_target import ScriptedTarget
+from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
+from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
 from wangtimer.core.cron.cron import Cron
@@ -61,6 +47,18 @@ from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
+from wangtimer.testing.doubles import (
+    UNLIMITED,
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryEngine,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+    MemoryWindow,
+)
 from wangtimer.trigger import ArmRule, Trigger
 
 CATCH_UP_A_TURN = 250
@@ -203,7 +201,13 @@ class ExecutorNode(Node):
         s = world.settings
         self.is_stopping = False
         self.claims = Claims()
-        self.engine = FakeEngine(world.time, self.process, world.target, s.callback_timeout_ms, world.places)
+        self.engine = MemoryEngine(
+            world.time,
+            lambda moment_ms, work: world.time.at(moment_ms, self.process, work),
+            lambda sent_at_ms, call: world.target.take(Arrival(sent_at_ms, call.request, self.process.name)),
+            s.callback_timeout_ms,
+            world.places,
+        )
         self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
         self.settler = Settler(self.firings, self.outbox, self.hot, self.slices, world.time, 0.2)
         verifier = Verifier(self.outbox, self.firings, world.time, s.lead_ms)

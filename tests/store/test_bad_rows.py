@@ -7,7 +7,6 @@ import pytest
 from redis import Redis
 from sqlalchemy import text, update
 
-from tests.fakes import HandClock
 from wangtimer.cli.doctor.bad_timers_checkup import judged
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.core.cron.cron import Cron
@@ -32,6 +31,7 @@ from wangtimer.store.sql.tables import calendars, firings, timers
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.testing.doubles import HandClock
 
 APP = "shop"
 NOW = 1_800_000_000_000

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, select
 
-from tests.fakes import HandClock
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.errors import UnknownTimer
@@ -23,6 +22,7 @@ from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, new_row
+from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000
 DEFAULT_DAYS = 30

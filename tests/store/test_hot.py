@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.fakes import HandClock, MemoryAgenda, MemoryLanes, MemoryServer, MemorySlices, MemoryWindow
 from tests.store.members import due_at, row_at
 from tests.store.worlds import LEASES, WINDOW, HotWorld
 from wangtimer.core.errors import StoreAway
@@ -12,6 +11,14 @@ from wangtimer.core.flow.tally import Tally
 from wangtimer.store.hot import ALWAYS_HELD_MS, TRIES, HotStore
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import BacklogRoom
+from wangtimer.testing.doubles import (
+    HandClock,
+    MemoryAgenda,
+    MemoryLanes,
+    MemoryServer,
+    MemorySlices,
+    MemoryWindow,
+)
 
 LEAD = LEASES.lead_ms
 

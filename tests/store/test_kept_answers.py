@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.fakes import HandClock
 from tests.store.definitions import NOTIFY, ONCE
 from tests.store.test_timers import NOW
 from tests.store.worlds import SqlWorld, real_sql
@@ -13,6 +12,7 @@ from wangtimer.purger import PAGE, Purger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.kept_answers import KEPT_MS, Asked, KeptAnswer, ToKeep, keep_answer
 from wangtimer.store.sql.timers import NewTimer
+from wangtimer.testing.doubles import HandClock
 
 
 @pytest.fixture

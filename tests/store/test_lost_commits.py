@@ -11,7 +11,6 @@ from sqlalchemy import delete, text
 from sqlalchemy.engine import make_url
 from structlog.testing import capture_logs
 
-from tests.fakes import HandClock
 from tests.store.members import outcome_of
 from tests.store.worlds import LEASES, WINDOW
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
@@ -33,6 +32,7 @@ from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.timers import NewTimer, TimerStore
 from wangtimer.sweeper import Sweeper
+from wangtimer.testing.doubles import HandClock
 
 NOW = 1_800_000_000_000
 AT = NOW + 60_000

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.fakes import HandClock
 from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
 from wangtimer.store.outbox_room import OutboxRoom
+from wangtimer.testing.doubles import HandClock
 
 
 class Filled:

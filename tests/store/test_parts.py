@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from tests.fakes import HandClock
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld, real_sql
@@ -18,6 +17,7 @@ from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS
+from wangtimer.testing.doubles import HandClock
 
 AT, DAY_MS = 1_800_000_000_000, 86_400_000
 SHOP = FiringFilter("shop")

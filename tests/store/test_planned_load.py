@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from tests.fakes import HandClock
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new, planned
 from tests.store.worlds import SqlWorld, real_sql
@@ -18,6 +17,7 @@ from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql import planned_load
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.planned_load import REMEMBERED_TIMES, PlannedLoad
+from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000
 MINUTE = AT // MINUTE_MS

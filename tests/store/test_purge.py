@@ -1,6 +1,5 @@
 """What is past retention goes; what is not settled stays, however old."""
 
-from tests.fakes import HandClock
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
@@ -10,6 +9,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.purger import Purger
 from wangtimer.store.sql.firings import Overdue
 from wangtimer.store.sql.timers import NewTimer
+from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000
 

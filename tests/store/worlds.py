@@ -6,22 +6,7 @@ from dataclasses import dataclass
 
 from redis import Redis
 
-from tests.fakes import (
-    HandClock,
-    MemoryAgenda,
-    MemoryAnswers,
-    MemoryDefinitions,
-    MemoryDemands,
-    MemoryFiringLists,
-    MemoryFirings,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryServer,
-    MemorySlices,
-    MemoryTimers,
-    MemoryWindow,
-)
+from tests.fakes import MemoryAnswers, MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
@@ -40,6 +25,17 @@ from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.testing.doubles import (
+    HandClock,
+    MemoryAgenda,
+    MemoryDefinitions,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+    MemoryWindow,
+)
 
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 # Five minutes at least, an hour at most, 1,000 firings.

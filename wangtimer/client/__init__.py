@@ -1,42 +1,72 @@
 """The Python client of WangTimer's HTTP API: `Client("http://127.0.0.1:5000", "shop")`.
 
-Needs `requests`, and nothing else of this package: neither settings nor a store.
+Needs `requests`, and nothing else of this package: neither settings nor a store. Where it is installed by itself, as
+`wangtimer-client`, it is imported as `wangtimer_client`.
 """
 
-from wangtimer.client.client import Client
-from wangtimer.client.errors import (
+from .calls import Which
+from .client import Client
+from .errors import (
     BadAnswer,
     ClientError,
     Conflict,
     NotFound,
+    PreconditionFailed,
+    Problem,
     Refused,
     Unavailable,
     Unreachable,
 )
-from wangtimer.client.fields import (
-    BulkFilter,
-    Callback,
-    CallbackChanges,
-    FiringFilter,
+from .filters import FiringFilter, ManyTimers, Spread, TimerFilter
+from .firing_types import Firing, FiringHistory
+from .receiver import NotACallback, ReceivedCall, Receiver, SeenFirings, StillActing
+from .timer_fields import (
+    Misfire,
+    NewTimer,
+    Schedule,
+    Target,
+    TargetPatch,
+    Timer,
+    TimerBody,
     TimerFields,
-    TimerFilter,
+    TimerPatch,
 )
-from wangtimer.client.value_types import Moment
+from .timer_types import ChangedTimer
+from .values import Moment, Span
 
 __all__ = [
     "BadAnswer",
-    "BulkFilter",
-    "Callback",
-    "CallbackChanges",
+    "ChangedTimer",
     "Client",
     "ClientError",
     "Conflict",
+    "Firing",
     "FiringFilter",
+    "FiringHistory",
+    "ManyTimers",
+    "Misfire",
     "Moment",
+    "NewTimer",
+    "NotACallback",
     "NotFound",
+    "PreconditionFailed",
+    "Problem",
+    "ReceivedCall",
+    "Receiver",
     "Refused",
+    "Schedule",
+    "SeenFirings",
+    "Span",
+    "Spread",
+    "StillActing",
+    "Target",
+    "TargetPatch",
+    "Timer",
+    "TimerBody",
     "TimerFields",
     "TimerFilter",
+    "TimerPatch",
     "Unavailable",
     "Unreachable",
+    "Which",
 ]

@@ -1,14 +1,16 @@
 """The operations on calendars, and the service's health."""
 
 from collections.abc import Sequence
+from typing import Any, cast
+from urllib.parse import quote
 
-from wangtimer.client.calls import TIMER, Calls
-from wangtimer.client.errors import NotFound
-from wangtimer.client.firing_types import PartsHealth
-from wangtimer.client.timer_types import Calendar, PutCalendar
-from wangtimer.client.transport import Call
+from .calls import Calls
+from .errors import NotFound
+from .firing_types import PartsHealth
+from .timer_types import Calendar, Weekday
+from .transport import Call
 
-PATH = f"{TIMER}/calendar"
+CALENDARS = "/v1/calendars"
 NOT_READY = 503
 
 
@@ -19,27 +21,29 @@ class CalendarCalls(Calls):
         self,
         name: str,
         *,
-        weekdays: Sequence[int] = (),
+        weekdays: Sequence[Weekday] = (),
         days: Sequence[str] = (),
         working: Sequence[str] = (),
-    ) -> PutCalendar:
-        """Upload a calendar: nothing fires on its weekdays (1 Monday to 7 Sunday) and days, save those `working`."""
-        body = {"name": name, "weekdays": list(weekdays), "days": list(days), "working": list(working)}
-        answer = self._send("PUT", PATH, body)
-        return {"data": answer.data(Calendar), "edited": answer["edited"]}
+    ) -> Calendar:
+        """Upload a calendar: nothing fires on its weekdays (`monday`) and days (`2027-01-01`), save those `working`.
+
+        The timers that name it follow within seconds: `get_calendar` tells how far they are.
+        """
+        body = {"weekdays": list(weekdays), "days": list(days), "working": list(working)}
+        return self._ask(Call("PUT", _place(name), body=body)).typed(Calendar, "name")
 
     def get_calendar(self, name: str) -> Calendar:
-        """Return a calendar."""
-        return self._get(PATH, {"name": name}).data(Calendar)
+        """Return a calendar, and how far timers follow it."""
+        return self._get(_place(name)).typed(Calendar, "name")
 
     def list_calendars(self) -> list[Calendar]:
         """Return the calendars the app can name."""
-        return self._get(f"{TIMER}/calendars", {}).data(list[Calendar])
+        return cast(list[Calendar], self._get(CALENDARS).typed(dict[str, Any], "items")["items"])
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no timer names."""
         try:
-            self._send("DELETE", PATH, {"name": name})
+            self._ask(Call("DELETE", _place(name)))
         except NotFound as error:
             # An earlier try without an answer did it.
             if not error.was_in_doubt:
@@ -56,4 +60,9 @@ class HealthCalls(Calls):
 
     def is_ready(self) -> PartsHealth:
         """Return whether SQL, store and broker answer."""
-        return self._transport.ask(Call("GET", "/readyz", accepted=NOT_READY)).data(PartsHealth)
+        answer = self._transport.ask(Call("GET", "/readyz", accepted=NOT_READY))
+        return cast(PartsHealth, answer.typed(dict[str, Any], "data")["data"])
+
+
+def _place(name: str) -> str:
+    return f"{CALENDARS}/{quote(name, safe='')}"

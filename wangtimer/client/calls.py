@@ -1,15 +1,24 @@
-"""What the groups of operations have in common: the app they name, and the way to the service."""
+"""What the groups of operations have in common: the app they name, how they name a timer, the way to the service."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
-from wangtimer.client.envelope import Envelope
-from wangtimer.client.transport import Call, Transport
-
-TIMER, TASK = "/api/timer/v1", "/api/task/v1"
-
+from .answer import Answer
+from .errors import NotFound, PreconditionFailed
+from .own_work import stands_as_wanted
+from .timer_fields import Timer
+from .transport import Call, Transport
+from .values import given
 
 MOST_A_PAGE = 500
+TIMERS = "/v1/timers"
+UNKNOWN_TIMER = 40401
+
+# A timer: its id, or `key:` and the app's key as in `key:order-42`, or what an answer says of it.
+Which = int | str | Mapping[str, Any]
+_BY_KEY = "key:"
 
 
 def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
@@ -17,40 +26,91 @@ def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int
     cursor, left = None, most
     while left is None or left > 0:
         page = ask_page(MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor)
-        yield from page["data"]
-        left = None if left is None else left - len(page["data"])
+        yield from page["items"]
+        left = None if left is None else left - len(page["items"])
         cursor = page["nextCursor"]
         if cursor is None:
             return
 
 
+def name_of(which: Which) -> str:
+    """Return a timer as v1 names it, its id or `key:` and its key; ValueError for text that is neither."""
+    if isinstance(which, Mapping):
+        return str(which["id"])
+    text = str(which)
+    if not text.startswith(_BY_KEY) and not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{text!r} is no id of a timer; write its key as in {_BY_KEY}{text}")
+    return text
+
+
+def key_in(which: Which) -> str | None:
+    """Return the key of a timer that is named by it."""
+    name = name_of(which)
+    return name.removeprefix(_BY_KEY) if name.startswith(_BY_KEY) else None
+
+
 class Calls:
-    """Operations of one app; `app` None leaves it out, where the service allows that."""
+    """Operations of one app."""
 
     def __init__(self, transport: Transport, app: str | None) -> None:
         self._transport = transport
         self.app = app
 
-    def _get(self, path: str, query: Mapping[str, Any]) -> Envelope:
-        return self._transport.ask(Call("GET", path, query=self._with_app(query)))
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
+        return self._ask(Call("GET", path, query=given(query or {})))
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any],
-        bears_repeating: bool = True,
-        header: Mapping[str, str] | None = None,
-    ) -> Envelope:
-        return self._transport.ask(
-            Call(
-                method,
-                path,
-                body=self._with_app(body),
-                header=header or {},
-                bears_repeating=bears_repeating,
+    def _post(self, path: str, body: Mapping[str, Any], bears_repeating: bool = True) -> Answer:
+        return self._ask(Call("POST", path, body=body, bears_repeating=bears_repeating))
+
+    def _ask(self, call: Call) -> Answer:
+        if self.app is None:
+            raise ValueError("this operation is of one app; name it: Client(url, app)")
+        return self._transport.ask(replace(call, header={"WangTimer-App": self.app.encode(), **call.header}))
+
+    def _path(self, which: Which) -> str:
+        """Return the path of a timer; of one whose key has a slash, by its id. Raises `NotFound`."""
+        key = key_in(which)
+        if key is not None and "/" in key:
+            return f"{TIMERS}/{self._id_of(key)}"
+        return f"{TIMERS}/{quote(name_of(which), safe=':')}"
+
+    def _id_of(self, key: str) -> int:
+        items = self._get(TIMERS, {"key": key, "limit": 1}).typed(dict[str, Any], "items")["items"]
+        if not items:
+            raise NotFound(
+                {
+                    "type": f"/docs/errors#{UNKNOWN_TIMER}",
+                    "title": "Unknown timer",
+                    "status": 404,
+                    "code": UNKNOWN_TIMER,
+                    "detail": f"app {self.app!r} has no timer {key!r}; GET /v1/timers lists those it has",
+                    "parameter": "which",
+                }
             )
-        )
+        found: int = items[0]["id"]
+        return found
 
-    def _with_app(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(fields) if self.app is None else {"app": self.app, **fields}
+    def _change(
+        self, place: str, call: Call, version: int | None, wanted: Mapping[str, Any] | None
+    ) -> Answer:
+        """Return the answer to a change of the timer at `place`, which must be at `version` if that is given.
+
+        A try whose answer was lost may have made the change. Then the timer is one version further and as `wanted`,
+        and the change is sent again for that version: it changes nothing, and gets the answer. `wanted` None: nothing
+        tells whose change it was.
+        """
+        if version is None:
+            return self._ask(call)
+        try:
+            return self._ask(_at_version(call, version))
+        except PreconditionFailed as error:
+            if not error.was_in_doubt or wanted is None:
+                raise
+            timer = self._get(place).typed(Timer, "id", "version")
+            if timer["version"] != version + 1 or not stands_as_wanted(timer, wanted):
+                raise
+        return self._ask(_at_version(call, version + 1))
+
+
+def _at_version(call: Call, version: int) -> Call:
+    return replace(call, header={**call.header, "If-Match": f'"{version}"'})

@@ -1,21 +1,24 @@
 """The operations on firings: lists, one firing, and what an operator does to them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Unpack, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Unpack
+from urllib.parse import quote
 
-from wangtimer.client.calls import TASK, Calls, all_rows
-from wangtimer.client.fields import FiringFilter, FiringKey, given, written
-from wangtimer.client.firing_types import (
+from .calls import Calls, Which, all_rows, name_of
+from .filters import FiringFilter, Replayed, Spread
+from .firing_types import (
     Backfill,
     CancelledFiring,
-    Counts,
     Firing,
-    FiringDetail,
+    FiringCounts,
+    FiringHistory,
     FiringsPage,
     Replay,
 )
-from wangtimer.client.transport import Call
-from wangtimer.client.value_types import Moment
+from .transport import Call
+from .values import Moment, given
+
+FIRINGS = "/v1/firings"
 
 
 class FiringCalls(Calls):
@@ -29,146 +32,95 @@ class FiringCalls(Calls):
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]
     ) -> FiringsPage:
         """Return one page; `cursor` is the `nextCursor` of the page before. `firings` asks for all of them."""
-        page: FiringsPage = self._get(
-            f"{TASK}/firings", given({"limit": limit, "cursor": cursor, **wanted})
-        ).page()
-        return page
+        query = {"limit": limit, "cursor": cursor, **_named(wanted)}
+        return self._get(FIRINGS, query).typed(FiringsPage, "items", "nextCursor")
 
-    def list_records(
-        self,
-        id: int,
-        *,
-        pending: bool = False,
-        limit: int | None = None,
-        cursor: str | None = None,
-        page_index: int | None = None,
-        page_size: int | None = None,
-    ) -> FiringsPage:
-        """Return one page of a timer's firings, latest first; those still to come only with `pending`."""
-        query = given({"id": id, "pending": pending, "limit": limit, "cursor": cursor})
-        query |= given({"page_index": page_index, "page_size": page_size})
-        page: FiringsPage = self._get(f"{TASK}/records", query).page()
-        return page
-
-    def export_firings(
-        self, *, format: Literal["csv", "jsonl"] = "jsonl", **wanted: Unpack[FiringFilter]
-    ) -> Iterator[bytes]:
-        """Yield the app's firings as text in UTF-8, in pieces of any length."""
-        query = self._with_app(given({"format": format, **wanted}))
-        return self._transport.stream(Call("GET", f"{TASK}/export", query=query))
-
-    def get_firing(self, id: int, fire_at: Moment) -> FiringDetail:
-        """Return a firing with its attempts."""
-        found = self._get(f"{TASK}/firing", written({"id": id, "fire_at": fire_at}))
-        return found.data(FiringDetail)
-
-    def count_firings(self, **wanted: Unpack[FiringFilter]) -> Counts:
+    def count_firings(self, **wanted: Unpack[FiringFilter]) -> FiringCounts:
         """Return how many firings have each outcome."""
-        return self._get(f"{TASK}/counts", given(wanted)).data(Counts)
+        return self._get(f"{FIRINGS}:count", _named(wanted)).typed(FiringCounts, "pending")
 
-    def fire_now(self, id: int | None = None, *, name: str | None = None) -> Firing:
-        """Have the timer of this id, or of this name, fire now, whatever its schedule; return the new firing.
+    def get_firing(self, firing_id: str) -> FiringHistory:
+        """Return a firing with its attempts."""
+        return self._get(_place(firing_id)).typed(FiringHistory, "attempts")
+
+    def cancel_firing(self, firing_id: str) -> CancelledFiring:
+        """Have a firing that is still to come be skipped; twice is the same as once."""
+        return self._ask(Call("POST", f"{_place(firing_id)}:cancel")).typed(CancelledFiring, "id")
+
+    def replay_firing(self, firing_id: str) -> Replay:
+        """Attempt a firing that failed or was skipped once more, with the same id."""
+        return self._ask(Call("POST", f"{_place(firing_id)}:replay")).counts(Replay, "replayed")
+
+    def fire_timer(self, which: Which) -> Firing:
+        """Have a timer fire now, whatever its schedule; return the new firing.
 
         Not sent again after no answer: it might fire twice.
         """
-        body = given({"id": id, "name": name})
-        return self._send("POST", f"{TASK}/fire", body, bears_repeating=False).data(Firing)
+        call = Call("POST", f"{self._path(which)}:fire", bears_repeating=False)
+        return self._ask(call).typed(Firing, "id")
 
-    def cancel_firing(self, id: int, fire_at: Moment) -> CancelledFiring:
-        """Have a firing that is still to come be skipped."""
-        body = written({"id": id, "fire_at": fire_at})
-        answer = self._send("POST", f"{TASK}/cancel", body)
-        return cast(CancelledFiring, {**answer.data(Firing), **answer.how_soon()})
+    def replay_firings(self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]) -> Replay:
+        """Attempt firings once more: those of `ids`, or up to 10,000 that failed or were skipped `since`.
 
-    def replay_firings(
-        self,
-        firings: Sequence[FiringKey] = (),
-        *,
-        id: int | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        statuses: Sequence[Literal["failed", "skipped"]] = (),
-        per_second: int | None = None,
-        start_at: Moment | None = None,
-        dry_run: bool = False,
-    ) -> Replay:
-        """Make firings again, `per_second` of them: these, or up to 10,000 that failed or were skipped `since`.
-
-        `dry_run` only counts them. `remaining` says how many are left to do; `replay_in_rounds` goes on. Those `since`
-        a moment are not sent again after no answer: it might replay as many others.
+        `remaining` says how many are left to do; `replay_in_rounds` goes on. Those `since` a moment are not sent again
+        after no answer: it might replay as many others.
         """
-        body = given(
-            {"id": id, "since": since, "until": until, "per_second": per_second, "start_at": start_at}
-        )
-        if firings:
-            body["firings"] = [written(cast(dict[str, Any], key)) for key in firings]
-        if statuses:
-            body["statuses"] = list(statuses)
-        return self._replay(body | {"dryRun": dry_run}, bears_repeating=bool(firings) or dry_run)
+        body = given({**_named(wanted), **(spread or {})})
+        return self._replay(body, bears_repeating="ids" in body or bool(body.get("dryRun")))
 
     def replay_in_rounds(
-        self,
-        *,
-        since: Moment,
-        id: int | None = None,
-        until: Moment | None = None,
-        statuses: Sequence[Literal["failed", "skipped"]] = (),
-        per_second: int | None = None,
+        self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]
     ) -> Iterator[Replay]:
         """Replay all that match, yielding what each round did, until none remains or a round gets no further.
 
         What fails anew meanwhile is not replayed again: not more than matched at first. A round is sent again after no
         answer, since all are to be replayed.
         """
-        wanted = given({"id": id, "since": since, "until": until, "per_second": per_second})
-        if statuses:
-            wanted["statuses"] = list(statuses)
+        body = given({**_named(wanted), **(spread or {})})
         matched: int | None = None
         replayed, left = 0, 1
-        start_at: int | None = None
         while left and (matched is None or replayed < matched):
-            done = self._replay(
-                wanted | given({"start_at": start_at}) | {"dryRun": False}, bears_repeating=True
-            )
+            done = self._replay(body, bears_repeating=True)
             yield done
             if not done["replayed"]:
                 return
-            start_at = done["lastDueAtMs"]
+            body |= given({"startAt": done["lastDueAt"]})
             matched = done["matched"] if matched is None else matched
             replayed, left = replayed + done["replayed"], done["remaining"]
 
-    def backfill_firings(
-        self,
-        id: int,
-        *,
-        since: Moment,
-        until: Moment,
-        per_second: int | None = None,
-        start_at: Moment | None = None,
-        dry_run: bool = False,
+    def backfill_timer(
+        self, which: Which, *, since: Moment, until: Moment, **spread: Unpack[Spread]
     ) -> Backfill:
-        """Make the firings of past moments for which there is none, up to 10,000, `per_second` of them.
+        """Make the firings of a timer's past moments for which there is none, up to 10,000.
 
-        Where some remain, `nextSince` and `lastDueAtMs` begin the next round; `backfill_in_rounds` goes on.
+        Where some remain, `nextSince` and `lastDueAt` begin the next round; `backfill_in_rounds` goes on.
         """
-        body = given({"id": id, "since": since, "until": until, "dry_run": dry_run})
-        body |= given({"per_second": per_second, "start_at": start_at})
-        return self._send("POST", f"{TASK}/backfill", body).counts(Backfill)
+        body = given({"since": since, "until": until, **spread})
+        return self._post(f"{self._path(which)}:backfill", body).counts(Backfill, "planned", "nextSince")
 
     def backfill_in_rounds(
-        self, id: int, *, since: Moment, until: Moment, per_second: int | None = None
+        self, which: Which, *, since: Moment, until: Moment, **spread: Unpack[Spread]
     ) -> Iterator[Backfill]:
-        """Backfill all of a span, yielding what each round did."""
-        start_at: int | None = None
+        """Backfill all of a range, yielding what each round did."""
         while True:
-            done = self.backfill_firings(
-                id, since=since, until=until, per_second=per_second, start_at=start_at
-            )
+            done = self.backfill_timer(which, since=since, until=until, **spread)
             yield done
             following = done["nextSince"]
             if following is None or following == since:
                 return
-            since, start_at = following, done["lastDueAtMs"] or start_at
+            since = following
+            if done["lastDueAt"] is not None:
+                spread["startAt"] = done["lastDueAt"]
 
     def _replay(self, body: Mapping[str, Any], bears_repeating: bool) -> Replay:
-        return self._send("POST", f"{TASK}/replay", body, bears_repeating).counts(Replay)
+        return self._post(f"{FIRINGS}:replay", body, bears_repeating).counts(Replay, "replayed", "remaining")
+
+
+def _place(firing_id: str) -> str:
+    return f"{FIRINGS}/{quote(firing_id, safe='')}"
+
+
+def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return conditions with their timer as v1 names it."""
+    timer = wanted.get("timer")
+    return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}

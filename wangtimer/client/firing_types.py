@@ -1,65 +1,64 @@
 """Firings as the service sends them, and its health. A newer service may send further keys."""
 
-from typing import NotRequired, TypedDict
+from typing import Literal, TypedDict
+
+from .filters import FiringKind, FiringStatus
 
 
 class Firing(TypedDict):
-    """A firing: one moment of one timer, and what became of it. Its `kind` is scheduled, manual or backfill."""
+    """A firing: one moment of one timer, and what became of it. Its `id` is the `webhook-id` of its callback."""
 
-    timerID: int
+    id: str
+    timerId: int
     app: str
-    runTimer: str
-    fireAtMs: int
-    firstSentAtMs: int | None
-    latenessMs: int | None
-    costTime: int
+    fireAt: str
+    status: FiringStatus
+    kind: FiringKind
     attempt: int
-    status: int
-    statusName: str
+    firstSentAt: str | None
+    latenessMs: int | None
+    durationMs: int | None
     httpStatus: int | None
     output: str
     error: str
-    webhookId: str
-    kind: str
     waitedFor: str
 
 
 class FiringsPage(TypedDict):
-    """A page of firings; `nextCursor` None: the last. `total` only where pages are numbered."""
+    """A page of firings; `nextCursor` None: the last."""
 
-    data: list[Firing]
+    items: list[Firing]
     nextCursor: str | None
-    total: NotRequired[int]
 
 
 class CancelledFiring(Firing):
-    """A firing just cancelled; how soon that counts (see `timer_types`)."""
+    """A firing just cancelled; that counts `countsWithin` after the answer."""
 
-    countsWithinMs: NotRequired[int]
+    countsWithin: str
 
 
 class Attempt(TypedDict):
     """One try at a firing's call."""
 
     attempt: int
-    sentAtMs: int | None
+    status: Literal["succeeded", "failed", "skipped"]
+    sentAt: str | None
     latenessMs: int | None
     connectMs: int | None
     firstByteMs: int | None
-    costMs: int | None
+    durationMs: int | None
     httpStatus: int | None
     output: str
     error: str
-    statusName: str
 
 
-class FiringDetail(Firing):
+class FiringHistory(Firing):
     """A firing with each of its attempts."""
 
     attempts: list[Attempt]
 
 
-class Counts(TypedDict):
+class FiringCounts(TypedDict):
     """How many firings have each outcome."""
 
     pending: int
@@ -71,13 +70,12 @@ class Counts(TypedDict):
 class NotReplayed(TypedDict):
     """A firing that could not be replayed, and why."""
 
-    id: int
-    fireAtMs: int
-    msg: str
+    id: str
+    detail: str
 
 
 class Replay(TypedDict):
-    """What one round of a replay did; where some remain, `lastDueAtMs` is the next round's `start_at`.
+    """What one round of a replay did; where some remain, `lastDueAt` is the next round's `startAt`.
 
     `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
@@ -85,8 +83,8 @@ class Replay(TypedDict):
     matched: int
     replayed: int
     notReplayed: list[NotReplayed]
-    firstDueAtMs: int | None
-    lastDueAtMs: int | None
+    firstDueAt: str | None
+    lastDueAt: str | None
     remaining: int
     wasInDoubt: bool
 
@@ -99,10 +97,10 @@ class Backfill(TypedDict):
 
     matched: int
     planned: int
-    firstDueAtMs: int | None
-    lastDueAtMs: int | None
+    firstDueAt: str | None
+    lastDueAt: str | None
     remaining: int
-    nextSince: str | int | None
+    nextSince: str | None
     wasInDoubt: bool
 
 

@@ -1,66 +1,102 @@
 """Whether a timer stands as a change wanted it: tells a change whose answer was lost from somebody else's."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from wangtimer.client.rule_types import RULE_MOMENTS
+from .described_field import DescribedField, defaults, described
+from .timer_fields import Misfire, Rule, Schedule, TimerFields
+from .values import moment_ms, read_span
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOMENTS = RULE_MOMENTS | {"startAt", "endAt"}
-_UNTOLD = frozenset({"app", "id", "version"})
+_JSON_TYPE = {"Content-Type": "application/json"}
+_CALL_DEFAULTS: Mapping[str, Any] = {"method": "POST", "headers": {}, "body": ""}
 
 
 def stands_as_wanted(timer: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether a timer, as the service sends it, has every field of a request; in doubt it has not."""
-    return all(_holds(timer, name, value) for name, value in wanted.items() if name not in _UNTOLD)
+    """Say whether a timer, as the service shows it, has every field of a request; in doubt it has not."""
+    return all(_holds(timer, name, value) for name, value in wanted.items())
+
+
+def put_whole(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a timer is to be after a put: what its body leaves out has its default."""
+    rule_defaults = defaults(Schedule)
+    # What an interval is counted from is the service's choice where it is not said.
+    del rule_defaults["anchorAt"]
+    whole = {**defaults(TimerFields), **body}
+    target = {**_CALL_DEFAULTS, **body["target"]}
+    headers = target["headers"] or {}
+    if target.get("json") is not None:
+        del target["body"]
+        headers = headers if _has_type(headers) else {**headers, **_JSON_TYPE}
+    return {
+        **whole,
+        "schedule": {**rule_defaults, **body["schedule"]},
+        "misfire": {**defaults(Misfire), **(body.get("misfire") or {})},
+        "target": {**target, "allHeaders": headers},
+    }
 
 
 def _holds(timer: Mapping[str, Any], name: str, wanted: Any) -> bool:
     held = timer.get(name)
-    if name == "tags":
-        return set(held or ()) == set(wanted or ())
-    if name == "deleteAfterFinish":
-        return bool(held) == bool(wanted)
-    if name == "cronDialect":
-        return bool((held or "unix") == (wanted or "unix"))
-    if wanted is None or held is None:
-        return held is wanted
-    if name in _MOMENTS:
-        return _ms(held) == _ms(wanted)
-    return _call_holds(held, wanted) if name == "notifyHTTPParam" else bool(held == wanted)
+    match name:
+        case "schedule":
+            return _all_hold(Schedule, held, wanted)
+        case "misfire":
+            return _all_hold(Misfire, held, wanted)
+        case "target":
+            return all(_part_holds(held or {}, part, value) for part, value in (wanted or {}).items())
+        case "key":
+            return wanted is None or held == wanted
+        case _:
+            return _all_hold(TimerFields, timer, {name: wanted})
 
 
-def _ms(moment: str | int) -> int | str:
-    if isinstance(moment, int):
-        return moment
+def _all_hold(kind: type, held: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> bool:
+    fields = described(kind)
+    return all(
+        name in fields and _is_same(fields[name], (held or {}).get(name), value)
+        for name, value in (wanted or {}).items()
+    )
+
+
+def _is_same(field: DescribedField, held: Any, wanted: Any) -> bool:
+    default = field.about.default
+    held, wanted = (default if value is None else value for value in (held, wanted))
+    # Null means the same as absent for a rule.
+    if held is None or wanted is None:
+        return wanted is held or (wanted is None and field.name in Rule.__annotations__)
+    if field.kind == "texts":
+        return set(held) == set(wanted)
+    read = _READ.get(field.kind)
     try:
-        return -((_EPOCH - datetime.fromisoformat(moment)) // timedelta(milliseconds=1))
+        return bool(held == wanted if read is None else read(held) == read(wanted))
     except (ValueError, TypeError):
-        return moment
+        return False
 
 
-def whole_call(callback: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call as a put wants it: what is not given has its default, and there is no further header."""
-    return {"method": "POST", "body": "", **callback, "allHeaders": callback.get("header") or {}}
-
-
-def _call_holds(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether a call has every part that is wanted; of headers those that are named."""
-    return all(_part_holds(held, name, value) for name, value in wanted.items())
+_READ: Mapping[str, Callable[[Any], int]] = {"span": read_span, "moment": moment_ms}
 
 
 def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    headers = _by_name(held.get("header") or {})
+    """Say whether a call has a part that is wanted; of headers those that are named."""
+    headers = _by_name(held.get("headers") or {})
     match name:
-        case "header" if wanted is not None:
+        case "headers" if wanted is not None:
             return all(headers.get(one, []) == values for one, values in _by_name(wanted).items())
-        case "header" | "allHeaders":
+        case "headers" | "allHeaders":
             return headers == _by_name(wanted or {})
         case "method":
             return bool(held.get(name) == (wanted or "POST").upper())
+        case "json":
+            return wanted is None or held.get("body") == json.dumps(
+                wanted, ensure_ascii=False, separators=(",", ":")
+            )
         case _:
             return bool(held.get(name, "") == (wanted or ""))
+
+
+def _has_type(headers: Mapping[str, Any]) -> bool:
+    return any(name.lower() == "content-type" for name in headers)
 
 
 def _by_name(headers: Mapping[str, Any]) -> dict[str, list[str]]:

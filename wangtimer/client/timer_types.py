@@ -1,19 +1,22 @@
-"""Timers, schedules and calendars as the service sends them. A newer service may send further keys.
+"""What the service answers about timers, schedules, calendars and load. A newer service may send further keys.
 
-Wherever a change has `countsWithinMs`: it counts for every moment later than so many ms after the answer, 1,000 as
-a rule, 8,000 where Redis could not be told at once. Absent where the answer was lost, and of an older service.
+`countsWithin` of a change: it counts for every moment later than so long after the answer, `1s` as a rule, `8s` where
+Redis could not be told at once.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
-from wangtimer.client.rule_types import RuleShown
+from .errors import Problem
+from .timer_fields import Timer
+
+StopState = Literal["cancelled", "in_flight", "already_fired"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
 class MomentShown(TypedDict):
-    """A moment in the timer's zone, in UTC, and in ms since 1970."""
+    """A moment in the schedule's zone, and in UTC."""
 
     at: str
-    atMs: int
     utc: str
 
 
@@ -40,173 +43,119 @@ class Preview(TypedDict):
     warnings: list[WarningShown]
 
 
-class Notify(TypedDict):
-    """The HTTP call a timer makes."""
+class ChangedTimer(Timer, TypedDict):
+    """A timer just made or changed, and what its schedule comes to."""
 
-    url: str
-    method: str
-    header: dict[str, list[str]]
-    body: str
+    preview: Preview
+    countsWithin: str
 
 
-class Timer(RuleShown, TypedDict):
-    """A timer; its rule is in the fields of `RuleShown`."""
+class PutTimer(ChangedTimer):
+    """A timer that was put; `created` is the client's: False too where an earlier try without an answer made it."""
 
-    id: int
-    app: str
-    name: str
-    status: int
-    statusName: str
-    timezone: str
-    startAt: NotRequired[str]
-    endAt: NotRequired[str]
-    maxFirings: NotRequired[int]
-    jitterMs: NotRequired[int]
-    excludeCalendar: NotRequired[str]
-    tags: NotRequired[list[str]]
-    retentionDays: NotRequired[int]
-    deleteAfterFinish: NotRequired[bool]
-    notifyHTTPParam: Notify
-    misfire: str
-    misfireGraceMs: int
-    catchupWindowMs: int
-    nextFireAt: str | None
-    version: int
-    createdAt: str
-    updatedAt: str
+    created: bool
 
 
-class StoppedMoment(TypedDict):
-    """The next moment of a timer that was disabled or deleted, and whether that came in time.
+class Stop(TypedDict):
+    """The next moment of a timer that was switched off, and whether that came in time.
 
     `state`: `cancelled` (no call of it is made any more), `in_flight` (a call may be on its way; its record will say),
     `already_fired` (a call was sent, and there is no later moment).
     """
 
     at: str
-    atMs: int
-    state: str
+    state: StopState
 
 
-class StoppedOne(StoppedMoment):
-    """The same of one of several timers."""
-
-    id: int
-
-
-class StoppedTimer(Timer):
+class SwitchedOffTimer(TypedDict):
     """A timer that was disabled; `stopped` None: no moment was left, or it could not be told."""
 
-    stopped: StoppedMoment | None
-    countsWithinMs: NotRequired[int]
+    timer: Timer
+    stopped: Stop | None
+    countsWithin: str
 
 
 class Deletion(TypedDict):
-    """What becomes of the next moment of a timer that was deleted.
+    """A timer that was deleted. `timer` None, and no `countsWithin`: an earlier try without an answer deleted it."""
 
-    `stopped` None: no moment was left, or it could not be told, as where an answer was lost.
-    """
-
-    stopped: StoppedMoment | None
-    countsWithinMs: NotRequired[int]
-
-
-class PlannedTimer(Timer):
-    """A timer just made or edited, with what its schedule comes to."""
-
-    nextMoments: list[MomentShown]
-    words: Words
-    warnings: list[WarningShown]
-
-
-class EditedTimer(PlannedTimer):
-    """A timer just edited."""
-
-    countsWithinMs: NotRequired[int]
-
-
-class PutTimer(TypedDict):
-    """A timer as it is now, and whether it was made by this call."""
-
-    id: int
-    data: PlannedTimer
-    created: bool
-    countsWithinMs: NotRequired[int]
+    timer: Timer | None
+    stopped: Stop | None
+    countsWithin: NotRequired[str]
 
 
 class LastOutcome(TypedDict):
     """What became of a timer's latest firing that has an outcome."""
 
-    runTimer: str
-    statusName: str
+    fireAt: str
+    status: Literal["succeeded", "failed", "skipped"]
     latenessMs: int | None
     httpStatus: int | None
     error: str
 
 
-class ListedTimer(Timer):
+class ListedTimer(Timer, TypedDict):
     """A timer in a list; `lastOutcome` is None until something fired."""
 
     lastOutcome: LastOutcome | None
 
 
 class TimersPage(TypedDict):
-    """A page of timers; `nextCursor` None: the last. `total` only where pages are numbered."""
+    """A page of timers; `nextCursor` None: the last."""
 
-    data: list[ListedTimer]
+    items: list[ListedTimer]
     nextCursor: str | None
-    total: NotRequired[int]
 
 
-class MadeTimer(TypedDict):
-    """What became of one of several timers: `code` 0 where it was made, else an error's.
+class NewTimerOutcome(TypedDict):
+    """What became of one of several new timers; `problem` None: it was done.
 
-    `existingId` is there where another timer has the name: which. `warnings` is there where the text of its cron may
-    surprise; a preview tells more.
+    With both an `id` and a `problem`, it is made and could not be enabled.
     """
 
     index: int
-    code: int
-    msg: str
-    field: str
     id: int | None
+    key: str | None
     created: bool
-    existingId: NotRequired[int]
-    warnings: NotRequired[list[WarningShown]]
+    problem: Problem | None
 
 
-class MadeTimers(TypedDict):
+class NewTimersOutcome(TypedDict):
     """What became of each, in order, and counts."""
 
-    data: list[MadeTimer]
+    items: list[NewTimerOutcome]
     created: int
     failed: int
 
 
-class FailedChange(TypedDict):
-    """A timer that could not be changed, and why."""
+class UnchangedTimer(TypedDict):
+    """A timer that was not changed, and why; `key` None: there is no such timer."""
 
     id: int
-    name: str | None
-    code: int
-    msg: str
+    key: str | None
+    problem: Problem
 
 
-class TimersChange(TypedDict):
-    """What one round of a change of many did; where some remain, `lastId` is the next round's `after_id`.
+class StoppedTimer(Stop):
+    """The stopped moment of one of several timers."""
 
-    `unknownNames` is there where names were asked for: those that no timer had when the round began.
+    id: int
+
+
+class ManyTimersOutcome(TypedDict):
+    """What one round of a change of many did; where some remain, `lastId` is the next round's `afterId`.
+
+    `unknownKeys` is there where keys were named: those that no timer had when the round began.
     `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
     matched: int
     done: int
-    failed: list[FailedChange]
+    failed: list[UnchangedTimer]
     remaining: int
     lastId: int | None
-    stopped: NotRequired[list[StoppedOne]]
-    unknownNames: NotRequired[list[str]]
-    countsWithinMs: NotRequired[int]
+    stopped: list[StoppedTimer]
+    unknownKeys: NotRequired[list[str]]
+    countsWithin: str
     wasInDoubt: bool
 
 
@@ -220,10 +169,10 @@ class Following(TypedDict):
 
 
 class Calendar(TypedDict):
-    """Days on which nothing fires."""
+    """Days on which nothing fires; `following` None in a list, and of a calendar that is always there."""
 
     name: str
-    weekdays: list[int]
+    weekdays: list[Weekday]
     days: list[str]
     working: list[str]
     firstYear: int | None
@@ -232,14 +181,22 @@ class Calendar(TypedDict):
     following: Following | None
 
 
-class PutCalendar(TypedDict):
-    """A calendar, and how many timers will follow it: within seconds, `get_calendar` tells how far they are."""
+class MinuteOfLoad(TypedDict):
+    """Firings planned for a minute."""
 
-    data: Calendar
-    edited: int
+    minute: str
+    firings: int
 
 
-class MinuteLoad(TypedDict):
+class Load(TypedDict):
+    """The coming minutes that have firings; after `plannedUntil` there may be more than are counted."""
+
+    items: list[MinuteOfLoad]
+    firings: int
+    plannedUntil: str
+
+
+class MinuteOfAllApps(TypedDict):
     """Firings planned for a minute, in all and by app."""
 
     minute: str
@@ -248,9 +205,9 @@ class MinuteLoad(TypedDict):
     apps: dict[str, int]
 
 
-class Load(TypedDict):
-    """The coming minutes that have firings; after `plannedUntilMs` there may be more than are counted."""
+class LoadOfAllApps(TypedDict):
+    """The coming minutes that have firings of any app; after `plannedUntilMs` there may be more than are counted."""
 
-    data: list[MinuteLoad]
+    data: list[MinuteOfAllApps]
     total: int
     plannedUntilMs: int

@@ -3,22 +3,22 @@
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import NewConnectionError
 
-from wangtimer.client.envelope import Envelope
-from wangtimer.client.errors import BadAnswer, ClientError, Refusal, Unreachable, refused
+from .answer import Answer
+from .errors import BadAnswer, ClientError, Problem, Unreachable, refused
 
 # Statuses of a server, or a proxy before it, that may be well again in a moment.
 AWAY = frozenset({502, 503, 504})
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 SHOWN_CHARACTERS = 200
-PIECE_BYTES = 65_536
+USER_AGENT = "wangtimer-client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Call:
     path: str
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
-    header: Mapping[str, str] = field(default_factory=dict)
+    header: Mapping[str, str | bytes] = field(default_factory=dict)
     bears_repeating: bool = True
     # An error's status that is an answer here.
     accepted: int | None = None
@@ -50,10 +50,16 @@ class Transport:
 
     `timeout` (s) bounds connecting, and each wait for bytes. `retries` is how often a failed call is sent again, with
     growing pauses: what bears repeating after no answer or a 502, 503, 504; anything where no connection was made.
+    A `session` that is given stays its owner's to close.
     """
 
     def __init__(
-        self, base_url: str, timeout: float, retries: int, sleep: Callable[[float], None] = time.sleep
+        self,
+        base_url: str,
+        timeout: float,
+        retries: int,
+        sleep: Callable[[float], None] = time.sleep,
+        session: requests.Session | None = None,
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise ValueError(f"{base_url!r} is no URL; write it as in http://127.0.0.1:5000")
@@ -67,40 +73,35 @@ class Transport:
         self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
-        self._session = requests.Session()
-        self._session.headers["User-Agent"] = "wangtimer-client"
+        self._owns_session = session is None
+        self._session = _new_session() if session is None else session
 
     def close(self) -> None:
-        """Close the connections."""
-        self._session.close()
+        """Close the connections, unless the session is its caller's."""
+        if self._owns_session:
+            self._session.close()
 
-    def ask(self, call: Call) -> Envelope:
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        self._sleep(seconds)
+
+    def ask(self, call: Call) -> Answer:
         """Return the answer; raises `ClientError`."""
-        response, was_in_doubt = self._send(call, stream=False)
+        response, was_in_doubt = self._send(call)
         try:
-            return Envelope(call.path, _read(response, call), was_in_doubt)
+            body = _read(response, call)
+            return Answer(call.path, response.status_code, body, was_in_doubt, call.method != "GET")
         except ClientError as error:
             # Only a 4xx says that nothing was done.
             is_refused = 400 <= response.status_code < 500
             error.was_in_doubt = was_in_doubt or (call.method != "GET" and not is_refused)
             raise
 
-    def stream(self, call: Call) -> Iterator[bytes]:
-        """Yield an answer that is no JSON envelope, piece by piece; raises `ClientError`, even half-way."""
-        response, _ = self._send(call, stream=True)
-        with response:
-            if response.status_code != 200:
-                _read(response, call)
-            try:
-                yield from response.iter_content(PIECE_BYTES)
-            except requests.RequestException as error:
-                raise Unreachable(f"the answer of {self._shown} broke off: {_why(error)}") from error
-
-    def _send(self, call: Call, stream: bool) -> tuple[requests.Response, bool]:
+    def _send(self, call: Call) -> tuple[requests.Response, bool]:
         """Return the response, and whether an earlier try may have been done."""
         was_in_doubt = False
         for tries_left in range(self._retries, -1, -1):
-            found = self._try(call, stream)
+            found = self._try(call)
             if isinstance(found, requests.Response):
                 return found, was_in_doubt
             may_repeat = found.is_passing and (call.bears_repeating or not found.in_doubt)
@@ -111,20 +112,17 @@ class Transport:
             self._sleep(max(found.wait_s, _pause_s(self._retries - tries_left)))
         raise AssertionError("the last try returns or raises")
 
-    def _try(self, call: Call, stream: bool) -> requests.Response | Failure:
+    def _try(self, call: Call) -> requests.Response | Failure:
+        body = None if call.body is None else json.dumps(call.body, ensure_ascii=False).encode()
         try:
             response = self._session.request(
                 call.method,
                 self._base + call.path,
                 params={name: _parameter(value) for name, value in call.query.items()},
-                data=None if call.body is None else json.dumps(call.body, ensure_ascii=False).encode(),
-                headers={
-                    **({} if call.body is None else {"Content-Type": "application/json"}),
-                    **call.header,
-                },
+                data=body,
+                headers={**({} if body is None else {"Content-Type": "application/json"}), **call.header},
                 timeout=self._timeout,
                 allow_redirects=False,
-                stream=stream,
             )
         except requests.RequestException as error:
             return self._unreachable(error, call)
@@ -145,6 +143,12 @@ class Transport:
         return Failure(
             Unreachable(f"no answer from {self._shown}: {_why(error)}"), call.method != "GET", is_passing
         )
+
+
+def _new_session() -> requests.Session:
+    session = requests.Session()
+    session.headers["User-Agent"] = USER_AGENT
+    return session
 
 
 def _was_never_sent(error: requests.RequestException) -> bool:
@@ -171,26 +175,27 @@ def _why(error: requests.RequestException) -> str:
 
 
 def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
-    """Return the envelope; raises `BadAnswer`, `Refused`."""
+    """Return the JSON of an answer, {} of an empty one; raises `BadAnswer`, `Refused`."""
+    if response.status_code == requests.codes.no_content:
+        return {}
     try:
         answer = response.json()
     except (ValueError, requests.RequestException):
         answer = None
-    if not isinstance(answer, dict) or not isinstance(answer.get("code"), int):
-        shown = response.text[:SHOWN_CHARACTERS]
-        raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
-    if answer["code"] == 0 or response.status_code == call.accepted:
+    is_good = response.ok and response.status_code < 300
+    if isinstance(answer, dict) and (is_good or response.status_code == call.accepted):
         return answer
-    data = answer.get("data")
-    existing_id = data.get("existingId") if isinstance(data, dict) else None
-    raise refused(
-        Refusal(
-            response.status_code,
-            answer["code"],
-            str(answer.get("msg", "")),
-            str(answer.get("field", "")),
-            existing_id if isinstance(existing_id, int) else None,
-        )
+    if not is_good and _is_problem(answer):
+        raise refused(cast(Problem, {**answer, "status": response.status_code}))
+    shown = response.text[:SHOWN_CHARACTERS]
+    raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
+
+
+def _is_problem(answer: Any) -> bool:
+    return (
+        isinstance(answer, dict)
+        and isinstance(answer.get("code"), int)
+        and isinstance(answer.get("detail"), str)
     )
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from types import TracebackType
 
-from wangtimer.client import Callback, Client
+from wangtimer.client import Client, Target
 
 THREADS = 16
 TIMEOUT_S = 20
@@ -18,7 +18,7 @@ class BenchTimers:
     def __init__(self, api_url: str, app: str, target_url: str) -> None:
         self._api_url = api_url
         self._app = app
-        self._callback: Callback = {"url": target_url, "method": "POST", "body": "{}"}
+        self._target: Target = {"url": target_url, "body": "{}"}
         self._numbers = count()
         self._made: list[int] = []
         self._pool = ThreadPoolExecutor(THREADS)
@@ -36,18 +36,17 @@ class BenchTimers:
             list(pool.map(self._delete, self._made))
 
     def make(self, moments: Sequence[int]) -> dict[int, int]:
-        """Create and enable a one-shot for each moment (ms UTC); return the moments by timer id.
+        """Make a one-shot for each moment (ms UTC); return the moments by timer id.
 
         Raises `ClientError`.
         """
         return dict(zip(self._pool.map(self._make_one, moments), moments, strict=True))
 
     def _make_one(self, moment: int) -> int:
-        client = self._client()
-        timer_id = client.create_timer(f"shot-{next(self._numbers)}", self._callback, at=moment)["id"]
-        self._made.append(timer_id)
-        client.enable_timer(timer_id)
-        return timer_id
+        key = f"shot-{next(self._numbers)}"
+        made = self._client().create_timer(key=key, schedule={"at": moment}, target=self._target)
+        self._made.append(made["id"])
+        return made["id"]
 
     def _delete(self, timer_id: int) -> None:
         self._client().delete_timer(timer_id)

@@ -1,10 +1,12 @@
 """`wangtimer firings export`: firings as CSV or JSON Lines, into a file or a pipe."""
 
+import csv
+import json
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import IncrementalNewlineDecoder
+from io import IncrementalNewlineDecoder, StringIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -15,6 +17,7 @@ from wangtimer.cli.terminal.asking import Asked, Failed, asking
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import printable, progress
 from wangtimer.cli.timers.timer_options import options
+from wangtimer.client import Firing
 
 
 class Target(Protocol):
@@ -48,12 +51,30 @@ def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None,
     """
     if asked.as_json and form == "csv":
         raise click.UsageError("--json and --format csv: say one of them")
-    found = asked.client.export_firings(format=form or "jsonl", **filter_of(asked, wanted))
+    found = asked.client.firings(**filter_of(wanted))
     with _whole(out) as file, progress() as bar:
         task = bar.add_task("lines", total=None)
-        for piece in found:
-            file.write(piece)
-            bar.update(task, advance=piece.count(b"\n"))
+        for line in _as_csv(found) if form == "csv" else _as_json_lines(found):
+            file.write(line)
+            bar.update(task, advance=1)
+
+
+def _as_json_lines(firings: Iterable[Firing]) -> Iterator[bytes]:
+    for firing in firings:
+        yield json.dumps(firing, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _as_csv(firings: Iterable[Firing]) -> Iterator[bytes]:
+    """Yield a head and a row a firing, as RFC 4180 has them."""
+    held = StringIO()
+    writer = csv.DictWriter(held, list(Firing.__annotations__), extrasaction="ignore")
+    writer.writeheader()
+    yield held.getvalue().encode()
+    for firing in firings:
+        held.seek(0)
+        held.truncate()
+        writer.writerow(firing)
+        yield held.getvalue().encode()
 
 
 @contextmanager

@@ -8,12 +8,11 @@ from wangtimer.cli.firings.export_command import export
 from wangtimer.cli.firings.firing_options import FILTERS, filter_of
 from wangtimer.cli.firings.firing_tables import show_cancelled, show_firing, show_firings
 from wangtimer.cli.firings.replay_commands import backfill, replay
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, timer_id
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_pairs
 from wangtimer.cli.terminal.parameter_types import FIRING
 from wangtimer.cli.timers.timer_options import options
-from wangtimer.client.fields import FiringKey
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -27,15 +26,15 @@ def firings() -> None:
 @asking
 def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
     """List firings, latest first."""
-    asked.tell(list(asked.client.firings(most=limit or None, **filter_of(asked, wanted))), show_firings)
+    asked.tell(list(asked.client.firings(most=limit or None, **filter_of(wanted))), show_firings)
 
 
 @firings.command()
 @click.argument("firing", type=FIRING)
 @asking
-def show(asked: Asked, firing: FiringKey) -> None:
+def show(asked: Asked, firing: str) -> None:
     """Show a FIRING with each of its attempts."""
-    asked.tell(asked.client.get_firing(firing["id"], firing["fire_at"]), show_firing)
+    asked.tell(asked.client.get_firing(firing), show_firing)
 
 
 @firings.command()
@@ -43,7 +42,7 @@ def show(asked: Asked, firing: FiringKey) -> None:
 @asking
 def counts(asked: Asked, **wanted: Any) -> None:
     """Count firings by outcome."""
-    found = asked.client.count_firings(**filter_of(asked, wanted))
+    found = asked.client.count_firings(**filter_of(wanted))
     asked.tell(found, lambda counted: show_pairs(dict(counted)))
 
 
@@ -52,15 +51,15 @@ def counts(asked: Asked, **wanted: Any) -> None:
 @asking
 def fire(asked: Asked, timer: str) -> None:
     """Have a TIMER fire now, whatever its schedule."""
-    asked.tell(asked.client.fire_now(timer_id(asked.client, timer)), show_firing)
+    asked.tell(asked.client.fire_timer(which_timer(timer)), show_firing)
 
 
 @firings.command()
 @click.argument("firing", type=FIRING)
 @asking
-def cancel(asked: Asked, firing: FiringKey) -> None:
+def cancel(asked: Asked, firing: str) -> None:
     """Have a FIRING that is still to come be skipped."""
-    asked.tell(asked.client.cancel_firing(firing["id"], firing["fire_at"]), show_cancelled)
+    asked.tell(asked.client.cancel_firing(firing), show_cancelled)
 
 
 firings.add_command(export)

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import Asked, timer_id
-from wangtimer.cli.terminal.parameter_types import DURATION, PAST
+from wangtimer.cli.terminal.asking import which_timer
+from wangtimer.cli.terminal.parameter_types import PAST, SPAN
 from wangtimer.cli.timers.timer_options import given
 
-TIMER = click.option("--timer", help="Of this timer only: its id or name.")
+TIMER = click.option("--timer", help="Of this timer only: its id or key.")
 SINCE = click.option("--since", type=PAST, help="From this moment on: RFC 3339, ms, or so long ago: 2h.")
 UNTIL = click.option("--until", type=PAST, help="Up to this moment; now by default.")
 FILTERS = (
@@ -17,12 +17,11 @@ FILTERS = (
     click.option("--kind", type=click.Choice(["scheduled", "manual", "backfill"])),
     SINCE,
     UNTIL,
-    click.option("--later-than", "later_than_ms", type=DURATION, help="First sent later than this."),
+    click.option("--later-than", "laterThan", type=SPAN, help="First sent later than this."),
 )
 
 
-def filter_of(asked: Asked, wanted: dict[str, Any]) -> Any:
-    """Return the given options as the client takes them, the timer by its id."""
+def filter_of(wanted: dict[str, Any]) -> Any:
+    """Return the given options as the client takes them."""
     found = given(wanted)
-    timer = found.pop("timer", None)
-    return found if timer is None else found | {"id": timer_id(asked.client, timer)}
+    return found | ({"timer": which_timer(found["timer"])} if "timer" in found else {})

@@ -7,8 +7,8 @@ import click
 
 from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.output import show_pairs, show_table
-from wangtimer.client.firing_types import CancelledFiring, Firing, FiringDetail
-from wangtimer.core.time.moment_text import show_moment
+from wangtimer.client import Firing, FiringHistory
+from wangtimer.client.firing_types import CancelledFiring
 
 
 def show_firings(firings: Iterable[Firing]) -> None:
@@ -17,11 +17,11 @@ def show_firings(firings: Iterable[Firing]) -> None:
         ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "error"),
         (
             (
-                firing["webhookId"],
-                firing["runTimer"],
-                firing["statusName"],
+                firing["id"],
+                firing["fireAt"],
+                firing["status"],
                 firing["latenessMs"],
-                firing["costTime"],
+                firing["durationMs"],
                 firing["attempt"],
                 firing["httpStatus"],
                 firing["error"],
@@ -31,18 +31,18 @@ def show_firings(firings: Iterable[Firing]) -> None:
     )
 
 
-def show_firing(firing: Firing | FiringDetail) -> None:
+def show_firing(firing: Firing | FiringHistory) -> None:
     """Print all of a firing, and its attempts where they came with it."""
     show_pairs(
         {
-            "firing": firing["webhookId"],
-            "moment": firing["runTimer"],
+            "firing": firing["id"],
+            "moment": firing["fireAt"],
             "kind": firing["kind"],
-            "status": firing["statusName"],
+            "status": firing["status"],
             "late": _ms(firing["latenessMs"]),
-            "took": _ms(firing["costTime"]),
+            "took": _ms(firing["durationMs"]),
             "attempt": firing["attempt"],
-            "waited for": firing.get("waitedFor"),
+            "waited for": firing["waitedFor"],
             "HTTP status": firing["httpStatus"],
             "error": firing["error"],
             "output": firing["output"],
@@ -50,28 +50,28 @@ def show_firing(firing: Firing | FiringDetail) -> None:
     )
     if "attempts" in firing:
         click.echo()
-        _show_attempts(cast(FiringDetail, firing))
+        _show_attempts(cast(FiringHistory, firing))
 
 
 def show_cancelled(firing: CancelledFiring) -> None:
     """Print a firing that was cancelled, and how soon that counts."""
     show_firing(firing)
-    show_how_soon(firing.get("countsWithinMs"))
+    show_how_soon(firing["countsWithin"])
 
 
-def _show_attempts(firing: FiringDetail) -> None:
+def _show_attempts(firing: FiringHistory) -> None:
     show_table(
         ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
         (
             (
                 one["attempt"],
-                None if one["sentAtMs"] is None else show_moment(one["sentAtMs"]),
+                one["sentAt"],
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],
-                one["costMs"],
+                one["durationMs"],
                 one["httpStatus"],
-                one["statusName"],
+                one["status"],
                 one["error"],
             )
             for one in firing["attempts"]

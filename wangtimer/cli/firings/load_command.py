@@ -5,7 +5,7 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking_of_any_app
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line, show_table
-from wangtimer.client.timer_types import Load
+from wangtimer.client.timer_types import Load, LoadOfAllApps
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -14,10 +14,18 @@ from wangtimer.client.timer_types import Load
 @asking_of_any_app
 def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned for each of the coming minutes, of all apps or of one."""
-    asked.tell(asked.client.get_load(minutes=minutes, of_all_apps=all_apps), _show)
+    if asked.client.app is None or all_apps:
+        asked.tell(asked.client.get_load_of_all_apps(minutes=minutes), _show_all)
+    else:
+        asked.tell(asked.client.get_load(minutes=minutes), _show)
 
 
 def _show(found: Load) -> None:
+    show_table(("minute", "firings"), ((one["minute"], one["firings"]) for one in found["items"]))
+    show_line(f"{found['firings']} in all")
+
+
+def _show_all(found: LoadOfAllApps) -> None:
     show_table(
         ("minute", "firings", "apps"),
         ((one["minute"], one["total"], _by_app(one["apps"])) for one in found["data"]),

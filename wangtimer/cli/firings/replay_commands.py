@@ -1,20 +1,19 @@
 """`wangtimer firings replay` and `backfill`: firings made again, or for the first time, round after round."""
 
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from wangtimer.cli.firings.firing_options import SINCE, TIMER, UNTIL
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, timer_id
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST
 from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timers.timer_options import options
-from wangtimer.client.fields import FiringKey
+from wangtimer.client import Spread
+from wangtimer.client.filters import Replayable, Replayed
 from wangtimer.client.firing_types import Backfill, Replay
-
-Status = Literal["failed", "skipped"]
 
 PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
 # A dry run of a backfill counts so many moments, and no more.
@@ -37,31 +36,28 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 @asking
 def replay(
     asked: Asked,
-    firings: tuple[FiringKey, ...],
+    firings: tuple[str, ...],
     timer: str | None,
     since: Any,
     until: Any,
-    statuses: tuple[Status, ...],
+    statuses: tuple[Replayable, ...],
     per_second: int | None,
     dry_run: bool,
 ) -> None:
     """Make FIRINGS again: these, or all that failed (or --status skipped) --since a moment."""
+    spread = _spread(per_second)
     if bool(firings) == (since is not None):
         raise click.UsageError("say which: FIRINGS, or --since")
     if firings:
         if timer or until or statuses:
             raise click.UsageError("FIRINGS are named in full: leave out --timer, --until and --status")
-        done = asked.client.replay_firings(firings, per_second=per_second, dry_run=dry_run)
+        done = asked.client.replay_firings(ids=firings, spread={**spread, "dryRun": dry_run})
     else:
-        number = None if timer is None else timer_id(asked.client, timer)
-        wanted: dict[str, Any] = {
-            "id": number,
-            "since": since,
-            "until": until,
-            "statuses": statuses or ("failed",),
-        }
-        counted = asked.client.replay_firings(**wanted, per_second=per_second, dry_run=True)
-        rounds = asked.client.replay_in_rounds(**wanted, per_second=per_second)
+        wanted: Replayed = {"since": since, "until": until, "statuses": statuses or ("failed",)}
+        if timer is not None:
+            wanted["timer"] = which_timer(timer)
+        counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
+        rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
         done = counted if dry_run else carry_out("replay", counted, rounds)
     asked.tell(done, lambda whole: _show_replay(whole, dry_run))
     if not dry_run:
@@ -77,15 +73,18 @@ def replay(
 @asking
 def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
     """Make the firings of a TIMER's past moments for which there is none."""
-    number = timer_id(asked.client, timer)
-    counted = asked.client.backfill_firings(
-        number, since=since, until=until, per_second=per_second, dry_run=True
-    )
-    rounds = asked.client.backfill_in_rounds(number, since=since, until=until, per_second=per_second)
+    which, spread = which_timer(timer), _spread(per_second)
+    only_counting: Spread = {**spread, "dryRun": True}
+    counted = asked.client.backfill_timer(which, since=since, until=until, **only_counting)
+    rounds = asked.client.backfill_in_rounds(which, since=since, until=until, **spread)
     done = counted if dry_run else carry_out("backfill", counted, rounds)
     asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["planned"], done["remaining"])
+
+
+def _spread(per_second: int | None) -> Spread:
+    return {} if per_second is None else {"perSecond": per_second}
 
 
 def _show_backfill(done: Backfill, is_dry: bool) -> None:
@@ -104,5 +103,5 @@ def _show_replay(done: Replay, is_dry: bool) -> None:
     if done["notReplayed"]:
         show_table(
             ("firing", "why not"),
-            ((f"{one['id']}-{one['fireAtMs']}", one["msg"]) for one in done["notReplayed"]),
+            ((one["id"], one["detail"]) for one in done["notReplayed"]),
         )

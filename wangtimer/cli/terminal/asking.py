@@ -22,7 +22,7 @@ EXIT_CODES = (
 
 Data = TypeVar("Data")
 _ID = re.compile(r"\d{1,19}", re.ASCII)
-_NAME = "name:"
+_KEY = "key:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         try:
             client = Client(url, app)
         except ValueError as error:
-            raise click.UsageError(f"--url: {error}") from None
+            raise click.UsageError(f"--url, --app: {error}") from None
         with client:
             try:
                 command(Asked(client, as_json), **arguments)
@@ -108,24 +108,15 @@ def _no_text(error: UnicodeEncodeError) -> str:
     return f"{word!r} is not text in UTF-8"
 
 
-def timer_id(client: Client, timer: str) -> int:
-    """Return the id of a timer written as id or, where it is no number or behind `name:`, as name; raises `Failed`."""
-    if _ID.fullmatch(timer):
-        return int(timer)
+def which_timer(timer: str) -> str:
+    """Return a timer, written as its id or its key or behind `key:`, as the client names it."""
+    if timer.startswith(_KEY) or _ID.fullmatch(timer):
+        return timer
     if timer.isascii() and timer.isdecimal():
         raise click.UsageError(
-            f"{timer[:19]}... is no id; a name that is a number is written name:{timer[:19]}..."
+            f"{timer[:19]}... is no id; a key that is a number is written {_KEY}{timer[:19]}..."
         )
-    timer = timer.removeprefix(_NAME)
-    found = client.list_timers(name=timer, limit=1)["data"]
-    if not found:
-        raise Failed(f"app {client.app!r} has no timer named {timer!r}")
-    return found[0]["id"]
-
-
-def written_name(name: str) -> str:
-    """Return a timer's name as `timer_id` reads it for a name."""
-    return f"{_NAME}{name}" if name.isdecimal() or name.startswith(_NAME) else name
+    return f"{_KEY}{timer}"
 
 
 def show_trouble(text: str) -> None:

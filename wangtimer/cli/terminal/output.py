@@ -18,8 +18,21 @@ PLAIN_COLUMNS = 10_000_000
 
 def show_json(data: object) -> None:
     """Print data as JSON, other scripts than Latin as they are, what could steer a terminal escaped."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
-    click.echo("".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text))
+    click.echo(_harmless(json.dumps(data, ensure_ascii=False, indent=2)))
+
+
+def json_line(data: object) -> str:
+    """Return data as JSON on one line, written as by `show_json`."""
+    return _harmless(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def show_json_line(data: object) -> None:
+    """Print data as JSON on one line."""
+    click.echo(json_line(data))
+
+
+def _harmless(text: str) -> str:
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -9,9 +9,10 @@ from wangtimer.cli.terminal.asking import PARTLY, end_of_many, show_trouble
 from wangtimer.cli.terminal.output import progress
 from wangtimer.client import ClientError
 from wangtimer.client.firing_types import Backfill, Replay
-from wangtimer.client.timer_types import TimersChange
+from wangtimer.client.timer_types import ManyTimersOutcome
+from wangtimer.client.values import read_span
 
-Round = TypeVar("Round", TimersChange, Replay, Backfill)
+Round = TypeVar("Round", ManyTimersOutcome, Replay, Backfill)
 
 # What each round says of itself alone; the rest is as the last one left it.
 _ADDED = frozenset({"done", "failed", "stopped", "replayed", "notReplayed", "planned"})
@@ -42,21 +43,21 @@ def joined(whole: Round, then: Round) -> Round:
     sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
     # A later round no longer finds what this one deleted.
-    kept |= {"unknownNames": was["unknownNames"]} if "unknownNames" in was else {}
-    soon = [one["countsWithinMs"] for one in (was, now) if "countsWithinMs" in one]
-    kept |= {"countsWithinMs": max(soon)} if soon else {}
+    kept |= {"unknownKeys": was["unknownKeys"]} if "unknownKeys" in was else {}
+    soon = [one["countsWithin"] for one in (was, now) if "countsWithin" in one]
+    kept |= {"countsWithin": max(soon, key=read_span)} if soon else {}
     dues = {
         key: one or other
         for key, one, other in (
-            ("firstDueAtMs", was.get("firstDueAtMs"), now.get("firstDueAtMs")),
-            ("lastDueAtMs", now.get("lastDueAtMs"), was.get("lastDueAtMs")),
+            ("firstDueAt", was.get("firstDueAt"), now.get("firstDueAt")),
+            ("lastDueAt", now.get("lastDueAt"), was.get("lastDueAt")),
         )
         if key in now
     }
     return cast(Round, now | sums | kept | dues)
 
 
-def end_of_rounds(whole: TimersChange | Replay | Backfill, done: int, undone: int) -> None:
+def end_of_rounds(whole: ManyTimersOutcome | Replay | Backfill, done: int, undone: int) -> None:
     """End as many do; with 3 too where an answer was lost, so that more may be done than is counted."""
     if whole["wasInDoubt"]:
         show_trouble("an answer was lost on the way: at least so much was done")

@@ -44,7 +44,7 @@ MOST_SHOWN = 1_000
     show_default=True,
     help="Moments to show, at most.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the `data` that POST /preview would answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print what POST /v1/schedules:preview would answer.")
 def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> None:
     """Show the next moments of a cron EXPRESSION, the schedule in words, and what may surprise about it.
 
@@ -64,12 +64,11 @@ def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> N
 
 
 def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
-    """Return the `data` of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
+    """Return what a preview would answer: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
     found = preview_of(schedule, now_ms, count)
     return {
         "nextMoments": [
-            {"at": show_moment(moment, found.zone), "atMs": moment, "utc": show_moment(moment)}
-            for moment in found.moments
+            {"at": show_moment(moment, found.zone), "utc": show_moment(moment)} for moment in found.moments
         ],
         "words": {"en": found.words[Language.EN], "zh": found.words[Language.ZH]},
         "warnings": [

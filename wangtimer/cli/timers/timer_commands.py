@@ -1,58 +1,41 @@
-"""`wangtimer timers ...`: make, look at and change timers."""
+"""`wangtimer timers ...`: make, look at, change and follow timers."""
 
-import shlex
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import (
-    EXIT_CODES,
-    PARTLY,
-    Asked,
-    asking,
-    show_trouble,
-    timer_id,
-    written_name,
-)
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
 from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.cli.terminal.output import show_line
 from wangtimer.cli.timers.bulk_command import bulk
-from wangtimer.cli.timers.rule_options import refuse_unclear
+from wangtimer.cli.timers.field_options import (
+    CLEARED,
+    SCHEDULE,
+    TERMS,
+    is_given,
+    refuse_unclear,
+    timer_fields,
+)
+from wangtimer.cli.timers.follow_command import follow
 from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
-    SCHEDULE,
-    TERMS,
-    callback_changes_of,
-    callback_of,
-    given,
+    filter_of,
     options,
+    target_changes,
 )
 from wangtimer.cli.timers.timer_tables import (
+    show_changed,
     show_deletion,
-    show_edited,
     show_preview,
-    show_stopped_timer,
+    show_switched_off,
     show_timer,
     show_timers,
 )
-from wangtimer.client import ClientError
-from wangtimer.client.timer_types import EditedTimer, PlannedTimer
 
-CLEARED = {
-    "start": "start_at",
-    "end": "end_at",
-    "max-firings": "max_firings",
-    "jitter": "jitter_ms",
-    "calendar": "exclude_calendar",
-    "tags": "tags",
-    "retention-days": "retention_days",
-    "delete-after-finish": "delete_after_finish",
-}
-CLEARED_OF_CALL = ("method", "headers", "body")
-_CALLBACK = click.option("--callback", "url_to_call", required=True, metavar="URL", help="The URL to call.")
-_ENABLE = click.option("--enable", is_flag=True, help="Enable it at once.")
+CLEARED_OF_CALL = ("headers", "body")
+_TARGET = click.option(
+    "--target", "--callback", "url_to_call", required=True, metavar="URL", help="The URL to call."
+)
 _VERSION = click.option(
     "--version", type=click.IntRange(1), help="Refuse where somebody changed it since this version."
 )
@@ -60,14 +43,14 @@ _VERSION = click.option(
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def timers() -> None:
-    """Make, look at and change timers; a TIMER is its id or its name, a name that is a number name:NUMBER."""
+    """Make, look at, change and follow timers; a TIMER is its id or its key, a key that is a number key:NUMBER."""
 
 
 @timers.command("list")
 @options(*FILTERS)
 @click.option(
     "--sort",
-    type=click.Choice([sign + key for key in ("id", "name", "createdAt", "updatedAt") for sign in ("", "-")]),
+    type=click.Choice([sign + key for key in ("id", "key", "createdAt", "updatedAt") for sign in ("", "-")]),
     default="id",
     show_default=True,
     help="A minus: largest first.",
@@ -76,7 +59,7 @@ def timers() -> None:
 @asking
 def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
     """List timers."""
-    asked.tell(list(asked.client.timers(sort=sort, most=limit or None, **given(wanted))), show_timers)
+    asked.tell(list(asked.client.timers(sort=sort, most=limit or None, **filter_of(wanted))), show_timers)
 
 
 @timers.command()
@@ -84,61 +67,49 @@ def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
 @asking
 def show(asked: Asked, timer: str) -> None:
     """Show all of a TIMER."""
-    asked.tell(asked.client.get_timer(timer_id(asked.client, timer)), show_timer)
+    asked.tell(asked.client.get_timer(which_timer(timer)), show_timer)
 
 
 @timers.command()
-@click.argument("name")
-@_CALLBACK
+@click.argument("key")
+@_TARGET
 @options(*SCHEDULE, *TERMS, *CALL)
-@_ENABLE
 @asking
 def create(
-    asked: Asked,
-    name: str,
-    url_to_call: str,
-    method: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    enable: bool,
-    **fields: Any,
+    asked: Asked, key: str, url_to_call: str, headers: tuple[str, ...], body: str | None, **fields: Any
 ) -> None:
-    """Make a timer of this NAME: exactly one of --cron, --every, --at, --in says when."""
-    refuse_unclear(fields)
-    callback = callback_of(url_to_call, method, headers, body)
-    _finish(asked, asked.client.create_timer(name, callback, **given(fields)), enable)
+    """Make a timer with this KEY: exactly one of --cron, --every, --at, --in says when.
+
+    It is enabled, and fires from its next moment on, unless --disabled is given.
+    """
+    new = _whole_timer(url_to_call, headers, body, fields)
+    asked.tell(asked.client.create_timer(key=key, **new), show_changed)
 
 
 @timers.command()
-@click.argument("name")
-@_CALLBACK
+@click.argument("key")
+@_TARGET
 @options(*SCHEDULE, *TERMS, *CALL)
 @_VERSION
-@_ENABLE
 @asking
 def put(
     asked: Asked,
-    name: str,
+    key: str,
     url_to_call: str,
-    method: str | None,
     headers: tuple[str, ...],
     body: str | None,
     version: int | None,
-    enable: bool,
     **fields: Any,
 ) -> None:
-    """Make the timer of this NAME be so, whether it is there or not; what is not given gets its default."""
-    refuse_unclear(fields)
-    callback = callback_of(url_to_call, method, headers, body)
-    answer = asked.client.put_timer(name, callback, version=version, **given(fields))
-    beside = {key: value for key, value in answer.items() if key in ("created", "countsWithinMs")}
-    _finish(asked, answer["data"], enable, beside)
+    """Make the timer with this KEY be so, whether it is there or not; what is not given gets its default."""
+    new = _whole_timer(url_to_call, headers, body, fields)
+    asked.tell(asked.client.put_timer(f"key:{key}", version=version, **new), show_changed)
 
 
 @timers.command()
 @click.argument("timer")
-@click.option("--name", help="Another name.")
-@click.option("--callback", "url_to_call", metavar="URL", help="Another URL to call.")
+@click.option("--key", help="Another key.")
+@click.option("--target", "--callback", "url_to_call", metavar="URL", help="Another URL to call.")
 @options(*SCHEDULE, *TERMS, *CALL)
 @click.option("--drop-header", "dropped", multiple=True, metavar="NAME", help="Take it away; again for more.")
 @click.option(
@@ -152,8 +123,8 @@ def put(
 def edit(
     asked: Asked,
     timer: str,
+    key: str | None,
     url_to_call: str | None,
-    method: str | None,
     headers: tuple[str, ...],
     body: str | None,
     dropped: tuple[str, ...],
@@ -161,21 +132,20 @@ def edit(
     version: int | None,
     **fields: Any,
 ) -> None:
-    """Change of a TIMER what is given; the rest stays. Headers that are not named stay too."""
+    """Change of a TIMER what is given, all at once; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
-    changed_call = callback_changes_of(url_to_call, method, headers, body, dropped)
-    cleared = {CLEARED[one]: None for one in clear if one in CLEARED}
-    cleared_of_call = {one.removesuffix("s"): None for one in clear if one in CLEARED_OF_CALL}
+    changed_target = target_changes(url_to_call, headers, body, dropped)
     for one in clear:
-        if CLEARED.get(one) in given(fields) or one.removesuffix("s") in changed_call:
+        if one in changed_target or (one in CLEARED and is_given(CLEARED[one], fields)):
             raise click.UsageError(f"--clear {one}: it is given too")
-    changes = given(fields) | cleared
-    if changed_call or cleared_of_call:
-        changes["callback"] = {**changed_call, **cleared_of_call}
+    changes = timer_fields(fields, tuple(CLEARED[one] for one in clear if one in CLEARED))
+    changes |= {} if key is None else {"key": key}
+    cleared_target = dict.fromkeys(one for one in clear if one in CLEARED_OF_CALL)
+    target = {**changes.pop("target", {}), **changed_target, **cleared_target}
+    changes |= {"target": target} if target else {}
     if not changes:
         raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
-    edited = asked.client.edit_timer(timer_id(asked.client, timer), version=version, **changes)
-    asked.tell(edited, show_edited)
+    asked.tell(asked.client.patch_timer(which_timer(timer), version=version, **changes), show_changed)
 
 
 @timers.command()
@@ -183,7 +153,7 @@ def edit(
 @asking
 def enable(asked: Asked, timer: str) -> None:
     """Enable a TIMER."""
-    asked.tell(asked.client.enable_timer(timer_id(asked.client, timer)), show_timer)
+    asked.tell(asked.client.enable_timer(which_timer(timer)), show_changed)
 
 
 @timers.command()
@@ -191,45 +161,35 @@ def enable(asked: Asked, timer: str) -> None:
 @asking
 def disable(asked: Asked, timer: str) -> None:
     """Disable a TIMER: a moment more than a second away no longer fires, or as many seconds as are told."""
-    asked.tell(asked.client.disable_timer(timer_id(asked.client, timer)), show_stopped_timer)
+    asked.tell(asked.client.disable_timer(which_timer(timer)), show_switched_off)
 
 
 @timers.command()
 @click.argument("timer")
 @asking
 def delete(asked: Asked, timer: str) -> None:
-    """Delete a TIMER: it fires no more, its name is free, its firings stay readable."""
-    number = timer_id(asked.client, timer)
-    asked.tell(asked.client.delete_timer(number), lambda done: show_deletion(number, done))
+    """Delete a TIMER: it fires no more, its key is free, its firings stay readable."""
+    asked.tell(asked.client.delete_timer(which_timer(timer)), lambda done: show_deletion(timer, done))
 
 
 @timers.command()
 @options(*SCHEDULE)
 @click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="Moments.")
 @asking
-def preview(asked: Asked, count: int, **schedule: Any) -> None:
+def preview(asked: Asked, count: int, **fields: Any) -> None:
     """Show what a schedule comes to, calendars of the app included; nothing is stored."""
-    refuse_unclear(schedule)
-    found = asked.client.preview_schedule(count=count, **given(schedule))
-    asked.tell(found, lambda preview: show_preview(preview, schedule["timezone"] or "UTC"))
+    refuse_unclear(fields)
+    schedule = timer_fields(fields)["schedule"]
+    found = asked.client.preview_schedule(count=count, **schedule)
+    asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
+
+
+def _whole_timer(url: str, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
+    """Return a whole timer but for its key; wrong use where the options do not say when, and once."""
+    refuse_unclear(fields)
+    new = timer_fields(fields)
+    return new | {"target": {**target_changes(url, headers, body), **new.get("target", {})}}
 
 
 timers.add_command(bulk)
-
-
-def _finish(
-    asked: Asked, made: PlannedTimer, enable: bool, beside: Mapping[str, object] | None = None
-) -> None:
-    """Enable a timer that stands, if asked to, and show it; `beside`: what JSON says more of it."""
-    refusal: ClientError | None = None
-    if enable:
-        try:
-            made = cast(PlannedTimer, {**made, **asked.client.enable_timer(made["id"])})
-        except ClientError as error:
-            refusal = error
-    asked.tell(cast(EditedTimer, {**made, **(beside or {})}), show_edited)
-    if not (enable or asked.as_json) and made["statusName"] == "disabled":
-        show_line(f"not enabled: wangtimer timers enable {shlex.quote(written_name(made['name']))}")
-    if refusal is not None:
-        show_trouble(f"timer {made['id']} is made, but not enabled: {refusal}")
-        click.get_current_context().exit(PARTLY)
+timers.add_command(follow)

@@ -1,6 +1,6 @@
 """Timers and previews as a person reads them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -8,31 +8,26 @@ import click
 
 from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.cli.timers.rule_options import when
-from wangtimer.client.timer_types import (
-    Deletion,
-    EditedTimer,
-    ListedTimer,
-    PlannedTimer,
-    StoppedMoment,
-    StoppedTimer,
-    Timer,
-)
+from wangtimer.cli.timers.field_options import FIELD_OPTIONS, FieldOption
+from wangtimer.client import ChangedTimer, Timer
+from wangtimer.client.described_field import described
+from wangtimer.client.timer_fields import Rule, ShownSchedule
+from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
 
 
 def show_timers(timers: Iterable[ListedTimer]) -> None:
     """Print a line for each timer."""
     show_table(
-        ("id", "name", "status", "when", "next", "last", "tags"),
+        ("id", "key", "status", "when", "next", "last", "tags"),
         (
             (
                 timer["id"],
-                timer["name"],
-                timer["statusName"],
-                when(timer),
+                timer["key"],
+                timer["status"],
+                when(timer["schedule"]),
                 timer["nextFireAt"],
                 last(timer),
-                " ".join(timer.get("tags", [])),
+                " ".join(timer["tags"]),
             )
             for timer in timers
         ),
@@ -41,26 +36,18 @@ def show_timers(timers: Iterable[ListedTimer]) -> None:
 
 def show_timer(timer: Timer) -> None:
     """Print all of a timer."""
-    notify = timer["notifyHTTPParam"]
-    headers = [f"{name}: {value}" for name, values in notify["header"].items() for value in values]
+    target = timer["target"]
+    headers = [f"{name}: {value}" for name, values in target["headers"].items() for value in values]
     pairs: dict[str, object] = {
         "id": timer["id"],
-        "name": timer["name"],
-        "status": timer["statusName"],
-        "when": when(timer),
-        "starts": timer.get("startAt"),
-        "ends": timer.get("endAt"),
-        "max firings": timer.get("maxFirings"),
-        "jitter": None if "jitterMs" not in timer else f"{timer['jitterMs']} ms",
-        "excluded": timer.get("excludeCalendar"),
+        "key": timer["key"],
+        "status": timer["status"],
+        "when": when(timer["schedule"]),
         "next": timer["nextFireAt"],
-        "calls": f"{notify['method']} {notify['url']}",
+        "calls": f"{target['method']} {target['url']}",
         "headers": "; ".join(headers),
-        "body": notify["body"],
-        "misfire": f"{timer['misfire']}, later than {timer['misfireGraceMs']} ms",
-        "catch-up window": f"{timer['catchupWindowMs']} ms" if timer["catchupWindowMs"] else None,
-        "tags": " ".join(timer.get("tags", [])),
-        "kept": _kept(timer),
+        "body": target["body"],
+        **dict(_further(timer)),
         "version": timer["version"],
         "created": timer["createdAt"],
         "updated": timer["updatedAt"],
@@ -68,11 +55,31 @@ def show_timer(timer: Timer) -> None:
     show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
 
 
-def _kept(timer: Timer) -> str | None:
-    """Return for how long the timer is kept once it is finished; None: as the service says."""
-    if timer.get("deleteAfterFinish"):
-        return "until it is finished, longer where its last firing failed"
-    return f"{timer['retentionDays']} days after its last moment" if "retentionDays" in timer else None
+def _further(timer: Any) -> Iterator[tuple[str, object]]:
+    """Yield the fields that have a row of their own, by their options' words, where they are not as by default."""
+    for one in FIELD_OPTIONS:
+        if one.is_of_rule or one.place in _SAID_ELSEWHERE:
+            continue
+        value = (timer[one.group] if one.group else timer).get(one.field.name)
+        if value not in (None, one.field.about.default):
+            yield _words(one), " ".join(value) if isinstance(value, list) else value
+
+
+# `when` has the zone, `status` whether it is enabled, `calls` the method.
+_SAID_ELSEWHERE = frozenset({"schedule.timezone", "enabled", "target.method"})
+
+
+def _words(option: FieldOption) -> str:
+    return option.spellings[0].removeprefix("--").replace("-", " ")
+
+
+def when(schedule: ShownSchedule) -> str:
+    """Return a timer's rule in one phrase."""
+    if "cron" in schedule:
+        dialect = "" if schedule.get("dialect", "unix") == "unix" else f"{schedule['dialect']}, "
+        return f"{schedule['cron']} ({dialect}{schedule['timezone']})"
+    rules = {one.name for one in described(Rule).values() if one.about.is_rule}
+    return "; ".join(f"{name} {value}" for name, value in schedule.items() if name in rules)
 
 
 _STOPS = {
@@ -82,43 +89,39 @@ _STOPS = {
 }
 
 
-def show_stopped(stopped: StoppedMoment | None) -> None:
+def show_stopped(stopped: Stop | None) -> None:
     """Print what becomes of the next moment of a timer that was switched off."""
     if stopped is not None:
         state = stopped["state"]
         show_line(f"moment {stopped['at']}: {state}, {_STOPS.get(state, 'see its record')}")
 
 
-def show_stopped_timer(timer: StoppedTimer) -> None:
+def show_switched_off(done: SwitchedOffTimer) -> None:
     """Print all of a timer that was disabled, and what becomes of its next moment."""
-    show_timer(timer)
-    show_stopped(timer["stopped"])
-    show_how_soon(timer.get("countsWithinMs"))
-
-
-def show_deletion(timer_id: int, done: Deletion) -> None:
-    """Print that a timer is deleted, and what becomes of its next moment."""
-    show_line(f"timer {timer_id} is deleted")
+    show_timer(done["timer"])
     show_stopped(done["stopped"])
-    show_how_soon(done.get("countsWithinMs"))
+    show_how_soon(done["countsWithin"])
 
 
-def show_planned(timer: PlannedTimer) -> None:
-    """Print a timer just made or changed, and what its schedule comes to."""
+def show_deletion(named: str, done: Deletion) -> None:
+    """Print that a timer is deleted, and what becomes of its next moment."""
+    timer = done["timer"]
+    show_line(f"timer {named if timer is None else timer['id']} is deleted")
+    show_stopped(done["stopped"])
+    show_how_soon(done.get("countsWithin"))
+
+
+def show_changed(timer: ChangedTimer) -> None:
+    """Print a timer just made or changed, what its schedule comes to, and how soon that counts."""
     show_timer(timer)
     click.echo()
-    show_preview(timer, timer["timezone"])
+    show_preview(timer["preview"], timer["schedule"].get("timezone", "UTC"))
+    show_how_soon(timer["countsWithin"])
 
 
-def show_edited(timer: EditedTimer) -> None:
-    """Print a timer just edited, and how soon that counts."""
-    show_planned(timer)
-    show_how_soon(timer.get("countsWithinMs"))
-
-
-def show_preview(found: Mapping[str, Any], timezone: str) -> None:
+def show_preview(found: Preview, timezone: str) -> None:
     """Print words in both languages, the next moments, and warnings."""
-    for words in found["words"].values():
+    for words in (found["words"]["en"], found["words"]["zh"]):
         show_line(words)
     click.echo()
     show_table(
@@ -132,4 +135,4 @@ def show_preview(found: Mapping[str, Any], timezone: str) -> None:
 def last(timer: ListedTimer) -> str | None:
     """Return what became of the latest firing."""
     outcome = timer["lastOutcome"]
-    return None if outcome is None else f"{outcome['statusName']} {outcome['runTimer']}"
+    return None if outcome is None else f"{outcome['status']} {outcome['fireAt']}"

@@ -1,7 +1,7 @@
 """What the stages ask of time: the one clock of a deployment, and this process's own stop-watch.
 
 Only the shapes live here; `wangtimer.store.redis.clock` reads the real time from the agenda's node and
-`tests.fakes` has one that is moved by hand.
+`wangtimer.testing.doubles` has one that is moved by hand.
 """
 
 from typing import Protocol

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.slicing import Slice
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryAgenda:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from tests.fakes.hand_clock import HandClock
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import UNREAD, Definition
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
+from wangtimer.testing.doubles.hand_clock import HandClock
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryDefinitions:

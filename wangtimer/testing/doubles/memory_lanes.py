@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from tests.fakes.memory_slices import MemorySlices, _first_until, _of
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled
 from wangtimer.store.redis.slices import Taken
+from wangtimer.testing.doubles.memory_slices import MemorySlices, _first_until, _of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Rest:
     until: int
     feeder: str = ""
     low: int | None = None
-    held: float = 0
+    held: int = 0
     asked: float = 0
 
 
@@ -43,7 +43,7 @@ class MemoryLanes:
         def work() -> dict[SharedLane, int]:
             for lane, members in by_lane.items():
                 sets, now = self._slices._written(lane), self._slices._now()
-                rest = self._server.table("rests").get(lane)
+                rest = self._rests.get(lane)
                 lease_ends = now + self._slices._leases.running_ms
                 held = (rest.held if rest else 0) if feeds else lease_ends
                 left = []
@@ -61,7 +61,7 @@ class MemoryLanes:
                     if rest is None or (is_repair and min(left) < rest.until):
                         rest = replace(rest or Rest(min(left)), held=lease_ends)
                     low = min(left) if rest.low is None else min(rest.low, *left)
-                    self._server.table("rests")[lane] = replace(rest, until=min(rest.until, *left), low=low)
+                    self._rests[lane] = replace(rest, until=min(rest.until, *left), low=low)
             return {lane: len(self._slices._written(lane).due) for lane in by_lane}
 
         for lane, waiting in self._server.call(work).items():
@@ -85,10 +85,11 @@ class MemoryLanes:
                 sets.owner[member] = claim_id
             taken = tuple(Taken(due.member, True, sets.deaths.get(due.member, 0)) for due in dues)
             next_at = min(sets.due.values(), default=None)
-            rest = self._server.table("rests").get(lane)
-            is_to_be_fed = rest is not None and len(sets.due) <= few and abs(now - rest.asked) >= 1_000
-            if is_to_be_fed:
-                self._server.table("rests")[lane] = replace(rest, asked=now)
+            rest = self._rests.get(lane)
+            is_to_be_fed = False
+            if rest is not None and len(sets.due) <= few and abs(now - rest.asked) >= 1_000:
+                is_to_be_fed = True
+                self._rests[lane] = replace(rest, asked=now)
             counts = len(sets.due), len(sets.running)
             return Pulled(next_at, *counts, tuple(dues), taken, rest is not None, is_to_be_fed)
 
@@ -98,7 +99,7 @@ class MemoryLanes:
 
     def with_rest(self) -> list[SharedLane]:
         def work() -> dict[SharedLane, tuple[int, bool]]:
-            rests = self._server.table("rests")
+            rests = self._rests
             return {
                 one: (len(self._slices._written(one).due), one in rests)
                 for one in self._server.table("lanes")
@@ -112,24 +113,24 @@ class MemoryLanes:
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         def work() -> int | None:
-            rest = self._server.table("rests").get(lane)
+            rest = self._rests.get(lane)
             if rest is None:
                 return None
-            self._server.table("rests")[lane] = replace(rest, feeder=token, low=None)
+            self._rests[lane] = replace(rest, feeder=token, low=None)
             return rest.until
 
         return self._server.call(work)
 
     def fed(self, lane: SharedLane, token: str, until_ms: int | None) -> None:
         def work() -> None:
-            rest = self._server.table("rests").get(lane)
+            rest = self._rests.get(lane)
             if rest is None or rest.feeder != token:
                 return
             moments = [one for one in (until_ms, rest.low) if one is not None]
             if moments:
-                self._server.table("rests")[lane] = replace(rest, until=min(moments), feeder="", low=None)
+                self._rests[lane] = replace(rest, until=min(moments), feeder="", low=None)
             else:
-                del self._server.table("rests")[lane]
+                del self._rests[lane]
 
         self._server.call(work)
 
@@ -151,3 +152,7 @@ class MemoryLanes:
                 del self._server.table("lanes")[lane]
 
         self._server.call(work)
+
+    @property
+    def _rests(self) -> dict[SharedLane, Rest]:
+        return self._server.table("rests")

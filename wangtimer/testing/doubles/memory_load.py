@@ -1,6 +1,6 @@
 """Firings planned into each minute, counted in memory."""
 
-from tests.fakes.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryLoad:

@@ -5,10 +5,10 @@ from itertools import islice
 
 import orjson
 
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryOutbox:

@@ -5,8 +5,8 @@ from copy import deepcopy
 from threading import RLock
 from typing import Any, TypeVar
 
-from tests.fakes.hand_clock import HandClock
 from wangtimer.core.errors import StoreAway
+from wangtimer.testing.doubles.hand_clock import HandClock
 
 Result = TypeVar("Result")
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from tests.fakes.hand_clock import HandClock
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.flow.firing import DueMember, Member
-from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.flow.slicing import Slice, SliceOrLane
 from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
 from wangtimer.store.redis.slices import BacklogRoom, Leases, Taken, Turn
+from wangtimer.testing.doubles.hand_clock import HandClock
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 TAKEN_BACK_A_TURN = 2_000
 ARMED_A_TURN = 5_000
@@ -156,8 +156,10 @@ class MemorySlices:
 
         return self._server.call(work)
 
-    def renew(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> dict[tuple[Slice, str], set[Member]]:
-        def work() -> dict[tuple[Slice, str], set[Member]]:
+    def renew(
+        self, held: dict[tuple[SliceOrLane, str], Sequence[Member]]
+    ) -> dict[tuple[SliceOrLane, str], set[Member]]:
+        def work() -> dict[tuple[SliceOrLane, str], set[Member]]:
             mine = {}
             for (slice_, claim_id), members in held.items():
                 sets = self._read(slice_)
@@ -169,7 +171,7 @@ class MemorySlices:
 
         return self._server.call(work)
 
-    def release(self, held: dict[tuple[Slice, str], Sequence[Member]]) -> None:
+    def release(self, held: dict[tuple[SliceOrLane, str], Sequence[Member]]) -> None:
         def work() -> None:
             for (slice_, claim_id), members in held.items():
                 sets = self._read(slice_)
@@ -182,9 +184,9 @@ class MemorySlices:
         self._server.call(work)
 
     def try_apart(
-        self, held: dict[tuple[Slice, str], Sequence[Member]], deaths: int
-    ) -> dict[tuple[Slice, str], set[Member]]:
-        def work() -> dict[tuple[Slice, str], set[Member]]:
+        self, held: dict[tuple[SliceOrLane, str], Sequence[Member]], deaths: int
+    ) -> dict[tuple[SliceOrLane, str], set[Member]]:
+        def work() -> dict[tuple[SliceOrLane, str], set[Member]]:
             mine = {}
             for (slice_, claim_id), members in held.items():
                 sets = self._written(slice_)
@@ -194,7 +196,7 @@ class MemorySlices:
 
         return self._server.call(work)
 
-    def put_back(self, slice_: Slice, claim_id: str, members: Sequence[DueMember]) -> None:
+    def put_back(self, slice_: SliceOrLane, claim_id: str, members: Sequence[DueMember]) -> None:
         def work() -> None:
             sets = self._written(slice_)
             moments = {due.member: due.due_at for due in members}
@@ -219,7 +221,7 @@ class MemorySlices:
         needs = [moment - self._leases.lead_ms for moment in sets.due.values()]
         return min([*needs, *sets.armed.values(), *sets.running.values()], default=None)
 
-    def _take_back(self, slice_: Slice, held: dict[Member, int]) -> None:
+    def _take_back(self, slice_: SliceOrLane, held: dict[Member, int]) -> None:
         sets, now = self._written(slice_), self._now()
         for member in _first_until(held, int(self._clock.earliest_ms()), TAKEN_BACK_A_TURN):
             del held[member]
@@ -257,15 +259,15 @@ class MemorySlices:
     def _lock(self, sets: Sets, token: str) -> None:
         sets.token, sets.locked_until = token, self._server.now_ms() + self._leases.lock_ms
 
-    def _read(self, slice_: Slice) -> Sets:
+    def _read(self, slice_: SliceOrLane) -> Sets:
         """Return the slice; one whose keys have expired is empty."""
-        slices = self._server.table("slices")
-        sets: Sets = slices.setdefault(slice_, Sets())
-        if sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000:
+        slices: dict[SliceOrLane, Sets] = self._server.table("slices")
+        sets = slices.get(slice_)
+        if sets is None or (sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000):
             sets = slices[slice_] = Sets()
         return sets
 
-    def _written(self, slice_: Slice) -> Sets:
+    def _written(self, slice_: SliceOrLane) -> Sets:
         """Return the slice for a change, which puts its expiry off."""
         sets = self._read(slice_)
         sets.expires_at_s = expiry_of(slice_, self._now())

@@ -1,8 +1,8 @@
 """The window's marks in memory: the rules of the `feed_…` scripts, as in their Lua."""
 
 from itertools import count
+from typing import Any
 
-from tests.fakes.memory_server import MemoryServer
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.window import (
     AHEAD_MS,
@@ -13,6 +13,7 @@ from wangtimer.store.redis.window import (
     WindowRule,
     fed_until_of,
 )
+from wangtimer.testing.doubles.memory_server import MemoryServer
 
 _tokens = count(1)
 
@@ -145,5 +146,5 @@ class MemoryWindow:
         return bool(token != self._token and until > self._server.now_ms())
 
     @property
-    def _marks(self) -> dict:
+    def _marks(self) -> dict[str, Any]:
         return self._server.table("window")

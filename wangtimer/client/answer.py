@@ -1,0 +1,38 @@
+"""What the service answered to a call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from .errors import BadAnswer
+
+Data = TypeVar("Data")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The JSON that a call of `path` was answered; what is missing from it raises `BadAnswer`.
+
+    `was_in_doubt`: an earlier try of the same call got no answer, so that this one may leave out its work.
+    `is_of_change`: the call may have changed something, whatever is missing from its answer.
+    """
+
+    path: str
+    status: int
+    body: Mapping[str, Any]
+    was_in_doubt: bool = False
+    is_of_change: bool = False
+
+    def typed(self, _kind: type[Data], *needed: str) -> Data:
+        """Return it as a typed dictionary; raises `BadAnswer` where a needed key is missing."""
+        for name in needed:
+            if name not in self.body:
+                error = BadAnswer(f"{self.path} answered without {name}, not as WangTimer does")
+                error.was_in_doubt = self.was_in_doubt or self.is_of_change
+                raise error
+        return cast(Data, self.body)
+
+    def counts(self, kind: type[Data], *needed: str) -> Data:
+        """Return the same with `wasInDoubt`: what a lost answer's try did is not in its counts."""
+        whole = {**cast(dict[str, Any], self.typed(kind, *needed)), "wasInDoubt": self.was_in_doubt}
+        return cast(Data, whole)

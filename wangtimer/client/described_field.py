@@ -1,0 +1,62 @@
+"""What can be told of a field from its place in `timer_fields.py`: its kind of value, and what a person is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from .values import Moment, Span
+
+FieldKind = Literal["text", "texts", "number", "flag", "choice", "moment", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a person is told of a field.
+
+    `default` is what a timer has that does not say it. `is_rule`: one of those of which a schedule has exactly one.
+    `can_be_cleared`: None takes it away again.
+    """
+
+    help: str
+    default: Any = None
+    is_rule: bool = False
+    can_be_cleared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedField:
+    """A field: its name in v1, its kind of value, the words it may be (of a choice), and what is told of it."""
+
+    name: str
+    kind: FieldKind
+    choices: tuple[str, ...]
+    about: About
+
+
+@cache
+def described(fields: type) -> Mapping[str, DescribedField]:
+    """Return those fields of a typed dictionary, by name, that have an `About`."""
+    hints = get_type_hints(fields, include_extras=True)
+    return {name: _described(name, hint) for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def defaults(fields: type) -> dict[str, Any]:
+    """Return what a timer has of these fields that does not say them; None: it has none."""
+    return {name: one.about.default for name, one in described(fields).items() if not one.about.is_rule}
+
+
+def _described(name: str, hint: Any) -> DescribedField:
+    value, about = get_args(hint)
+    kinds = set(get_args(value)) - {NoneType}
+    for kind, union in (("moment", Moment), ("span", Span)):
+        if kinds == set(get_args(union)):
+            return DescribedField(name, kind, (), about)  # type: ignore[arg-type]
+    (only,) = kinds
+    if get_origin(only) is Literal:
+        return DescribedField(name, "choice", get_args(only), about)
+    return DescribedField(name, _PLAIN[only], (), about)
+
+
+_PLAIN: Mapping[Any, FieldKind] = {str: "text", int: "number", bool: "flag", list[str]: "texts"}

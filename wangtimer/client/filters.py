@@ -1,0 +1,65 @@
+"""Which timers and which firings: the conditions by which they are listed, counted and changed."""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+from .calls import Which
+from .values import Moment, Span
+
+Sort = Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
+FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
+FiringKind = Literal["scheduled", "manual", "backfill"]
+Replayable = Literal["failed", "skipped"]
+Action = Literal["enable", "disable", "delete"]
+
+
+class TimerFilter(TypedDict, total=False):
+    """Which timers; all conditions hold together."""
+
+    key: str
+    keyPrefix: str
+    keyContains: str
+    status: Literal["enabled", "disabled", "finished"]
+    tag: str
+    nextBefore: Moment
+
+
+class ManyTimers(TypedDict, total=False):
+    """Which timers are to be changed: exactly one of `keys`, `ids`, `filter` and `all` says so."""
+
+    keys: Sequence[str]
+    ids: Sequence[int]
+    filter: TimerFilter
+    all: bool
+
+
+class FiringFilter(TypedDict, total=False):
+    """Which firings; all conditions hold together, `until` is now by default."""
+
+    timer: Which
+    status: FiringStatus
+    kind: FiringKind
+    since: Moment
+    until: Moment
+    laterThan: Span
+
+
+class Replayed(TypedDict, total=False):
+    """Which firings to attempt once more: these `ids`, or all of `statuses` (`failed` by default) since a moment."""
+
+    ids: Sequence[str]
+    timer: Which
+    since: Moment
+    until: Moment
+    statuses: Sequence[Replayable]
+
+
+class Spread(TypedDict, total=False):
+    """How firings that are asked for together are spread: `perSecond` (50) of them, the first at `startAt` (now).
+
+    `dryRun` only counts them.
+    """
+
+    perSecond: int
+    startAt: Moment
+    dryRun: bool

@@ -1,0 +1,135 @@
+"""The operations on many timers: lists, new ones, changes of many at once, the load to come."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Unpack
+
+from .calls import TIMERS, Calls, all_rows
+from .filters import Action, ManyTimers, Sort, TimerFilter
+from .timer_fields import NewTimer
+from .timer_types import (
+    ListedTimer,
+    Load,
+    LoadOfAllApps,
+    ManyTimersOutcome,
+    NewTimersOutcome,
+    TimersPage,
+)
+from .transport import Call
+from .values import given, written
+
+MOST_A_ROUND = 1_000
+
+
+class ManyTimerCalls(Calls):
+    """List timers, make and change many. Each method raises `ClientError`."""
+
+    def timers(
+        self, *, sort: Sort = "id", most: int | None = None, **wanted: Unpack[TimerFilter]
+    ) -> Iterator[ListedTimer]:
+        """Yield the app's timers, `most` of them or all, asking for page after page."""
+        return all_rows(
+            lambda limit, cursor: self.list_timers(sort=sort, limit=limit, cursor=cursor, **wanted), most
+        )
+
+    def list_timers(
+        self,
+        *,
+        sort: Sort = "id",
+        limit: int | None = None,
+        cursor: str | None = None,
+        **wanted: Unpack[TimerFilter],
+    ) -> TimersPage:
+        """Return one page; `cursor` is the `nextCursor` of the page before. `timers` asks for all of them."""
+        query = {"sort": sort, "limit": limit, "cursor": cursor, **wanted}
+        return self._get(TIMERS, query).typed(TimersPage, "items", "nextCursor")
+
+    def batch_create_timers(self, timers: Sequence[NewTimer]) -> NewTimersOutcome:
+        """Make up to 1,000 timers, and say what became of each; one that fails stops no other.
+
+        Not sent again after no answer: it carries no Idempotency-Key.
+        """
+        body = {"timers": [given(timer) for timer in timers]}
+        answer = self._post(f"{TIMERS}:batchCreate", body, bears_repeating=False)
+        return answer.typed(NewTimersOutcome, "items")
+
+    def batch_enable_timers(
+        self,
+        *,
+        dry_run: bool = False,
+        limit: int = MOST_A_ROUND,
+        after_id: int | None = None,
+        **which: Unpack[ManyTimers],
+    ) -> ManyTimersOutcome:
+        """Enable up to `limit` timers: those of `keys`, `ids` or a `filter`, or `all`.
+
+        `dry_run` only counts them. `remaining` says how many are left to do; the next round passes by what failed with
+        the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does. Only `keys`, `ids` and a dry run are
+        sent again after no answer: anything else might change up to `limit` others.
+        """
+        return self._batch("enable", which, dry_run, limit, after_id)
+
+    def batch_disable_timers(
+        self,
+        *,
+        dry_run: bool = False,
+        limit: int = MOST_A_ROUND,
+        after_id: int | None = None,
+        **which: Unpack[ManyTimers],
+    ) -> ManyTimersOutcome:
+        """Disable up to `limit` timers, named and counted as by `batch_enable_timers`."""
+        return self._batch("disable", which, dry_run, limit, after_id)
+
+    def batch_delete_timers(
+        self,
+        *,
+        dry_run: bool = False,
+        limit: int = MOST_A_ROUND,
+        after_id: int | None = None,
+        **which: Unpack[ManyTimers],
+    ) -> ManyTimersOutcome:
+        """Delete up to `limit` timers, named and counted as by `batch_enable_timers`."""
+        return self._batch("delete", which, dry_run, limit, after_id)
+
+    def change_timers_in_rounds(
+        self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
+    ) -> Iterator[ManyTimersOutcome]:
+        """Change all that match, however many, yielding what each round did; `dry_run` only counts them.
+
+        A round is sent again after no answer, since all are to be changed.
+        """
+        named = "ids" if "ids" in which else "keys"
+        listed = list(which.get(named, ()))  # type: ignore[call-overload]
+        for start in range(0, max(1, len(listed)), MOST_A_ROUND):
+            piece = {named: listed[start : start + MOST_A_ROUND]} if listed else {}
+            body = {**written(which), **piece, "dryRun": dry_run, "limit": MOST_A_ROUND}
+            yield from self._rounds(action, body, still_to_come=max(0, len(listed) - start - MOST_A_ROUND))
+
+    def _rounds(
+        self, action: Action, body: Mapping[str, Any], still_to_come: int
+    ) -> Iterator[ManyTimersOutcome]:
+        after_id: int | None = None
+        while True:
+            done = self._changed(action, {**body, **given({"afterId": after_id})}, bears_repeating=True)
+            yield done if body["dryRun"] else {**done, "remaining": done["remaining"] + still_to_come}
+            after_id = done["lastId"]
+            if body["dryRun"] or not done["remaining"] or after_id is None:
+                return
+
+    def _batch(
+        self, action: Action, which: ManyTimers, dry_run: bool, limit: int, after_id: int | None
+    ) -> ManyTimersOutcome:
+        body = {**written(which), "dryRun": dry_run, "limit": limit, **given({"afterId": after_id})}
+        return self._changed(action, body, bears_repeating=dry_run or "ids" in which or "keys" in which)
+
+    def _changed(self, action: Action, body: Mapping[str, Any], bears_repeating: bool) -> ManyTimersOutcome:
+        answer = self._post(f"{TIMERS}:batch{action.capitalize()}", body, bears_repeating)
+        return answer.counts(ManyTimersOutcome, "matched", "remaining")
+
+    def get_load(self, *, minutes: int | None = None) -> Load:
+        """Return how many firings of the app each of the coming minutes has."""
+        return self._get("/v1/load", {"minutes": minutes}).typed(Load, "items")
+
+    def get_load_of_all_apps(self, *, minutes: int | None = None) -> LoadOfAllApps:
+        """Return how many firings each of the coming minutes has, by app; of a path of before v1, which has none."""
+        call = Call("GET", "/api/timer/v1/load", query=given({"minutes": minutes}))
+        return self._transport.ask(call).typed(LoadOfAllApps, "data", "total")

@@ -1,0 +1,180 @@
+"""For the service that is called: what a callback says of itself, and each firing acted on once."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+MOST_SEEN = 100_000
+KEPT_S = 86_400.0
+MOST_BODY_BYTES = 1_048_576
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ID, _OURS = "webhook-id", "x-wangtimer-"
+
+
+class NotACallback(ValueError):
+    """A request without the headers of a callback, or with some that cannot be read: answer 400."""
+
+
+class StillActing(Exception):
+    """Another attempt of the same firing is being acted on: answer 503, and the firing is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedCall:
+    """A callback: its firing's `id`, the same on every attempt; the timer and its app; the moment; the attempt, from 1.
+
+    `body` is as it was sent.
+    """
+
+    id: str
+    timer_id: int
+    app: str
+    fire_at: datetime
+    attempt: int
+    body: bytes = b""
+
+    @classmethod
+    def read(cls, headers: Mapping[str, str], body: bytes = b"") -> "ReceivedCall":
+        """Read a request's headers, named in any case; raises `NotACallback`."""
+        named = {name.lower(): value for name, value in headers.items()}
+        try:
+            return cls(
+                named[_ID],
+                int(named[f"{_OURS}timer"]),
+                named[f"{_OURS}app"],
+                _EPOCH + timedelta(milliseconds=int(named[f"{_OURS}fire-at"])),
+                int(named[f"{_OURS}attempt"]),
+                body,
+            )
+        except KeyError as error:
+            raise NotACallback(f"the request has no header {error.args[0]}: it is no callback") from None
+        except (ValueError, OverflowError) as error:
+            raise NotACallback(f"a header of the callback cannot be read: {error}") from None
+
+
+class SeenFirings:
+    """The firings that were acted on, in this process: up to `most` of them, for `kept_s` seconds.
+
+    For any number of threads. A restart forgets them, and another process does not know them: where that matters, store
+    the firing's id in the transaction that does the work, under a unique key.
+    """
+
+    def __init__(
+        self,
+        most: int = MOST_SEEN,
+        kept_s: float = KEPT_S,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = most
+        self._kept_s = kept_s
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._acting: set[str] = set()
+        # The oldest first.
+        self._acted: dict[str, float] = {}
+
+    @contextmanager
+    def acting_on(self, firing_id: str) -> Iterator[bool]:
+        """Yield whether this firing is new. Where what follows raises, it is new again for the next attempt.
+
+        Raises `StillActing` while another thread is at it.
+        """
+        is_new = self._begin(firing_id)
+        try:
+            yield is_new
+        except BaseException:
+            self._end(firing_id, is_new, is_done=False)
+            raise
+        self._end(firing_id, is_new, is_done=True)
+
+    def _begin(self, firing_id: str) -> bool:
+        with self._lock:
+            if firing_id in self._acting:
+                raise StillActing(f"firing {firing_id} is being acted on")
+            self._forget_old()
+            is_new = firing_id not in self._acted
+            if is_new:
+                self._acting.add(firing_id)
+            return is_new
+
+    def _end(self, firing_id: str, is_new: bool, is_done: bool) -> None:
+        if not is_new:
+            return
+        with self._lock:
+            self._acting.discard(firing_id)
+            if is_done:
+                self._acted[firing_id] = self._monotonic()
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        now = self._monotonic()
+        while self._acted:
+            oldest = next(iter(self._acted))
+            if len(self._acted) <= self._most and now - self._acted[oldest] < self._kept_s:
+                return
+            del self._acted[oldest]
+
+
+Act = Callable[[ReceivedCall], None]
+
+
+class Receiver:
+    """A WSGI application that calls `act` once for each firing, whatever the path.
+
+    It answers 204 once `act` has returned, and to a firing it has seen; 500 where `act` raises, so that the firing is
+    tried again; 400 to what is no callback; 503 while the same firing is being acted on. What `act` raised goes to
+    the server's error log.
+
+        from wsgiref.simple_server import make_server
+        make_server("127.0.0.1", 8080, Receiver(expire)).serve_forever()
+    """
+
+    def __init__(self, act: Act, seen: SeenFirings | None = None) -> None:
+        self._act = act
+        self._seen = SeenFirings() if seen is None else seen
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer one request."""
+        status, text = self._answer(environ)
+        body = text.encode()
+        headers = [("Content-Type", "text/plain; charset=utf-8")] if body else []
+        start_response(status, [*headers, ("Content-Length", str(len(body)))] if body else [])
+        return [body]
+
+    def _answer(self, environ: dict[str, Any]) -> tuple[str, str]:
+        try:
+            call = ReceivedCall.read(_headers(environ), _body(environ))
+            with self._seen.acting_on(call.id) as is_new:
+                if is_new:
+                    self._act(call)
+        except NotACallback as error:
+            return "400 Bad Request", f"{error}\n"
+        except StillActing as error:
+            return "503 Service Unavailable", f"{error}\n"
+        except Exception as error:
+            environ["wsgi.errors"].write(f"callback failed: {error!r}\n")
+            return "500 Internal Server Error", "it failed; try again\n"
+        return "204 No Content", ""
+
+
+def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of a WSGI request as text in UTF-8, as which the app's name is sent."""
+    found = {}
+    for name, value in environ.items():
+        if name.startswith("HTTP_"):
+            header = name.removeprefix("HTTP_").replace("_", "-").lower()
+            found[header] = value.encode("latin-1").decode(errors="replace")
+    return found
+
+
+def _body(environ: Mapping[str, Any]) -> bytes:
+    length = environ.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
+        raise NotACallback(f"a body of {length[:20]} bytes is no callback's")
+    body: bytes = environ["wsgi.input"].read(int(length))
+    return body

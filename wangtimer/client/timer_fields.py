@@ -1,0 +1,172 @@
+"""The fields of a timer: what callers say of it, and what the service shows. A new field has its place here alone.
+
+`About` beside a field is what the command line tells of it. `described_field.py` reads it.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from .described_field import About
+from .values import Moment, Span
+
+Dialect = Literal["unix", "quartz"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+MisfirePolicy = Literal["fire_all", "fire_latest", "skip"]
+TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
+
+
+class Rule(TypedDict, total=False):
+    """Exactly one of `cron`, `every`, `at` and `delay`, and what goes with it."""
+
+    cron: Annotated[str | None, About("5 fields; or 6 or 7 with SECONDS FIRST; or @daily, ...", is_rule=True)]
+    dialect: Annotated[
+        Dialect | None,
+        About("How cron is read: unix by default; quartz counts weekdays from 1, Sunday.", default="unix"),
+    ]
+    every: Annotated[Span | None, About("An interval, as in 90s.", is_rule=True)]
+    anchorAt: Annotated[Moment | None, About("A moment intervals are counted from.")]
+    at: Annotated[Moment | None, About("One moment: RFC 3339, or ms since 1970.", is_rule=True)]
+    delay: Annotated[Span | None, About("One moment, so long from now: 10m, 1h30m.", is_rule=True)]
+
+
+class Schedule(Rule, total=False):
+    """When: a rule, and what bounds it. None is the same as absent; in a change, it takes a bound away."""
+
+    timezone: Annotated[
+        str | None, About("IANA zone of the cron expression and of excluded days.", default="UTC")
+    ]
+    startAt: Annotated[Moment | None, About("Nothing fires before.", can_be_cleared=True)]
+    endAt: Annotated[Moment | None, About("Nothing fires after.", can_be_cleared=True)]
+    maxFirings: Annotated[int | None, About("So many moments, then it is finished.", can_be_cleared=True)]
+    jitter: Annotated[Span | None, About("Each moment is put off by up to so much.", can_be_cleared=True)]
+    excludeCalendar: Annotated[
+        str | None, About("Nothing fires on its days: weekends, cn-off-days, ...", can_be_cleared=True)
+    ]
+
+
+class ShownSchedule(TypedDict):
+    """When a timer fires: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and what bounds it."""
+
+    cron: NotRequired[str]
+    dialect: NotRequired[Dialect]
+    every: NotRequired[str]
+    anchorAt: NotRequired[str]
+    at: NotRequired[str]
+    timezone: NotRequired[str]
+    startAt: NotRequired[str]
+    endAt: NotRequired[str]
+    maxFirings: NotRequired[int]
+    jitter: NotRequired[str]
+    excludeCalendar: NotRequired[str]
+
+
+class TargetPatch(TypedDict, total=False):
+    """What is to change of a timer's call; the rest of it stays.
+
+    `headers` changes the headers it names, in any case. None takes a header, all headers or the body away, and makes
+    the method POST. `json` is instead of `body`: any JSON.
+    """
+
+    url: str
+    method: Annotated[Method | None, About("POST by default.", default="POST", can_be_cleared=True)]
+    headers: Mapping[str, str | list[str] | None] | None
+    body: str | None
+    json: Any
+
+
+class Target(TypedDict):
+    """The HTTP call a timer makes; `json` is instead of `body`: any JSON."""
+
+    url: str
+    method: NotRequired[Method | None]
+    headers: NotRequired[Mapping[str, str | list[str]]]
+    body: NotRequired[str | None]
+    json: NotRequired[Any]
+
+
+class ShownTarget(TypedDict):
+    """The HTTP call a timer makes."""
+
+    url: str
+    method: Method
+    headers: dict[str, list[str]]
+    body: str
+
+
+class Misfire(TypedDict, total=False):
+    """What becomes of firings that are found late, say after an outage."""
+
+    policy: Annotated[MisfirePolicy | None, About("What becomes of firings found late.", default="fire_all")]
+    grace: Annotated[Span | None, About("From how late on.", default="1m")]
+    catchupWindow: Annotated[Span | None, About("Later than this none is made; 0s: none.", default="0s")]
+
+
+class ShownMisfire(TypedDict):
+    """What becomes of firings that are found late; a `catchupWindow` of 0s is no such bound."""
+
+    policy: MisfirePolicy
+    grace: str
+    catchupWindow: str
+
+
+class TimerFields(TypedDict, total=False):
+    """What a timer may have beside its schedule and target."""
+
+    enabled: Annotated[bool | None, About("Whether it fires.", default=True)]
+    tags: Annotated[
+        list[str] | None, About("To find it by; again for more.", default=[], can_be_cleared=True)
+    ]
+    misfire: Misfire | None
+    retentionDays: Annotated[
+        int | None,
+        About("Once finished it is deleted so long after its last moment.", can_be_cleared=True),
+    ]
+    deleteAfterFinish: Annotated[
+        bool | None,
+        About(
+            "It is deleted as soon as it is finished, unless its last firing failed.",
+            default=False,
+            can_be_cleared=True,
+        ),
+    ]
+
+
+class TimerBody(TimerFields):
+    """A timer as it is to be; what is absent gets its default, `enabled` True among it."""
+
+    schedule: Schedule
+    target: Target
+
+
+class NewTimer(TimerBody):
+    """A new timer; without a `key` it gets one."""
+
+    key: NotRequired[str | None]
+
+
+class TimerPatch(TimerFields, total=False):
+    """What is to change of a timer; the rest stays, and None takes a part away or gives it its default."""
+
+    key: str | None
+    schedule: Schedule | None
+    target: TargetPatch | None
+
+
+class Timer(TypedDict):
+    """A timer. `finished`: it is enabled, and no moment is left. `version` grows with every change."""
+
+    id: int
+    key: str
+    app: str
+    status: TimerStatus
+    enabled: bool
+    schedule: ShownSchedule
+    target: ShownTarget
+    misfire: ShownMisfire
+    tags: list[str]
+    retentionDays: NotRequired[int]
+    deleteAfterFinish: bool
+    nextFireAt: str | None
+    version: int
+    createdAt: str
+    updatedAt: str

@@ -1,0 +1,226 @@
+"""A whole deployment in one process: the real API and stages, SQLite in memory, doubles of Redis and the network."""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import cast
+
+from sqlalchemy import func, select
+
+from wangtimer.callback import DeliveryEngine
+from wangtimer.celery import app as celery_app
+from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.timers.bad_timers import BadTimers
+from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.asker import Asker
+from wangtimer.executor.claim import Claims
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.mover import Mover
+from wangtimer.executor.puller import Puller
+from wangtimer.executor.room import Room
+from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.verifier import Verifier
+from wangtimer.executor.wanted import Wanted
+from wangtimer.settings import Settings
+from wangtimer.store.sql.tables import timers
+from wangtimer.testing.doubles import (
+    MemoryAgenda,
+    MemoryBroker,
+    MemoryDefinitions,
+    MemoryEngine,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryServer,
+    MemorySlices,
+)
+from wangtimer.testing.doubles.memory_engine import TakeCall
+from wangtimer.testing.events import Events, SteeredClock
+from wangtimer.testing.stepped_trigger import SteppedTrigger
+from wangtimer.wiring import Wiring, once
+
+# Further ahead than anything is planned.
+LAST_MINUTE = 2**40
+# Room for whatever one test makes: nothing waits here.
+PLENTY = 10**9
+
+
+class WithoutSpread(Random):
+    """Always the middle: attempts are made again after exactly 1, 2, 4 and 8 s."""
+
+    def random(self) -> float:
+        """Return a half."""
+        return 0.5
+
+
+class NotedAgenda(MemoryAgenda):
+    """Counts its changes, so that nobody looks through it again where there was none."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        super().__init__(server)
+        self.changes = 0
+
+    @property
+    def needs(self) -> Mapping[Slice, int]:
+        """From when on each slice needs a trigger, ms UTC."""
+        return self._entries
+
+    def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
+        """Add needs."""
+        self.changes += 1
+        super().add(needs)
+
+    def begin_closing(self, slice_: Slice, token: str, put_off_until: int) -> None:
+        """Put a need off."""
+        self.changes += 1
+        super().begin_closing(slice_, token, put_off_until)
+
+    def finish_closing(self, slice_: Slice, token: str, next_need: int | None) -> None:
+        """Take a need out, or bring it forward."""
+        self.changes += 1
+        super().finish_closing(slice_, token, next_need)
+
+
+class BoundlessWindow:
+    """Redis holds whatever is planned: no feeder has to bring it there."""
+
+    def announced(self) -> int:
+        """Return the last minute of all."""
+        return LAST_MINUTE
+
+    def fed_until(self) -> int:
+        """Return the last moment of all, ms UTC."""
+        return LAST_MINUTE * MINUTE_MS
+
+    def narrow(self, now: int) -> None:
+        """Hold no less."""
+
+
+class PromptExecutor(Executor):
+    """Nobody waits for a chunk's end: that only keeps a worker's place."""
+
+    def fire(self, chunk: Chunk) -> None:
+        """Have what can be claimed of a chunk sent."""
+        self._begin(chunk)
+
+
+class PromptSettler(Settler):
+    """Says when there is something to settle."""
+
+    on_taken: Callable[[], None]
+
+    def take(self, finished: Finished) -> None:
+        """Have it settled at this moment."""
+        super().take(finished)
+        self.on_taken()
+
+
+class Deployment(Wiring):
+    """`events` is what is to happen, `take` what a target answers to a call."""
+
+    def __init__(self, start_ms: int, settings: Settings, take: TakeCall) -> None:
+        super().__init__(settings, celery_app)
+        s = settings
+        clock = SteeredClock(start_ms)
+        server = MemoryServer("Redis", clock)
+        clock.move_to(start_ms)
+        self.steered = clock
+        self.events = Events(clock)
+        self.messages = MemoryBroker()
+        self.claims = Claims(most=PLENTY)
+        self.engine = MemoryEngine(
+            clock, self.events.at, take, s.callback_timeout_ms, learns_from_failures=False
+        )
+        slices = MemorySlices(server, clock, self.leases)
+        self.noted_agenda = NotedAgenda(server)
+        vars(self).update(
+            clock=clock,
+            broker=self.messages,
+            slices=slices,
+            agenda=self.noted_agenda,
+            window=BoundlessWindow(),
+            lanes=MemoryLanes(slices, self.lane_budget),
+            definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
+            outbox=MemoryOutbox(server),
+            load=MemoryLoad(server),
+            bad_timers=BadTimers(),
+        )
+
+    @once
+    def trigger(self) -> SteppedTrigger:
+        """Arms firings, a turn at a time."""
+        return SteppedTrigger(
+            self.slices,
+            self.agenda,
+            self.hot,
+            self.firings,
+            self.clock,
+            self._arm_rule(),
+            Credits(self.settings.arm_credit),
+            self.messages.send_chunk,
+            self.messages.waiting_chunks,
+            lambda: 1.0,
+            lambda: self.slices.seconds_since_reconnect,
+        )
+
+    @once
+    def keeper(self) -> Keeper:
+        """Renews the leases of calls that last."""
+        return Keeper(self.slices, self.claims, self.clock, self.settings.renew_every_ms / 1_000)
+
+    @once
+    def settler(self) -> PromptSettler:
+        """Writes what came of calls."""
+        every_s = self.settings.settle_every_ms / 1_000
+        return PromptSettler(self.firings, self.outbox, self.hot, self.slices, self.clock, every_s)
+
+    @once
+    def executor(self) -> Executor:
+        """Fires chunks; its parts run when the driver says so, in no thread."""
+        s = self.settings
+        lease_s = s.running_lease_ms / 1_000
+        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
+        return PromptExecutor(
+            self.slices,
+            self.hot,
+            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
+            verifier,
+            cast(DeliveryEngine, self.engine),
+            self.keeper,
+            self.settler,
+            Mover(self.firings, self.hot, self.slices, self.clock, lease_s),
+            Puller(
+                self.lanes,
+                self.claims,
+                self.engine.room_in,
+                self.clock,
+                s.callback_timeout_ms,
+                lambda: self.slices.seconds_since_reconnect,
+                self.messages.send_feed_lanes,
+            ),
+            self.claims,
+            self.clock,
+            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
+            WithoutSpread(),
+            Room(PLENTY),
+        )
+
+    def check_store(self) -> None:
+        """Return: the double is always there."""
+
+    def check_broker(self) -> None:
+        """Return: the double is always there."""
+
+    def plan_by(self) -> int | None:
+        """Return the earliest moment by which some timer is to be planned further, ms UTC; None where none is."""
+        earliest = select(func.min(timers.c.plan_by)).where(timers.c.status == TimerStatus.ENABLED.value)
+        found: int | None = self.database.read(lambda sql: sql.execute(earliest).scalar_one())
+        return found
+
+    def key_of(self, timer_id: int) -> str:
+        """Return a timer's key, also of one that is deleted; "" where it is purged."""
+        key = select(timers.c.name).where(timers.c.id == timer_id)
+        return self.database.read(lambda sql: sql.execute(key).scalar_one_or_none()) or ""

@@ -1,0 +1,34 @@
+"""Doubles of what the stages have around them: Redis and the network in memory, and a clock that is moved by hand.
+
+`tests/store` runs the same tests on these stores and on those of a real Redis and Valkey. What a method does is said
+at the real store of `wangtimer/store/redis`. All of one deployment share a `MemoryServer`, which can be switched away,
+lose its data, or go back in time.
+"""
+
+from wangtimer.testing.doubles.hand_clock import HandClock
+from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
+from wangtimer.testing.doubles.memory_broker import MemoryBroker
+from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
+from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
+from wangtimer.testing.doubles.memory_lanes import MemoryLanes
+from wangtimer.testing.doubles.memory_load import MemoryLoad
+from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
+from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_slices import MemorySlices
+from wangtimer.testing.doubles.memory_window import MemoryWindow
+
+__all__ = [
+    "UNLIMITED",
+    "HandClock",
+    "MemoryAgenda",
+    "MemoryBroker",
+    "MemoryDefinitions",
+    "MemoryEngine",
+    "MemoryLanes",
+    "MemoryLoad",
+    "MemoryOutbox",
+    "MemoryServer",
+    "MemorySlices",
+    "MemoryWindow",
+    "ScriptedAnswer",
+]

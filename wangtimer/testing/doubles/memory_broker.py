@@ -1,0 +1,41 @@
+"""The broker in memory: what is sent is handed on to who is there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.slicing import TriggerOrder
+
+
+def _to_nobody(*_: object) -> None:
+    """Lose a message."""
+
+
+@dataclass(slots=True)
+class MemoryBroker:
+    """Whoever takes messages puts itself into `take_chunk`, `take_trigger`, `take_follow`; no queue ever waits."""
+
+    take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
+    take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
+    take_follow: Callable[[], object] = field(default=_to_nobody)
+
+    def warm_up(self) -> None:
+        pass
+
+    def ping(self) -> None:
+        pass
+
+    def send_chunk(self, chunk: Chunk) -> None:
+        self.take_chunk(chunk)
+
+    def send_trigger(self, order: TriggerOrder) -> None:
+        self.take_trigger(order)
+
+    def send_follow(self) -> None:
+        self.take_follow()
+
+    def send_feed_lanes(self) -> None:
+        pass
+
+    def waiting_chunks(self) -> int:
+        return 0

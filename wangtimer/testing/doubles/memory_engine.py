@@ -1,0 +1,133 @@
+"""The delivery engine in memory: the contract of `wangtimer.callback`, without a network or a thread."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from wangtimer.callback import Call, EngineStopped, Reply
+from wangtimer.callback.flows import Flow, Flows, Waiting
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
+
+UNLIMITED = 10**9
+LOOK_MS = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedAnswer:
+    """What a target answers, `after_ms` the request came; an `error` is none at all.
+
+    Without `was_sent` the engine could not even send it: the request stands for the try.
+    """
+
+    http_status: int | None = 200
+    output: str = ""
+    after_ms: float = 5.0
+    error: str = ""
+    was_sent: bool = True
+
+
+# Runs what is given at a moment, ms UTC, unless its process is dead by then.
+RunAt = Callable[[float, Callable[[], object]], None]
+# What the target answers to a call that was sent at a moment, ms UTC.
+TakeCall = Callable[[float, Call], ScriptedAnswer]
+
+
+class MemoryEngine:
+    """Sends each call at its moment, never before, if it may then; tells the reply when the target answers.
+
+    `places` are those of a host and of the process. Where it `learns_from_failures`, as the real one does, a target
+    that gives no answer is called less at a time.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        run_at: RunAt,
+        take: TakeCall,
+        timeout_ms: int,
+        places: tuple[int, int] = (UNLIMITED, UNLIMITED),
+        learns_from_failures: bool = True,
+    ) -> None:
+        self._learns_from_failures = learns_from_failures
+        self._flows = Flows(*places)
+        self._is_looking = False
+        self._clock = clock
+        self._run_at = run_at
+        self._take = take
+        self._timeout_ms = timeout_ms
+        self._waiting: dict[Call, None] = {}
+        self._in_flight = 0
+        self._is_stopped = False
+
+    def submit(self, calls: Iterable[Call]) -> None:
+        if self._is_stopped:
+            raise EngineStopped("the engine is stopped")
+        for call in calls:
+            self._waiting[call] = None
+            self._run_at(call.due_at_ms, partial(self._ripen, call))
+
+    def room_in(self, lane: SharedLane) -> int:
+        return self._flows.room_in(lane, self._clock.monotonic())
+
+    def stop(self, timeout_s: float) -> list[Call]:
+        self._is_stopped = True
+        unsent, self._waiting = list(self._waiting), {}
+        until = self._clock.monotonic() + timeout_s
+        while self._in_flight and self._clock.monotonic() < until:
+            self._clock.sleep(0.1)
+        return unsent
+
+    def _ripen(self, call: Call) -> None:
+        if call in self._waiting:
+            self._flows.join(Waiting(call, self._clock.monotonic()))
+            self._send_all()
+            self._look_for_crowds()
+
+    def _send_all(self) -> None:
+        while not self._is_stopped and self._flows.can_send:
+            flow, waiting = self._flows.take(self._clock.now_ms(), self._clock.monotonic())
+            self._flows.open_wide(flow)
+            self._send(flow, waiting.call)
+
+    def _look_for_crowds(self) -> None:
+        if self._flows.waiting and not self._is_looking and not self._is_stopped:
+            self._is_looking = True
+            self._run_at(self._clock.now_ms() + LOOK_MS, self._make_room)
+
+    def _make_room(self) -> None:
+        self._is_looking = False
+        self._flows.try_again(self._clock.monotonic())
+        self._send_all()
+        longest_s = self._timeout_ms / 1_000 * 0.9
+        for lane, waiting in self._flows.crowded_out(self._clock.monotonic(), longest_s):
+            del self._waiting[waiting.call]
+            waiting.call.on_no_room(waiting.call, lane)
+        self._look_for_crowds()
+
+    def _send(self, flow: Flow, call: Call) -> None:
+        del self._waiting[call]
+        if not call.may_send():
+            self._leave(flow, None)
+            call.on_held_back(call)
+            return
+        sent_at = self._clock.now_ms()
+        answer = self._take(sent_at, call)
+        self._in_flight += 1
+        cost_ms = min(answer.after_ms, self._timeout_ms)
+        reply = self._reply(answer, sent_at, cost_ms)
+        self._run_at(sent_at + cost_ms, partial(self._end, flow, call, reply))
+
+    def _reply(self, answer: ScriptedAnswer, sent_at: float, cost_ms: float) -> Reply:
+        if answer.after_ms >= self._timeout_ms:
+            return Reply(sent_at, cost_ms, None, "", "timed out")
+        return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
+
+    def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
+        self._in_flight -= 1
+        self._leave(flow, self._learns_from_failures and bool(reply.error))
+        call.on_reply(call, reply)
+        self._send_all()
+
+    def _leave(self, flow: Flow, has_failed: bool | None) -> None:
+        self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=has_failed)

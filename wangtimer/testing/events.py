@@ -1,0 +1,52 @@
+"""What is to happen when, on a clock that the test moves."""
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+
+from wangtimer.testing.doubles import HandClock
+
+Work = Callable[[], object]
+
+# So long before its first moment the clock has run already: the stages are careful for seconds after a start.
+UP_SINCE_MS = 3_600_000
+
+
+class SteeredClock(HandClock):
+    """Time goes on only as the test says: whoever sleeps goes on at once."""
+
+    def __init__(self, now_ms: float) -> None:
+        super().__init__(now_ms - UP_SINCE_MS)
+
+    def sleep(self, seconds: float) -> None:
+        """Return at once."""
+
+    def move_to(self, moment_ms: float) -> None:
+        """Move on to a moment, ms UTC; never back."""
+        self._now_ms = max(self._now_ms, moment_ms)
+
+
+class Events:
+    """Work by its moment; what has the same moment is done in the order in which it was asked for."""
+
+    def __init__(self, clock: SteeredClock) -> None:
+        self._clock = clock
+        self._order = count()
+        self._coming: list[tuple[float, int, Work]] = []
+
+    @property
+    def next_at(self) -> float:
+        """The moment of the next one, ms UTC; `inf` where there is none."""
+        return self._coming[0][0] if self._coming else float("inf")
+
+    def at(self, moment_ms: float, work: Work) -> None:
+        """Have it done at a moment, at once where that is past."""
+        heapq.heappush(self._coming, (max(moment_ms, self._clock.now_ms()), next(self._order), work))
+
+    def soon(self, work: Work) -> None:
+        """Have it done at this moment, behind what waits for it already."""
+        self.at(self._clock.now_ms(), work)
+
+    def do_next(self) -> None:
+        """Do the next one; the clock is to be at its moment, or past it."""
+        heapq.heappop(self._coming)[2]()

@@ -1,0 +1,85 @@
+"""How targets answer: as the test says, 200 where it says nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+
+from wangtimer.testing.doubles import ScriptedAnswer
+from wangtimer.testing.made_call import MadeCall
+
+STATUSES = range(200, 600)
+NO_TIME = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A target's HTTP answer: its status, the text of its body, and how long after the request it comes.
+
+    One that comes later than the service waits (10 s) is a time-out. Raises ValueError for a status outside 200 to 599
+    or a negative `after`.
+    """
+
+    status: int = 200
+    body: str = ""
+    after: timedelta = NO_TIME
+
+    def __post_init__(self) -> None:
+        """Refuse what no target can answer."""
+        if not isinstance(self.status, int) or self.status not in STATUSES:
+            raise ValueError(f"a target cannot answer {self.status!r}; write a status from 200 to 599")
+        if self.after < NO_TIME:
+            raise ValueError(
+                f"an answer cannot come {self.after} after its request; write a span of time from 0 on"
+            )
+
+
+# A status, an answer, or why the connection fails.
+TargetOutcome = int | Answer | OSError | type[OSError]
+# What may be said of targets; a function may also return nothing, which is 200.
+Behaviour = TargetOutcome | Callable[[MadeCall], "TargetOutcome | None"]
+
+
+class Targets:
+    """Whatever was said last of a URL counts."""
+
+    def __init__(self) -> None:
+        self._said: list[tuple[str, Behaviour]] = []
+
+    def say(self, behaviour: Behaviour, url: str) -> None:
+        """Have targets whose URL begins with `url` answer so; raises TypeError, ValueError."""
+        if not isinstance(behaviour, type) and callable(behaviour):
+            self._said.insert(0, (url, behaviour))
+            return
+        _scripted(behaviour)
+        self._said.insert(0, (url, behaviour))
+
+    def answer(self, call: MadeCall) -> ScriptedAnswer:
+        """Return what the call's target answers; raises what a function raises that is no `OSError`."""
+        behaviour = next((one for url, one in self._said if call.url.startswith(url)), 200)
+        if isinstance(behaviour, type) or not callable(behaviour):
+            return _scripted(behaviour)
+        try:
+            found = behaviour(call)
+        except OSError as error:
+            found = error
+        return _scripted(200 if found is None else found)
+
+
+def _scripted(outcome: object) -> ScriptedAnswer:
+    if isinstance(outcome, Answer):
+        return ScriptedAnswer(outcome.status, outcome.body, outcome.after / timedelta(milliseconds=1))
+    if isinstance(outcome, int) and not isinstance(outcome, bool):
+        return _scripted(Answer(outcome))
+    if isinstance(outcome, type) and issubclass(outcome, OSError):
+        return _scripted(outcome())
+    if isinstance(outcome, TimeoutError):
+        return ScriptedAnswer(None, after_ms=inf)
+    if isinstance(outcome, OSError):
+        was_sent = not isinstance(outcome, ConnectionRefusedError)
+        error = str(outcome) or type(outcome).__name__
+        return ScriptedAnswer(None, after_ms=0.0, error=error, was_sent=was_sent)
+    raise TypeError(
+        f"a target cannot answer {outcome!r}; write a status such as 503, Answer(503, body=...), ConnectionError, "
+        "TimeoutError, or a function of the call that returns one of these"
+    )

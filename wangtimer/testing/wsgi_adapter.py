@@ -1,0 +1,83 @@
+"""Requests of a session to the API in this process: no socket, no thread."""
+
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+from wsgiref.types import WSGIApplication
+
+from requests import PreparedRequest, Response
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
+
+# Given in headers, and not as such to a WSGI app.
+_WITHOUT_PREFIX = {"CONTENT_TYPE", "CONTENT_LENGTH"}
+
+
+class WsgiAdapter(BaseAdapter):
+    """Mount it on a `requests.Session`: `app` answers each request whole, in the caller's thread."""
+
+    def __init__(self, app: WSGIApplication) -> None:
+        super().__init__()
+        self._app = app
+
+    def send(self, request: PreparedRequest, *_: Any, **__: Any) -> Response:
+        """Return what the app answers."""
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Callable[[bytes], None]:
+            started.append((status, headers))
+            return lambda _piece: None
+
+        pieces = self._app(_environ(request), start)
+        try:
+            body = b"".join(pieces)
+        finally:
+            if close := getattr(pieces, "close", None):
+                close()
+        status, headers = started[-1]
+        response = Response()
+        code, _space, response.reason = status.partition(" ")
+        response.status_code = int(code)
+        response.headers = CaseInsensitiveDict(headers)
+        response.encoding = "utf-8"
+        response.raw = BytesIO(body)
+        response.url = request.url or ""
+        response.request = request
+        return response
+
+    def close(self) -> None:
+        """Keep nothing open."""
+
+
+def _environ(request: PreparedRequest) -> dict[str, Any]:
+    url = urlsplit(request.url or "")
+    body = request.body or b""
+    content = body.encode() if isinstance(body, str) else body
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": request.method or "GET",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(url.path).decode("latin-1"),
+        "QUERY_STRING": url.query,
+        "RAW_URI": url.path + (f"?{url.query}" if url.query else ""),
+        "SERVER_NAME": url.hostname or "",
+        "SERVER_PORT": str(url.port or 80),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "HTTP_HOST": url.netloc,
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": url.scheme,
+        "wsgi.input": BytesIO(content),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    headers: list[tuple[str, str | bytes]] = list(request.headers.items())
+    for name, value in headers:
+        key = name.upper().replace("-", "_")
+        # By PEP 3333 an app gets the bytes of a header as characters of Latin-1.
+        shown = value.decode("latin-1") if isinstance(value, bytes) else value
+        environ[key if key in _WITHOUT_PREFIX else f"HTTP_{key}"] = shown
+    return environ
