@@ -31,12 +31,8 @@ _SECURITY = {
         "in": "header",
         "name": APP_HEADER,
         "description": "Names the app whose timers a request is about. It is no password: whoever reaches the port can "
-        "name any app. Let only services you trust reach it.",
-    },
-    "Key": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Reserved for keys of apps. No key is read yet, and no operation asks for one.",
+        "name any app. Let only services you trust reach it. A key of the app, as a bearer token, will have its place "
+        "beside it; no key is read yet.",
     },
 }
 
