@@ -6,7 +6,8 @@ from urllib.parse import unquote
 MASK = "***"
 # Of a header or a parameter of a query, in any spelling: what names of this kind hold is a secret.
 _SECRET = re.compile(
-    r"auth(?!or)|authori[sz]|cookie|token|secret|passw|pwd|credential|session|signature|(?:api|access|private|app)[-_. ]?key",
+    r"auth(?!or)|authori[sz]|cookie|token|secret|passw|pwd|credential|session|signature"
+    r"|(?:api|access|private|app)[-_. ]?key",
     re.I,
 )
 

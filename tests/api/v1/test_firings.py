@@ -105,15 +105,6 @@ def test_another_apps_firing_is_unknown(world: V1World) -> None:
         assert world.send("GET", path, rule=rule, app="bank").status == 404
 
 
-@pytest.mark.parametrize("verb", ["fire", "backfill"])
-def test_a_key_that_would_not_be_heeded_is_refused(small_world: V1World, verb: str) -> None:
-    small_world.made()
-    body = {"since": 0, "until": 1} if verb == "backfill" else None
-    path = f"{TIMERS}/key:expire:{verb}"
-    refused = small_world.send("POST", path, body, rule=f"{ONE_TIMER}:{verb}", Idempotency_Key="one")
-    assert (refused.status, refused.json["code"]) == (400, 40004)
-
-
 # filters
 
 

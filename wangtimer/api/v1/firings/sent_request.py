@@ -69,7 +69,7 @@ def _request(timer: Timer, firing: Firing, attempt: int) -> SentRequest:
         headers.setdefault(name, []).append(shown_header(name, value.removeprefix(" ")))
     return SentRequest(
         attempt=attempt,
-        method=request.method,  # type: ignore[arg-type]
+        method=request.method,
         url=shown_target(request.url),
         headers=headers,
         body=request.body.decode(errors="replace"),
