@@ -13,6 +13,7 @@ from wangtimer.api.compat.firings.record_routes import record_routes
 from wangtimer.api.compat.load_routes import load_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
+from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
 from wangtimer.api.http.envelope import ErrorAnswer
 from wangtimer.api.http.failures import answer_failures
@@ -20,7 +21,6 @@ from wangtimer.api.http.hosts import refuse_other_hosts
 from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.api.http.reading import MOST_BODY_BYTES
 from wangtimer.api.http.settings_in_use import keep_settings
-from wangtimer.api.operations.docs_page import add_docs
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
 from wangtimer.api.v1 import v1_routes
