@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.api.world import World
 from wangtimer.api import create_app
@@ -105,6 +106,11 @@ def test_it_is_openapi_3_1_0_and_each_operation_tells_its_errors() -> None:
             assert errors >= {"500"}
             assert errors < operation["responses"].keys()
             assert operation["summary"]
+
+
+def test_it_is_valid_by_the_schema_of_openapi_3_1() -> None:
+    """Its style is checked by `make lint-openapi`."""
+    OpenAPIV31SpecValidator(create_app().api_doc).validate()
 
 
 def test_the_old_paths_are_told_apart_from_v1_by_their_tags() -> None:
