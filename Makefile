@@ -8,7 +8,7 @@ JOBS ?= auto
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # What is slow or wants the machine for itself has a target of its own.
-LEFT_OUT := e2e or chaos
+LEFT_OUT := e2e or chaos or clients
 MYSQL_SYSTEM := build/mysql
 OPENAPI_LINT := build/openapi-lint
 MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers timer_batches demands attempts \
@@ -33,7 +33,7 @@ up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR
 test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
 	@sh .ci/system-packages
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
-	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos"
+	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## see each SQL statement take the index meant, on a million rows a table (ROWS=1000000)
 	@sh .ci/system-packages
@@ -80,8 +80,9 @@ lint-openapi: ## lint openapi.json by Redocly's strict rules, without one warnin
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI_LINT)/node_modules/.bin/redocly lint \
 		--config $(OPENAPI_LINT)/redocly.yaml openapi.json
 
-clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile where a compiler is
-	@$(BIN)/python -m tests.clients --out build/clients
+clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile them, and let each use the app
+	@sh .ci/system-packages
+	@$(BIN)/python -m pytest -m clients -rs tests/clients
 
 # Only those with this in their names: make broken PROMISE=retry
 broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and see its test go red (PROMISE="part of its name")

@@ -54,6 +54,11 @@ def test_every_schema_and_every_property_is_described(name: str) -> None:
     assert not missing, f"{name}: describe them in the model, or in wangtimer/api/document/meanings.py"
 
 
+def test_no_object_within_a_schema_is_left_out_of_this() -> None:
+    within = [one for schema in SCHEMAS.values() for one in objects_in(schema) if "properties" in one]
+    assert len(within) == sum("properties" in schema for schema in SCHEMAS.values())
+
+
 @each_operation
 def test_every_operation_parameter_body_and_answer_is_described(path: str, operation: dict[str, Any]) -> None:
     assert operation["summary"]

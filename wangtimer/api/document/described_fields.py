@@ -24,6 +24,17 @@ def describe_fields(document: dict[str, Any]) -> None:
                 _describe(parameter, "", parameter["name"])
 
 
+def name_objects(document: dict[str, Any]) -> None:
+    """Have each object that stands within a schema be a schema of its own: or generators make it a second type."""
+    schemas = document["components"]["schemas"]
+    for schema in list(schemas.values()):
+        for field in schema.get("properties", {}).values():
+            inner = field.get("items", {})
+            if "properties" in inner:
+                field["items"] = {"$ref": f"#/components/schemas/{inner['title']}"}
+                schemas.setdefault(inner["title"], inner)
+
+
 def name_values(document: dict[str, Any]) -> None:
     """List the values of each status and error code."""
     schemas = document["components"]["schemas"]
