@@ -83,6 +83,12 @@ def test_schema_names_differ_by_more_than_their_case(document: dict[str, Any]) -
     assert all(name.isalnum() for name in names)
 
 
+def test_no_schema_is_named_as_what_makes_another(document: dict[str, Any]) -> None:
+    """Go's clients make a `Timer` by `NewTimer`."""
+    names = set(document["components"]["schemas"])
+    assert not names & {f"New{name}" for name in names}
+
+
 def test_whole_numbers_say_how_many_bits_they_need(document: dict[str, Any]) -> None:
     numbers = [schema for schema in schemas_in(document) if schema["type"] == "integer"]
     assert len(numbers) > 50

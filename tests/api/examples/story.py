@@ -95,15 +95,14 @@ def _calendars(recorder: Recorder) -> None:
     plant = {"weekdays": ["saturday", "sunday"], "days": ["2027-01-01"], "working": ["2027-01-02"]}
     recorder.shows("v1PutCalendar", plant, name="plant")
     recorder.shows("v1GetCalendar", name="plant")
-    recorder.shows("v1ListCalendars", is_shown=False)
+    recorder.shows("v1ListCalendars", is_shown=False, limit=20)
     listed = recorder.operations["v1GetCalendar"]["answers"]["200"]["bodies"]["application/json"]
+    page = {"nextCursor": None, "items": [listed | {"following": None}]}
     # Those that are always there have thousands of days.
     recorder.operations["v1ListCalendars"] = {
-        "parameters": {"WangTimer-App": "shop"},
+        "parameters": {"WangTimer-App": "shop", "limit": 20},
         "body": None,
-        "answers": {
-            "200": {"headers": {}, "bodies": {"application/json": {"items": [listed | {"following": None}]}}}
-        },
+        "answers": {"200": {"headers": {}, "bodies": {"application/json": page}}},
     }
     recorder.shows("v1DeleteCalendar", name="plant")
 

@@ -103,7 +103,7 @@ MEANINGS: Mapping[str, str] = {
 }
 
 MEANINGS_IN: Mapping[tuple[str, str], str] = {
-    ("CalendarList", "items"): "the calendars that are always there, then the app's own",
+    ("CalendarPage", "items"): "the calendars that are always there, then the app's own",
     ("ChangedData", "failed"): "the timers that were not changed, and why",
     ("FailedChange", "id"): "the timer's id",
     ("ManyTimersOutcome", "failed"): "the timers that were not changed, and why",

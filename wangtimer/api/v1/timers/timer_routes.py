@@ -32,7 +32,7 @@ from wangtimer.api.v1.timers.timer_answers import (
     timer_fields,
 )
 from wangtimer.api.v1.timers.timer_list_routes import add_list_route
-from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerBody, TimerPatch
+from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar, refuse_past
@@ -72,7 +72,7 @@ class TimerResource:
         timer = self.wiring().timers.get(header.app, self._id_of(path, header))
         return Reply(self._plain(timer), headers=_tagged(timer))
 
-    def put(self, path: TimerPath, header: ChangeHeader, body: TimerBody) -> Reply:
+    def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
         """Make a timer, or replace the one there is.
 
         By `key:` it is made where the app has none of this key (201). The same request again changes nothing, save that
