@@ -8,13 +8,14 @@ JOBS ?= auto
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # What is slow or wants the machine for itself has a target of its own.
-LEFT_OUT := e2e or chaos
+LEFT_OUT := e2e or chaos or clients
 MYSQL_SYSTEM := build/mysql
+OPENAPI_LINT := build/openapi-lint
 MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers timer_batches demands attempts \
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz clients broken bench lint format clean
+.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +33,7 @@ up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR
 test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
 	@sh .ci/system-packages
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
-	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos"
+	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## see each SQL statement take the index meant, on a million rows a table (ROWS=1000000)
 	@sh .ci/system-packages
@@ -70,8 +71,18 @@ cron-oracle: .venv/.installed-dev ## compare cron with cronsim and brute force (
 fuzz: .venv/.installed-dev ## call every documented operation of the deployed app with made-up requests (EXAMPLES=5000 SEED=0)
 	@$(BIN)/python -m tests.fuzz --examples $(or $(EXAMPLES),5000) --seed $(or $(SEED),0)
 
-clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile where a compiler is
-	@$(BIN)/python -m tests.clients --out build/clients
+# Needs npm; nothing else does but make clients. The lock names each package that is installed.
+lint-openapi: ## lint openapi.json by Redocly's strict rules, without one warning (needs npm)
+	@command -v npm >/dev/null || { echo "there is no npm: on Debian apt-get install npm (Node.js 20 or later)" >&2; exit 1; }
+	@mkdir -p $(OPENAPI_LINT)
+	@cp tests/openapi_lint/package.json tests/openapi_lint/package-lock.json tests/openapi_lint/redocly.yaml $(OPENAPI_LINT)
+	@cd $(OPENAPI_LINT) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI_LINT)/node_modules/.bin/redocly lint \
+		--config $(OPENAPI_LINT)/redocly.yaml openapi.json
+
+clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile them, and let each use the app
+	@sh .ci/system-packages
+	@$(BIN)/python -m pytest -m clients -rs tests/clients
 
 # Only those with this in their names: make broken PROMISE=retry
 broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and see its test go red (PROMISE="part of its name")

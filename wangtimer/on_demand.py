@@ -24,6 +24,7 @@ from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Repl
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringRecord, FiringStore
+from wangtimer.store.sql.kept_answers import FiringToKeep
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -106,15 +107,15 @@ class OnDemand:
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
 
-    def fire_now(self, app: str, timer_id: int) -> Firing:
-        """Fire a timer now, enabled or not, whatever its schedule; return the firing.
+    def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
+        """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
 
-        Raises `UnknownTimer`, `Conflict` where it was fired too often within a second, `StoreAway`: then it may be
-        fired all the same.
+        Raises `UnknownTimer`, `Conflict` where it was fired too often within a second or the answer's key is used,
+        `StoreAway`: then it may be fired all the same.
         """
         now = self._now()
         (bucket,) = self._buckets_of([now])
-        timer, firing = self.demands.fire_now(app, timer_id, now, bucket)
+        timer, firing = self.demands.fire_now(app, timer_id, now, bucket, keep)
         self._tell_redis([timer.definition], [], [firing])
         return firing
 

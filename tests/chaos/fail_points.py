@@ -130,6 +130,8 @@ REACHED = (
                 Step.SQL_DELETE,
                 Step.SQL_DISABLE_MANY,
                 Step.SQL_DELETE_MANY,
+                Step.SQL_CLAIM_KEY,
+                Step.SQL_END_CLAIM,
                 Step.SQL_FIRE_NOW,
                 Step.SQL_BACKFILL,
                 Step.SQL_CANCEL,

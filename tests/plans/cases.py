@@ -275,6 +275,8 @@ class Stores:
             "small app, failed": replace(small, statuses=failed),
             "one timer, failed": replace(of_one, statuses=failed),
             "large app, late": replace(large, later_than_ms=2, **recent),
+            "tag of few": replace(small, tag="t5"),
+            "tag of many": replace(large, tag="t7", **recent),
         }
         after = (NOW - 30_000, 5)
         return [

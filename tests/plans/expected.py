@@ -96,6 +96,12 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringLists.page: large app, late": frozenset(
         ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
     ),
+    "FiringLists.page: tag of few": frozenset(
+        ["firing.firing_of_timer", "one end of an index", "timer_tag.PRIMARY"]
+    ),
+    "FiringLists.page: tag of many": frozenset(
+        ["firing.PRIMARY, timer_tag.PRIMARY", "one end of an index", "timer_tag.PRIMARY"]
+    ),
     "FiringLists.page: next page": frozenset(
         ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
     ),

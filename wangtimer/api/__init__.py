@@ -3,7 +3,6 @@
 from importlib.metadata import version
 
 from flask_openapi.models.info import Info
-from flask_openapi.models.server import Server
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api.compat.calendar_routes import calendar_routes
@@ -14,13 +13,14 @@ from wangtimer.api.compat.firings.record_routes import record_routes
 from wangtimer.api.compat.load_routes import load_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
+from wangtimer.api.document.docs_page import add_docs
+from wangtimer.api.document.finished import finish_document
 from wangtimer.api.http.envelope import ErrorAnswer
 from wangtimer.api.http.failures import answer_failures
 from wangtimer.api.http.hosts import refuse_other_hosts
 from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.api.http.reading import MOST_BODY_BYTES
 from wangtimer.api.http.settings_in_use import keep_settings
-from wangtimer.api.operations.docs_page import add_docs
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
 from wangtimer.api.v1 import v1_routes
@@ -33,18 +33,12 @@ __all__ = ["WIRING", "create_app"]
 # The app's extension that builds its parts.
 WIRING = "wangtimer.wiring"
 
-DESCRIPTION = (
-    "Calls other services back on time. New clients use the paths under /v1. Those under /api/timer/v1 and "
-    "/api/task/v1 are the compatible ones: xTimer's clients go on working with them."
-)
-
 
 def create_app(wiring: Wiring | None = None) -> OpenAPI:
     """Return the API; without a wiring it builds its own at the first request, so that a fork before is safe."""
     app = OpenAPI(
         "wangtimer.api",
-        info=Info(title="WangTimer", version=version("wangtimer"), description=DESCRIPTION),
-        servers=[Server(url="/")],
+        info=Info(title="WangTimer", version=version("wangtimer")),
         # Without it the document has a null that code generators stumble over.
         security_schemes={},
         validation_error_status=400,
@@ -71,6 +65,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         health_routes(late),
     ):
         app.register_api(routes)
+    finish_document(app)
     add_docs(app)
     add_metrics(app, late)
     keep_settings(app, read_settings if wiring is None else lambda: wiring.settings)

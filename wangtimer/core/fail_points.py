@@ -53,6 +53,8 @@ class Step(StrEnum):
     SQL_DISABLE_MANY = "sql_disable_many"
     SQL_DELETE = "sql_delete"
     SQL_DELETE_MANY = "sql_delete_many"
+    SQL_CLAIM_KEY = "sql_claim_key"
+    SQL_END_CLAIM = "sql_end_claim"
     SQL_FIRE_NOW = "sql_fire_now"
     SQL_REPLAY = "sql_replay"
     SQL_CANCEL = "sql_cancel"

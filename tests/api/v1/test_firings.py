@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
-from tests.api.v1.world import TIMERS, V1World
+from tests.api.v1.world import TIMERS, URL, V1World
 from tests.store.members import outcome_of
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.store.sql.tables import timers
 
 ONE_TIMER, ONE = "/v1/timers/{which}", "/v1/firings/{firing_id}"
 
@@ -102,10 +105,124 @@ def test_another_apps_firing_is_unknown(world: V1World) -> None:
         assert world.send("GET", path, rule=rule, app="bank").status == 404
 
 
-@pytest.mark.parametrize("verb", ["fire", "backfill"])
-def test_a_key_that_would_not_be_heeded_is_refused(small_world: V1World, verb: str) -> None:
-    small_world.made()
-    body = {"since": 0, "until": 1} if verb == "backfill" else None
-    path = f"{TIMERS}/key:expire:{verb}"
-    refused = small_world.send("POST", path, body, rule=f"{ONE_TIMER}:{verb}", Idempotency_Key="one")
-    assert (refused.status, refused.json["code"]) == (400, 40004)
+# filters
+
+
+def two_timers(world: V1World) -> tuple[int, int]:
+    """Make two timers that fired for ten seconds, the first tagged billing, the second night."""
+    first = world.made(key="order-42", tags=["billing"]).json["id"]
+    second = world.made(key="a/b", tags=["night"], schedule={"every": "2s"}).json["id"]
+    world.clock.now += 10_000
+    return first, second
+
+
+def found_by(world: V1World, **query: Any) -> set[int]:
+    page = world.send("GET", "/v1/firings", query=query)
+    assert page.status == 200, page.json
+    return {one["timerId"] for one in page.json["items"]}
+
+
+def test_firings_are_found_by_timer_key_and_tag(world: V1World) -> None:
+    first, second = two_timers(world)
+    assert found_by(world) == {first, second}
+    assert found_by(world, timer=str(second)) == {second}
+    assert found_by(world, timer="key:a/b") == {second}
+    assert found_by(world, tag="billing") == {first}
+    assert found_by(world, tag="night", timer="key:a/b") == {second}
+    assert found_by(world, tag="night", timer="key:order-42") == set()
+    for unknown in ("nothing", "billing "):
+        assert found_by(world, tag=unknown) == set()
+    counts = world.send("GET", "/v1/firings:count", query={"tag": "billing"}).json
+    assert counts["pending"] == 10
+
+
+def test_another_apps_tag_finds_nothing(world: V1World) -> None:
+    two_timers(world)
+    page = world.send("GET", "/v1/firings", query={"tag": "billing"}, app="bank")
+    assert page.json["items"] == []
+
+
+def test_firings_are_found_by_status_kind_time_and_lateness(world: V1World) -> None:
+    timer_id, first = settled(world)
+    fire_at = int(first.partition("-")[2])
+    outcome = outcome_of(Member(timer_id, fire_at + 1_000, 1), first_sent_at=fire_at + 1_500, lateness_ms=500)
+    world.wiring.firings.settle([outcome])
+
+    def moments(**query: Any) -> list[int]:
+        page = world.send("GET", "/v1/firings", query=query).json
+        return sorted(int(one["id"].partition("-")[2]) - fire_at for one in page["items"])
+
+    assert moments(status="failed") == [0]
+    assert moments(status="succeeded") == [1_000]
+    assert moments(laterThan="499ms") == [1_000]
+    assert moments(laterThan="500ms") == []
+    assert moments(since=fire_at + 1_000, until=fire_at + 2_000) == [1_000, 2_000]
+    assert moments(kind="manual") == []
+    world.send("POST", f"{TIMERS}/{timer_id}:fire", rule=f"{ONE_TIMER}:fire")
+    assert len(moments(kind="manual", until=world.clock.now + 1_000)) == 1
+
+
+# the request as it was sent
+
+SECRETS = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "k", "X-Tag": ["a", "b"]}
+
+
+def sent_once(world: V1World, sent_after_ms: int = 1, **fields: Any) -> tuple[str, int]:
+    """Make a timer, have its first firing sent; return the firing's id and when it was sent (ms UTC)."""
+    target = {"url": f"{URL}?token=abc&order=42", "headers": SECRETS, "json": {"order": 42}}
+    timer_id = world.made(target=target, **fields).json["id"]
+    world.clock.now += 3_000
+    record = world.wiring.firings.records(timer_id, 99)[-1]
+    sent_at = record.firing.fire_at + sent_after_ms
+    outcome = outcome_of(record.firing.member, first_sent_at=sent_at, http_status=200)
+    world.wiring.firings.settle([outcome._replace(member=Member(timer_id, record.firing.fire_at, 1))])
+    return record.firing.member.firing_id, sent_at
+
+
+def test_a_firing_shows_its_request_as_it_was_sent_with_secrets_masked(world: V1World) -> None:
+    firing_id, _ = sent_once(world)
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert found["requestState"] == "as_sent"
+    request = found["request"]
+    assert request["url"] == f"{URL}?token=***&order=42"
+    assert (request["method"], request["attempt"], request["body"]) == ("POST", 1, '{"order":42}')
+    headers = request["headers"]
+    assert [headers[name] for name in ("Authorization", "Cookie", "X-Api-Key")] == [["***"]] * 3
+    assert headers["X-Tag"] == ["a", "b"]
+    assert headers["webhook-id"] == [firing_id]
+    assert headers["X-WangTimer-Attempt"] == ["1"]
+    assert headers["Content-Length"] == ["12"]
+
+
+def test_a_firing_of_which_nothing_was_sent_has_no_request(world: V1World) -> None:
+    timer_id = world.made().json["id"]
+    world.clock.now += 3_000
+    firing_id = world.wiring.firings.records(timer_id, 99)[-1].firing.member.firing_id
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert (found["request"], found["requestState"]) == (None, "not_sent")
+
+
+def test_a_timer_changed_since_does_not_tell_what_was_sent(world: V1World) -> None:
+    firing_id, _ = sent_once(world)
+    world.clock.now += 60_000
+    change = {"target": {"url": "http://elsewhere.example/"}}
+    world.send("PATCH", f"{TIMERS}/key:expire", change, rule=ONE_TIMER)
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert (found["request"], found["requestState"]) == (None, "timer_changed")
+    world.send("DELETE", f"{TIMERS}/key:expire", rule=ONE_TIMER)
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert (found["request"], found["requestState"]) == (None, "timer_changed")
+
+
+@pytest.mark.parametrize(("sent_after_ms", "state"), [(6_000, "timer_changed"), (9_500, "as_sent")])
+def test_a_change_shortly_before_may_not_have_counted_yet(
+    world: V1World, sent_after_ms: int, state: str
+) -> None:
+    """It counts within 8 s, where Redis could not be told at once. The timer is enabled right after it is made."""
+    world.made(key="other")
+    firing_id, _ = sent_once(world, sent_after_ms, enabled=True, schedule={"every": "1s"})
+    timer_id = int(firing_id.partition("-")[0])
+    sql = update(timers).where(timers.c.id == timer_id).values(version=2)
+    world.wiring.database.write(lambda connection: connection.execute(sql), Step.SQL_EDIT)
+    found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+    assert found["requestState"] == state

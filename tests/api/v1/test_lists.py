@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.test_our_words import DOCUMENT
 from tests.api.v1.world import TIMERS, URL, V1World
 
 CALENDAR = "/v1/calendars/{name}"
@@ -72,9 +73,41 @@ def test_a_calendar_is_uploaded_named_by_a_timer_and_kept_from_deletion(world: V
     assert world.send("GET", "/v1/calendars/plant", rule=CALENDAR).status == 404
 
 
+def test_calendars_are_listed_page_by_page(small_world: V1World) -> None:
+    for name in ("plant", "Abroad", "office"):
+        small_world.send("PUT", f"/v1/calendars/{name}", {"days": ["2027-01-01"]}, rule=CALENDAR)
+    names: list[str] = []
+    query: dict[str, Any] = {"limit": 2}
+    while query:
+        page = small_world.send("GET", "/v1/calendars", query=query).json
+        assert len(page["items"]) <= 2
+        names += [one["name"] for one in page["items"]]
+        query = {"limit": 2, "cursor": page["nextCursor"]} if page["nextCursor"] else {}
+    assert names == ["cn-off-days", "weekends", "Abroad", "office", "plant"]
+    stray = small_world.send("GET", "/v1/calendars", query={"cursor": "abc"})
+    assert (stray.status, stray.json["code"]) == (400, 40010)
+
+
+def test_every_list_of_v1_has_the_same_pages() -> None:
+    lists = {
+        path: methods["get"]
+        for path, methods in DOCUMENT["paths"].items()
+        if path.startswith("/v1/")
+        and "{" not in path
+        and methods.get("get", {}).get("operationId", "").startswith("v1List")
+    }
+    assert lists.keys() == {"/v1/timers", "/v1/firings", "/v1/calendars"}
+    for operation in lists.values():
+        assert {"limit", "cursor"} <= {one["name"] for one in operation["parameters"]}
+        name = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[
+            2
+        ]
+        assert {"items", "nextCursor"} <= set(DOCUMENT["components"]["schemas"][name]["required"])
+
+
 def test_calendars_that_are_always_there_are_listed_and_not_replaced(small_world: V1World) -> None:
     names = [one["name"] for one in small_world.send("GET", "/v1/calendars").json["items"]]
-    assert names == ["weekends", "cn-off-days"]
+    assert names == ["cn-off-days", "weekends"]
     refused = small_world.send("PUT", "/v1/calendars/weekends", {}, rule=CALENDAR)
     assert (refused.status, refused.json["parameter"]) == (400, "name")
 

@@ -131,7 +131,7 @@ def test_a_change_of_another_version_is_refused_and_stores_nothing(world: V1Worl
     ):
         rule = ONE + path.removeprefix(place)
         refused = world.send(method, path, change, rule=rule, If_Match=made.etag)
-        assert (refused.status, refused.json["parameter"]) == (412, "version")
+        assert (refused.status, refused.json["parameter"]) == (412, "If-Match")
     assert world.send("GET", place, rule=ONE).etag == patched.etag
 
 

@@ -109,6 +109,11 @@ class ErrorCode(Enum):
         self.number = number
         self.meaning = meaning
 
+    @classmethod
+    def of(cls, number: int) -> "ErrorCode":
+        """Return the code of this number; raises KeyError."""
+        return {code.number: code for code in cls}[number]
+
     @property
     def status(self) -> int:
         """The HTTP status the code goes with."""

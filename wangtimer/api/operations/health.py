@@ -83,8 +83,20 @@ def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         500: ErrorAnswer,
         503: ReadyAnswer,
     }
-    routes.get("/healthz", operation_id="isAlive", responses=alive)(asking_nothing(views.alive))
-    routes.get("/readyz", operation_id="isReady", responses=ready)(asking_nothing(views.ready))
+    routes.get(
+        "/healthz",
+        operation_id="isAlive",
+        summary="Is this process alive?",
+        description="It answers; nothing else is asked.",
+        responses=alive,
+    )(asking_nothing(views.alive))
+    routes.get(
+        "/readyz",
+        operation_id="isReady",
+        summary="Can this process serve?",
+        description="Whether SQL, store and broker answer: 503 unless each does within two seconds.",
+        responses=ready,
+    )(asking_nothing(views.ready))
     return routes
 
 

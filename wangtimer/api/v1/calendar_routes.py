@@ -8,13 +8,15 @@ from typing import Annotated, Literal, get_args
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given, plain
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit, plain
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.shown import ListPage
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.store.sql.calendar_followers import Progress
 from wangtimer.wiring import Wiring
@@ -104,8 +106,15 @@ class ShownCalendar(Sent):
     ]
 
 
-class CalendarList(Sent):
-    """The calendars an app can name."""
+class CalendarListQuery(Given):
+    """Which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class CalendarPage(ListPage):
+    """A page of the calendars that an app can name."""
 
     items: list[ShownCalendar]
 
@@ -116,13 +125,24 @@ class CalendarResource:
 
     wiring: Callable[[], Wiring]
 
-    def page(self, header: AppHeader) -> CalendarList:
+    def page(self, header: AppHeader, query: CalendarListQuery) -> CalendarPage:
         """List calendars.
 
-        Those that are always there, and the app's own.
+        Those that are always there, and then the app's own, by name.
         """
-        found = [*built_in().values(), *self.wiring().calendars.all_of(header.app)]
-        return CalendarList(items=[_shown(calendar) for calendar in found])
+        listed = cursors.of_list(f"v1 {header.app} calendars", query)
+        of_group = (built_in().values(), self.wiring().calendars.all_of(header.app))
+        found = [(group, one) for group, calendars in enumerate(of_group) for one in calendars]
+        found.sort(key=lambda one: (one[0], one[1].name))
+        if query.cursor is not None:
+            name, group = cursors.read(listed, query.cursor, str)
+            found = [one for one in found if (one[0], one[1].name) > (group, name)]
+        shown_rows = found[: query.limit]
+        cursor = None
+        if len(found) > query.limit:
+            last_group, last = shown_rows[-1]
+            cursor = cursors.write(listed, last.name, last_group)
+        return CalendarPage(items=[_shown(calendar) for _, calendar in shown_rows], next_cursor=cursor)
 
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
         """Read a calendar, and how far timers follow it."""
@@ -173,7 +193,7 @@ def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     resource = CalendarResource(wiring)
     routes = Routes.of("calendars", "calendars")
     add, one, answers = routes.add, "/calendars/<string:name>", {200: ShownCalendar}
-    add("get", "/calendars", resource.page, "listCalendars", {200: CalendarList})
+    add("get", "/calendars", resource.page, "listCalendars", {200: CalendarPage})
     add("get", one, resource.get, "getCalendar", answers, 404)
     add("put", one, resource.put, "putCalendar", answers, 409, wrap=refusing_callbacks)
     add("delete", one, resource.delete, "deleteCalendar", {204: None}, 404, 409)

@@ -14,6 +14,8 @@ from wangtimer.api.v1.pointers import CALL, own_name, pointer
 from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer, WangTimerError
 
 MEDIA_TYPE = "application/problem+json"
+# The shared rules' names for what a path or header of v1 says.
+_OF_PARAMETERS = {"id": "which", "name": "which", "version": "If-Match", "fireAt": "firing_id"}
 CODES_PAGE = "/docs/errors"
 
 
@@ -79,7 +81,7 @@ def problem_of(fault: Fault) -> Problem:
         detail=text,
         code=code.number,
         pointer=pointer(field) if field and is_of_body else None,
-        parameter=None if is_of_body else field,
+        parameter=None if is_of_body else _own_parameter(field),
         did_you_mean=None if fault.meant is None else _own(fault.meant, fault),
         existing_id=fault.existing_id,
     )
@@ -115,6 +117,13 @@ def problem_of_row(error: WangTimerError) -> Problem:
 def _own(field: str, fault: Fault) -> str:
     is_shared = g.get("v1_is_read") and not isinstance(fault.cause, AsWritten)
     return own_name(field) if is_shared or field.startswith(CALL) else field
+
+
+def _own_parameter(field: str) -> str:
+    """Return the name of the parameter by which this request says what the shared rules call by `field`."""
+    there_are = g.get("v1_parameters", frozenset())
+    own = _OF_PARAMETERS.get(field, field)
+    return own if own in there_are and field not in there_are else field
 
 
 def _parameters() -> frozenset[str]:

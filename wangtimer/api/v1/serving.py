@@ -22,7 +22,7 @@ from wangtimer.core.work_budget import work_budget
 # Beside the answer itself, what each operation can say.
 _ALWAYS = (400, 500, 503)
 _HEADERS = {
-    "Location": "where the timer is",
+    "Location": "where the timer or firing is",
     "ETag": "the timer's version, for If-Match",
     "Idempotent-Replayed": "true: this is the answer of the first request with this Idempotency-Key",
 }
@@ -63,14 +63,15 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
         with work_budget(work_s()):
             taken = {name: read_model(hints[name], read(given)) for name, read in wanted.items()}
             goes_by_shared_rules()
-            return _response(view(**taken))
+            return response_of(view(**taken))
 
     # flask-openapi then reads the types for the document only.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
 
 
-def _response(answer: Sent | Reply | Response) -> Response:
+def response_of(answer: Sent | Reply | Response) -> Response:
+    """Return what a view answers as an HTTP response."""
     if isinstance(answer, Response):
         return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer)

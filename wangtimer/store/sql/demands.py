@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict
 from wangtimer.core.fail_points import Step
@@ -13,6 +14,7 @@ from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
+from wangtimer.store.sql.kept_answers import FiringToKeep, keep_answer
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.timers import change, locked_timer
@@ -46,11 +48,13 @@ class DemandStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def fire_now(self, app: str, timer_id: int, now: int, bucket: int) -> tuple[Timer, Firing]:
-        """Insert a firing at the timer's first free millisecond from `now` (ms UTC) on.
+    def fire_now(
+        self, app: str, timer_id: int, now: int, bucket: int, keep: FiringToKeep | None = None
+    ) -> tuple[Timer, Firing]:
+        """Insert a firing at the timer's first free millisecond from `now` (ms UTC) on, and keep its answer.
 
         Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `TRIED_MS` firings
-        of one second.
+        of one second, and where the answer's key is used.
         """
         made: Firing | None = None
 
@@ -62,11 +66,17 @@ class DemandStore:
                 at = free_moment(timer, taken, now)
                 asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at, asked_at=now)
                 insert_missing(sql, [asked])
+                if keep is not None:
+                    keep_answer(sql, keep.asked, keep.answer(asked), now)
                 # Only what was inserted and then lost on the way to its commit may have been applied.
                 made = asked
             return timer, made
 
-        return self._database.write(work, Step.SQL_FIRE_NOW)
+        try:
+            return self._database.write(work, Step.SQL_FIRE_NOW)
+        except IntegrityError:
+            # Of all that is inserted only the answer's key can clash: firings that are there are passed over.
+            raise Conflict("", "its key has an answer by now", "repeat the request") from None
 
     def replay(self, replays: Sequence[Replay]) -> list[Firing]:
         """Let firings wait for one more attempt, in one transaction; return those that do.

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.keyset import by_index, in_this_order
-from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.tables import firings, timer_tags, timers
 
 # So many timers are named one by one: each has its firings in order. Of an app with more, all firings of a time are
 # looked through for its own.
@@ -19,6 +19,7 @@ class FiringFilter:
     """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
 
     `later_than_ms`: those whose first send was later than so much. `is_living`: of timers that are not deleted.
+    `tag`: of timers that have it; a deleted timer has none.
     """
 
     app: str
@@ -29,6 +30,7 @@ class FiringFilter:
     later_than_ms: int | None = None
     kind: FiringKind | None = None
     is_living: bool = False
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +88,31 @@ def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
 
 
 def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
+    if wanted.tag is not None:
+        tagged = select(timer_tags.c.timer_id.label("id")).where(*_is_tagged(wanted, wanted.tag))
+        return by_index(tagged, "PRIMARY", timer_tags)
     query = select(timers.c.id).where(*_is_wanted(wanted))
     return by_index(query, "timer_of_app" if wanted.timer_id is None else "PRIMARY", timers)
 
 
 def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
     """Have each firing's timer looked up, in this order: by their timers, an app's firings would all be read."""
+    if wanted.tag is not None:
+        its_tag = and_(timer_tags.c.timer_id == firings.c.timer_id, *_is_tagged(wanted, wanted.tag))
+        return by_index(in_this_order(query.join(timer_tags, its_tag)), "PRIMARY", timer_tags)
     its_timer = and_(timers.c.id == firings.c.timer_id, *_is_wanted(wanted))
     return by_index(in_this_order(query.join(timers, its_timer)), "PRIMARY", timers)
+
+
+def _is_tagged(wanted: FiringFilter, tag: str) -> list[ColumnElement[bool]]:
+    """Return what holds of the tags, which only living timers have."""
+    conditions: list[ColumnElement[bool]] = [
+        timer_tags.c.app == wanted.app,
+        timer_tags.c.tag == tag,
+        # MariaDB overlooks spaces at an end when it compares.
+        func.char_length(timer_tags.c.tag) == len(tag),
+    ]
+    return conditions if wanted.timer_id is None else [*conditions, timer_tags.c.timer_id == wanted.timer_id]
 
 
 def _is_wanted(wanted: FiringFilter) -> list[ColumnElement[bool]]:

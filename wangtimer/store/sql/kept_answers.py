@@ -3,15 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.firing import Firing
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import idempotency
 
 # An answer is replayed for a day; then its key is as good as new.
 KEPT_MS = 86_400_000
+# A request that is under way for longer has ended without an answer: with its process, or with SQL.
+LONGEST_REQUEST_MS = 60_000
+# In place of the answer of a request that is under way.
+_NONE_YET = ""
 
 _KEY = (idempotency.c.app, idempotency.c.idempotency_key)
 _KEPT = and_(_KEY[0] == bindparam("of_app"), _KEY[1] == bindparam("key"))
@@ -20,6 +26,11 @@ _FIND = select(idempotency.c.body_hash, idempotency.c.answer).where(
 )
 _FORGET_OLD = delete(idempotency).where(_KEPT, idempotency.c.created_at <= bindparam("kept_since"))
 _INSERT = insert(idempotency)
+_HELD = select(idempotency.c.body_hash, idempotency.c.answer, idempotency.c.created_at).where(_KEPT)
+_CLAIMED = and_(_KEPT, idempotency.c.body_hash == bindparam("of_hash"), idempotency.c.answer == _NONE_YET)
+_CLAIM_AGAIN = update(idempotency).where(_CLAIMED, idempotency.c.created_at <= bindparam("abandoned_since"))
+_FINISH = update(idempotency).where(_CLAIMED)
+_RELEASE = delete(idempotency).where(_CLAIMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +51,24 @@ class ToKeep:
 
 
 @dataclass(frozen=True, slots=True)
+class FiringToKeep:
+    """What to keep of a request that makes a firing: as `ToKeep` of one that makes a timer."""
+
+    asked: Asked
+    answer: Callable[[Firing], str]
+
+
+@dataclass(frozen=True, slots=True)
 class KeptAnswer:
     """What was asked under a key, and the answer it got."""
 
     body_hash: str
     answer: str
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether there is no answer yet."""
+        return self.answer == _NONE_YET
 
 
 class KeptAnswers:
@@ -59,6 +83,31 @@ class KeptAnswers:
         row = self._database.read(lambda sql: sql.execute(_FIND, given).one_or_none())
         return None if row is None else KeptAnswer(row.body_hash, row.answer)
 
+    def claim(self, asked: Asked, now: int) -> KeptAnswer | None:
+        """Note that a request is under way (now, ms UTC), and return None; or what its key has already.
+
+        A claim of the same request that is older than `LONGEST_REQUEST_MS` is taken over. Raises `StoreAway`.
+        """
+        given = _given(asked)
+
+        def work(sql: Connection) -> KeptAnswer | None:
+            try:
+                keep_answer(sql, asked, _NONE_YET, now)
+            except IntegrityError:
+                abandoned = {"abandoned_since": now - LONGEST_REQUEST_MS}
+                if sql.execute(_CLAIM_AGAIN.values(created_at=now), given | abandoned).rowcount:
+                    return None
+                row = sql.execute(_HELD, given).one()
+                return KeptAnswer(row.body_hash, row.answer)
+            return None
+
+        return self._database.write(work, Step.SQL_CLAIM_KEY)
+
+    def end_claim(self, asked: Asked, answer: str | None) -> None:
+        """Keep the answer of a claimed request; None: forget the request. Raises `StoreAway`."""
+        end = _RELEASE if answer is None else _FINISH.values(answer=answer)
+        self._database.write(lambda sql: sql.execute(end, _given(asked)), Step.SQL_END_CLAIM)
+
     def purge(self, now: int, limit: int) -> int:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
         oldest = f"WHERE created_at <= {now - KEPT_MS:d} ORDER BY created_at LIMIT {limit:d}"
@@ -69,6 +118,10 @@ class KeptAnswers:
         return self._database.write(
             lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_ANSWERS
         )
+
+
+def _given(asked: Asked) -> dict[str, str]:
+    return {"of_app": asked.app, "key": asked.key, "of_hash": asked.body_hash}
 
 
 def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:

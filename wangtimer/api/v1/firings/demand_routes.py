@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
-from wangtimer.api.http.kept_answer import refusing_key
+from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.parameters import WHICH, AppHeader, TimerPath
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_with_it
+from wangtimer.api.v1.parameters import WHICH, TimerPath
+from wangtimer.api.v1.serving import Reply, Routes, View, response_of
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.moment_text import show_moment
@@ -26,6 +28,7 @@ from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.wiring import Wiring
 
 MOST_NAMED = 1_000
@@ -135,18 +138,24 @@ class DemandResource:
 
     wiring: Callable[[], Wiring]
 
-    def fire(self, path: TimerPath, header: AppHeader) -> Reply:
+    def fire(self, path: TimerPath, header: ActingHeader) -> Reply | Response:
         """Fire a timer now.
 
-        Enabled, disabled or finished, whatever its schedule and misfire policy. Each request is one more firing.
+        Enabled, disabled or finished, whatever its schedule and misfire policy. Each request is one more firing, but
+        under an `Idempotency-Key`.
         """
         wiring = self.wiring()
-        firing = wiring.on_demand.fire_now(header.app, path.id_in(header.app, wiring.timers))
-        record = FiringRecord(firing, None, None, None, None, "", "")
-        headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
-        return Reply(ShownFiring(**firing_fields(record, header.app)), 201, headers)
+        timer_id = path.id_in(header.app, wiring.timers)
+        if header.idempotency_key is None:
+            return _fired(wiring.on_demand.fire_now(header.app, timer_id), header.app)
 
-    def cancel(self, path: FiringPath, header: AppHeader) -> CancelledFiring:
+        def fire(asked: Asked) -> Response:
+            keep = FiringToKeep(asked, lambda firing: kept_text(response_of(_fired(firing, header.app))))
+            return response_of(_fired(wiring.on_demand.fire_now(header.app, timer_id, keep), header.app))
+
+        return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire)
+
+    def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
         """Cancel a coming firing.
 
         It is recorded as skipped; the timer goes on. Up to 1.5 s before its moment. Twice is the same as once.
@@ -156,7 +165,7 @@ class DemandResource:
         within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
         return CancelledFiring(**firing_fields(record, header.app), counts_within=within)
 
-    def replay(self, path: FiringPath, header: AppHeader) -> ReplayOutcome:
+    def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
         """Replay a firing.
 
         One that failed or was skipped is attempted once more, with the same webhook-id, enabled timer or not.
@@ -166,7 +175,7 @@ class DemandResource:
         )
         return _replayed(done)
 
-    def replay_many(self, header: AppHeader, body: ReplayBody) -> ReplayOutcome:
+    def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
         """Replay firings.
 
         Failed ones, or skipped ones, are attempted once more, with the same webhook-id, enabled timer or not.
@@ -182,7 +191,7 @@ class DemandResource:
         keys = [_key(text, index) for index, text in enumerate(body.ids)]
         return _replayed(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
 
-    def backfill(self, path: TimerPath, header: AppHeader, body: BackfillBody) -> BackfillOutcome:
+    def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
         """Backfill a past range.
 
         What the timer's schedule, as it is now, has in (since, until] and has no record of fires now, enabled or not.
@@ -221,37 +230,42 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of firings on demand."""
     resource = DemandResource(wiring)
     routes = Routes.of("demands", "firings")
-    add, one = routes.add, f"/timers/{WHICH}"
-    made = {201: ShownFiring}
-    add(
-        "post", f"{one}:fire", resource.fire, "fireTimer", made, 404, 409, headers=("Location",), wrap=_acting
+    made: dict[int, type[Sent] | None] = {201: ShownFiring}
+    replayed: dict[int, type[Sent] | None] = {200: ReplayOutcome}
+    _add(routes, f"/timers/{WHICH}:fire", resource.fire, "fireTimer", made)
+    backfill = once(wiring, resource.backfill)
+    _add(routes, f"/timers/{WHICH}:backfill", backfill, "backfillTimer", {200: BackfillOutcome})
+    _add(
+        routes,
+        f"{ONE}:cancel",
+        once(wiring, resource.cancel),
+        "cancelFiring",
+        {200: CancelledFiring},
+        stops=True,
     )
-    add(
-        "post",
-        f"{one}:backfill",
-        resource.backfill,
-        "backfillTimer",
-        {200: BackfillOutcome},
-        404,
-        wrap=_acting,
-    )
-    add("post", f"{ONE}:cancel", resource.cancel, "cancelFiring", {200: CancelledFiring}, 404, 409)
-    add("post", f"{ONE}:replay", resource.replay, "replayFiring", {200: ReplayOutcome}, wrap=_acting)
-    add(
-        "post",
-        "/firings:replay",
-        resource.replay_many,
-        "replayFirings",
-        {200: ReplayOutcome},
-        404,
-        wrap=_acting,
-    )
+    _add(routes, f"{ONE}:replay", once(wiring, resource.replay), "replayFiring", replayed)
+    _add(routes, "/firings:replay", once(wiring, resource.replay_many), "replayFirings", replayed)
     return routes.blueprint
 
 
-def _acting(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse callbacks of ours, and a key that would not be heeded."""
-    return refusing_callbacks(refusing_key(view))
+def _add(
+    routes: Routes,
+    rule: str,
+    view: View,
+    operation_id: str,
+    answers: dict[int, type[Sent] | None],
+    stops: bool = False,
+) -> None:
+    """Add a verb; one that only stops firings may be asked for by a callback of ours."""
+    headers = ("Location", REPLAYED) if 201 in answers else (REPLAYED,)
+    wrap = None if stops else refusing_callbacks
+    routes.add("post", rule, view, operation_id, answers, 404, 409, 422, headers=headers, wrap=wrap)
+
+
+def _fired(firing: Firing, app: str) -> Reply:
+    record = FiringRecord(firing, None, None, None, None, "", "")
+    headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
+    return Reply(ShownFiring(**firing_fields(record, app)), 201, headers)
 
 
 def _key(firing_id: str, index: int) -> tuple[int, int]:

@@ -5,8 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from wangtimer.api.http.envelope import Sent
+from wangtimer.api.v1.firings.sent_request import RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 
@@ -67,9 +69,20 @@ class ShownAttempt(Sent):
 
 
 class ShownHistory(ShownFiring):
-    """A firing with its attempts so far, the first one first."""
+    """A firing with its attempts so far, the first one first, and the request as it was sent."""
 
     attempts: list[ShownAttempt]
+    request: Annotated[
+        SentRequest | None,
+        Field(description="of the last attempt that was sent; null: requestState says why"),
+    ]
+    request_state: Annotated[
+        RequestState,
+        Field(
+            description="as_sent: request is what was sent. not_sent: nothing was sent yet. timer_changed: what was "
+            "sent is not known, because the timer was changed or deleted since, or less than 8 s before"
+        ),
+    ]
 
 
 class FiringPage(ListPage):
@@ -99,11 +112,14 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
     }
 
 
-def shown_history(history: FiringHistory, app: str) -> ShownHistory:
-    """Return a firing with its attempts."""
+def shown_history(history: FiringHistory, app: str, timer: Timer | None) -> ShownHistory:
+    """Return a firing of a timer with its attempts; None: the timer is deleted."""
     fire_at = history.record.firing.fire_at
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
-    return ShownHistory(**firing_fields(history.record, app), attempts=attempts)
+    state, request = sent_request(history, timer)
+    return ShownHistory(
+        **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
+    )
 
 
 def _attempt_fields(attempt: AttemptRecord, fire_at: int) -> dict[str, Any]:

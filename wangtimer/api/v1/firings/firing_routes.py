@@ -24,7 +24,9 @@ from wangtimer.api.v1.firings.firing_answers import (
 )
 from wangtimer.api.v1.parameters import AppHeader, TimerPath
 from wangtimer.api.v1.serving import Routes
+from wangtimer.core.errors import UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.wiring import Wiring
 
@@ -75,6 +77,14 @@ class FiringConditions(Given):
         Literal["scheduled", "manual", "backfill"] | None,
         Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
     ] = None
+    tag: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=64,
+            description="of timers with this tag; those of deleted timers have none",
+        ),
+    ] = None
     since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
     until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
     later_than: Annotated[
@@ -95,6 +105,7 @@ class FiringConditions(Given):
             int(wiring.clock.now_ms()) if last is None else last,
             None if self.later_than is None else read_duration_field(self.later_than, "laterThan"),
             None if self.kind is None else FiringKind(self.kind),
+            tag=self.tag,
         )
 
 
@@ -153,7 +164,8 @@ class FiringResource:
     def show(self, path: FiringPath, header: AppHeader) -> ShownHistory:
         """Read a firing.
 
-        With every attempt: when it was sent, what it cost and what came of it. A deleted timer's firings stay readable.
+        With every attempt: when it was sent, what it cost and what came of it. With the request of the last one as it
+        was sent, secrets masked. A deleted timer's firings stay readable, without the request.
         """
         wiring = self.wiring()
         timer_id, fire_at = path.timer_and_moment
@@ -166,7 +178,14 @@ class FiringResource:
                 "this timer has no firing at this moment",
                 f"GET /v1/firings?timer={timer_id} lists those it has",
             )
-        return shown_history(history, header.app)
+        return shown_history(history, header.app, self._timer(header.app, timer_id))
+
+    def _timer(self, app: str, timer_id: int) -> Timer | None:
+        try:
+            return self.wiring().timers.get(app, timer_id)
+        except (UnknownTimer, Unreadable):
+            # Deleted; or another version of the service wrote it, so it is not as it was either.
+            return None
 
 
 def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

@@ -10,9 +10,11 @@ from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyA
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MOST_ID, Id
+from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
@@ -119,7 +121,7 @@ class BatchChangeResource:
 
     wiring: Callable[[], Wiring]
 
-    def enable(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+    def enable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Enable many timers.
 
         At most `limit` of them, by id, and fewer where they take much CPU; `remaining` says how many are left: ask
@@ -127,14 +129,14 @@ class BatchChangeResource:
         """
         return self._outcome(self._change(header, body, "enable"), stops=False)
 
-    def disable(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+    def disable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Disable many timers.
 
         As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
         """
         return self._outcome(self._change(header, body, "disable"), stops=True)
 
-    def delete(self, header: AppHeader, body: ManyTimersBody) -> ManyTimersOutcome:
+    def delete(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Delete many timers.
 
         As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
@@ -173,10 +175,14 @@ def add_batch_change_routes(routes: Routes, wiring: Callable[[], Wiring]) -> Non
     add(
         "post",
         "/timers:batchEnable",
-        resource.enable,
+        once(wiring, resource.enable),
         "batchEnableTimers",
         answers,
+        409,
+        422,
+        headers=(REPLAYED,),
         wrap=refusing_callbacks,
     )
-    add("post", "/timers:batchDisable", resource.disable, "batchDisableTimers", answers)
-    add("post", "/timers:batchDelete", resource.delete, "batchDeleteTimers", answers)
+    for verb, view in (("Disable", resource.disable), ("Delete", resource.delete)):
+        rule, name, kept = f"/timers:batch{verb}", f"batch{verb}Timers", once(wiring, view)
+        add("post", rule, kept, name, answers, 409, 422, headers=(REPLAYED,))

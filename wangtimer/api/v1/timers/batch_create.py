@@ -1,8 +1,10 @@
 """Many new timers over v1, each taken or refused on its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
+from itertools import count
 from secrets import token_hex
 from typing import Annotated
 
@@ -19,9 +21,9 @@ from wangtimer.api.asked.new_timers import (
     read_each,
 )
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import refusing_key
+from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.problems import Problem, problem_of_row, read_as_written
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.schedule_model import OfTimers
@@ -71,18 +73,19 @@ class BatchCreateResource:
 
     wiring: Callable[[], Wiring]
 
-    def create(self, header: AppHeader, body: NewTimersBody) -> NewTimersOutcome:
+    def create(self, header: ActingHeader, body: NewTimersBody) -> NewTimersOutcome:
         """Make many timers.
 
         Each is taken or refused on its own. One that is made and could not be enabled has an id and a problem.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
+        made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
         def read(given: object) -> ToMake:
             asked = read_as_written(NewTimerBody, given)
-            terms = asked.terms(asked.key or token_hex(12))
+            terms = asked.terms(asked.key or next(made_up))
             return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
@@ -98,12 +101,22 @@ def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None
     routes.add(
         "post",
         "/timers:batchCreate",
-        BatchCreateResource(wiring).create,
+        once(wiring, BatchCreateResource(wiring).create),
         "batchCreateTimers",
         {200: NewTimersOutcome},
-        wrap=lambda view: refusing_callbacks(refusing_key(view)),
+        409,
+        422,
+        headers=(REPLAYED,),
+        wrap=refusing_callbacks,
         most_bytes=MOST_BATCH_BYTES,
     )
+
+
+def _made_up_keys(header: ActingHeader) -> Iterator[str]:
+    """Yield keys for timers that have none; under an `Idempotency-Key` the same again, so that none is made twice."""
+    for number in count():
+        said = f"{header.app}\n{header.idempotency_key}\n{number}"
+        yield token_hex(12) if header.idempotency_key is None else sha256(said.encode()).hexdigest()[:24]
 
 
 def _shown(index: int, made: Made) -> NewTimerOutcome:

@@ -174,7 +174,7 @@ class TimerFields(OfTimers):
 _SAME = ("tags", "retention_days", "delete_after_finish")
 
 
-class TimerBody(TimerFields):
+class WholeTimerBody(TimerFields):
     """A timer as it is to be: what is not given gets its default."""
 
     schedule: Schedule
@@ -188,7 +188,7 @@ class TimerBody(TimerFields):
         return TimerTerms.model_construct(name=key, notify=self.target.of_rules(), **asked)
 
 
-class NewTimerBody(TimerBody):
+class NewTimerBody(WholeTimerBody):
     """A new timer."""
 
     key: Annotated[

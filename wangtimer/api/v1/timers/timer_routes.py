@@ -12,9 +12,10 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.http.kept_answer import IdempotencyKey, answer_once, asked_under
+from wangtimer.api.http.kept_answer import REPLAYED, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, once
 from wangtimer.api.v1.parameters import WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
@@ -31,18 +32,12 @@ from wangtimer.api.v1.timers.timer_answers import (
     timer_fields,
 )
 from wangtimer.api.v1.timers.timer_list_routes import add_list_route
-from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerBody, TimerPatch
+from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
-
-
-class CreateTimerHeader(AppHeader):
-    """Whose timer is made, and under which key its answer is kept."""
-
-    idempotency_key: IdempotencyKey = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,7 @@ class TimerResource:
 
     wiring: Callable[[], Wiring]
 
-    def create(self, header: CreateTimerHeader, body: NewTimerBody) -> Reply | Response:
+    def create(self, header: ActingHeader, body: NewTimerBody) -> Reply | Response:
         """Make a timer.
 
         It is enabled, and fires from its next moment on, unless `enabled` is false; both in one commit. The answer
@@ -77,7 +72,7 @@ class TimerResource:
         timer = self.wiring().timers.get(header.app, self._id_of(path, header))
         return Reply(self._plain(timer), headers=_tagged(timer))
 
-    def put(self, path: TimerPath, header: ChangeHeader, body: TimerBody) -> Reply:
+    def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
         """Make a timer, or replace the one there is.
 
         By `key:` it is made where the app has none of this key (201). The same request again changes nothing, save that
@@ -130,7 +125,7 @@ class TimerResource:
         timer_id = self._id_of(path, header)
         return self._off(wiring.registrar.delete(header.app, timer_id, path.key, header.version))
 
-    def enable(self, path: TimerPath, header: ChangeHeader) -> Reply:
+    def enable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Enable a timer.
 
         One moment up to a minute past fires at once; longer past is refused. Twice is the same as once.
@@ -138,7 +133,7 @@ class TimerResource:
         timer = self.wiring().registrar.enable(header.app, self._id_of(path, header), header.version)
         return self._changed(timer, self._now())
 
-    def disable(self, path: TimerPath, header: ChangeHeader) -> Reply:
+    def disable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Disable a timer.
 
         A moment later than `countsWithin` no longer fires, nor does what was asked for before (fire, replay, backfill).
@@ -198,7 +193,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     one, many = f"/timers/{WHICH}", "/timers"
     add, headers = routes.add, ("ETag",)
     made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
-    of_made = ("Location", "ETag", "Idempotent-Replayed")
+    of_made = ("Location", "ETag", REPLAYED)
     add(
         "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
     )
@@ -232,16 +227,18 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     add(
         "post",
         enable,
-        resource.enable,
+        once(wiring, resource.enable),
         "enableTimer",
         changed,
         404,
         409,
         412,
-        headers=headers,
+        422,
+        headers=(*headers, REPLAYED),
         wrap=refusing_callbacks,
     )
-    add("post", disable, resource.disable, "disableTimer", stopped, 404, 412, headers=headers)
+    off, of_off = once(wiring, resource.disable), (*headers, REPLAYED)
+    add("post", disable, off, "disableTimer", stopped, 404, 409, 412, 422, headers=of_off)
     add("post", "/schedules:preview", resource.preview, "previewSchedule", {200: ShownPreview})
     add_list_route(routes, wiring)
     add_batch_create_route(routes, wiring)

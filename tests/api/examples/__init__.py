@@ -1,0 +1,1 @@
+"""The examples of the OpenAPI document, made by calling the app."""

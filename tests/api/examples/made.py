@@ -1,0 +1,25 @@
+"""All examples, made by calling the app."""
+
+from typing import Any
+
+from tests.api.examples.faults import errors, problems
+from tests.api.examples.recorder import Recorder, next_tuesday
+from tests.api.examples.story import tell
+from tests.api.world import World
+
+
+def made_examples(database_url: str, store_url: str, now: int) -> dict[str, Any]:
+    """Return what `examples.json` keeps; `now` in ms UTC, the stores are empty."""
+    world = World(database_url, store_url, next_tuesday(now))
+    world.wiring.database.create_tables()
+    try:
+        recorder = Recorder(world)
+        tell(recorder)
+        of_problems, of_errors = problems(world), errors(world)
+        return {
+            "operations": dict(sorted(recorder.operations.items())),
+            "problems": recorder.told(of_problems),
+            "errors": recorder.told(of_errors),
+        }
+    finally:
+        world.close()

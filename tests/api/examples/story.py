@@ -1,0 +1,195 @@
+"""One day of a shop: each operation of the API once, in an order in which each has something to answer."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.api.examples.recorder import Recorder
+from tests.api.world import World
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+
+EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
+NIGHTLY = {
+    "schedule": {"cron": "0 2 * * *", "timezone": "Asia/Shanghai"},
+    "target": {
+        "url": "http://localhost:8080/nightly",
+        "headers": {"Authorization": "Bearer x"},
+        "json": {"day": "today"},
+    },
+    "tags": ["billing"],
+}
+OLD_CALL = {"url": "http://localhost:8080/expire", "method": "POST", "body": "{}"}
+HOUR_MS = 3_600_000
+
+
+def tell(recorder: Recorder) -> None:
+    """Call every operation once."""
+    world = recorder.world
+    _timers(recorder, world)
+    _firings(recorder, world)
+    _many(recorder)
+    _calendars(recorder)
+    recorder.shows("v1GetLoad", minutes=30)
+    recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
+    _compatible(recorder, world)
+
+
+def _timers(recorder: Recorder, world: World) -> None:
+    shows = recorder.shows
+    order = {"key": "order-42", "schedule": {"delay": "30m"}, "target": EXPIRE, "tags": ["orders"]}
+    shows("v1CreateTimer", order, Idempotency_Key="order-42-expires")
+    shows("v1CreateTimer", order, Idempotency_Key="order-42-expires")
+    shows("v1PutTimer", NIGHTLY, which="key:nightly")
+    shows("v1PutTimer", NIGHTLY | {"tags": ["billing", "night"]}, which="key:nightly")
+    shows("v1GetTimer", which="key:order-42")
+    patch = {"schedule": {"delay": "1h"}, "target": {"headers": {"X-Tag": "late"}}}
+    shows("v1PatchTimer", patch, which="key:order-42", If_Match='"1"')
+    shows("v1DisableTimer", which="key:order-42", If_Match='"2"')
+    shows("v1EnableTimer", which="key:order-42", If_Match='"3"')
+    shows("v1ListTimers", tag="billing", status="enabled", sort="key", limit=20)
+    schedule = {"cron": "30 2 * * *", "timezone": "America/New_York"}
+    shows("v1PreviewSchedule", {"schedule": schedule, "count": 3})
+
+
+def _firings(recorder: Recorder, world: World) -> None:
+    shows = recorder.shows
+    often = NIGHTLY | {"schedule": {"cron": "*/10 * * * * *", "timezone": "Asia/Shanghai"}}
+    timer_id = shows("v1PutTimer", often, which="key:nightly", is_shown=False)["id"]
+    world.clock.now += 30_000
+    answered = [_settle_oldest(world, timer_id) for _ in range(2)]
+    failed = f"{timer_id}-{answered[0]}"
+    shows(
+        "v1ListFirings",
+        timer="key:nightly",
+        status="failed",
+        since=_text(world.clock.now - HOUR_MS),
+        limit=20,
+    )
+    shows("v1CountFirings", timer="key:nightly", since=_text(world.clock.now - HOUR_MS))
+    shows("v1GetFiring", firing_id=failed)
+    shows("v1ReplayFiring", firing_id=failed)
+    shows(
+        "v1ReplayFirings", {"since": _text(world.clock.now - HOUR_MS), "timer": "key:nightly", "dryRun": True}
+    )
+    coming = world.clock.now // 60_000 * 60_000 + 5 * 60_000
+    shows("v1CancelFiring", firing_id=f"{timer_id}-{coming}")
+    shows("v1FireTimer", which="key:order-42")
+    past = {
+        "since": _text(world.clock.now - 2 * HOUR_MS),
+        "until": _text(world.clock.now - HOUR_MS),
+        "dryRun": True,
+    }
+    shows("v1BackfillTimer", past, which="key:nightly")
+
+
+def _many(recorder: Recorder) -> None:
+    a = {"key": "a", "schedule": {"delay": "1m"}, "target": {"url": "http://localhost:8080/a"}}
+    b = {"key": "b", "schedule": {"cron": "0 25 * * *"}, "target": {"url": "http://localhost:8080/b"}}
+    recorder.shows("v1BatchCreateTimers", {"timers": [a, b]})
+    recorder.shows("v1BatchEnableTimers", {"filter": {"tag": "billing"}, "dryRun": True})
+    recorder.shows("v1BatchDisableTimers", {"keys": ["a", "c"]})
+    recorder.shows("v1BatchDeleteTimers", {"keys": ["a"]})
+
+
+def _calendars(recorder: Recorder) -> None:
+    plant = {"weekdays": ["saturday", "sunday"], "days": ["2027-01-01"], "working": ["2027-01-02"]}
+    recorder.shows("v1PutCalendar", plant, name="plant")
+    recorder.shows("v1GetCalendar", name="plant")
+    recorder.shows("v1ListCalendars", is_shown=False, limit=20)
+    listed = recorder.operations["v1GetCalendar"]["answers"]["200"]["bodies"]["application/json"]
+    page = {"nextCursor": None, "items": [listed | {"following": None}]}
+    # Those that are always there have thousands of days.
+    recorder.operations["v1ListCalendars"] = {
+        "parameters": {"WangTimer-App": "shop", "limit": 20},
+        "body": None,
+        "answers": {"200": {"headers": {}, "bodies": {"application/json": page}}},
+    }
+    recorder.shows("v1DeleteCalendar", name="plant")
+
+
+def _compatible(recorder: Recorder, world: World) -> None:
+    shows = recorder.shows
+    named = {"app": "shop", "name": "expire"}
+    cron = {"cron": "*/10 * * * * *", "timezone": "Asia/Shanghai", "notifyHTTPParam": OLD_CALL}
+    timer_id = shows("createTimer", named | cron, Idempotency_Key="expire-1")["id"]
+    one = {"app": "shop", "id": timer_id}
+    shows("createTimer", named | cron, Idempotency_Key="expire-1")
+    shows("enableTimer", one)
+    shows("getTimer", app="shop", id=timer_id)
+    shows("listTimers", app="shop", status="enabled", sort="-createdAt", limit=1)
+    shows("listTimersByName", app="shop", name="expire", pageIndex=1, pageSize=20)
+    shows("editTimer", one | {"tags": ["orders"], "notifyHTTPParam": {"header": {"X-Tag": ["late"]}}})
+    shows("putTimer", named | cron)
+    shows("previewSchedule", {"cron": "30 2 * * *", "timezone": "America/New_York", "count": 3})
+    world.clock.now += 30_000
+    fire_at = _settle_oldest(world, timer_id)
+    hour = {"app": "shop", "id": timer_id, "since": _text(world.clock.now - HOUR_MS)}
+    shows("listRecords", app="shop", id=timer_id, limit=1)
+    shows("listFirings", **hour, status="failed")
+    shows("countFirings", **hour)
+    shows("exportFirings", **hour, format="csv")
+    shows("exportFirings", **hour)
+    shows("getFiring", app="shop", id=timer_id, fireAt=fire_at)
+    shows("replayFirings", hour | {"statuses": ["failed"], "perSecond": 20})
+    shows("cancelFiring", one | {"fireAt": _text(world.clock.now // 60_000 * 60_000 + 5 * 60_000)})
+    shows("fireNow", one)
+    past = {"since": _text(world.clock.now - 2 * HOUR_MS), "until": _text(world.clock.now - HOUR_MS)}
+    shows("backfillFirings", one | past | {"dryRun": True})
+    shows("disableTimer", one)
+    shows("unableTimer", one)
+    a = {"name": "a", "delayMs": 60_000, "notifyHTTPParam": {"url": "http://localhost:8080/a"}}
+    b = {"name": "b", "cron": "0 25 * * *", "notifyHTTPParam": {"url": "http://localhost:8080/b"}}
+    shows("createTimers", {"app": "shop", "enable": True, "timers": [a, b]})
+    shows("changeTimers", {"app": "shop", "action": "disable", "filter": {"names": ["a"]}})
+    shows("deleteTimer", one)
+    plant: dict[str, Any] = {"weekdays": [6, 7], "days": ["2027-01-01"], "working": ["2027-01-02"]}
+    shows("putCalendar", {"app": "shop", "name": "plant"} | plant)
+    shows("getCalendar", app="shop", name="plant")
+    shows("listCalendars", app="shop", is_shown=False)
+    known = recorder.operations["getCalendar"]["answers"]["200"]["bodies"]["application/json"]["data"]
+    recorder.operations["listCalendars"] = {
+        "parameters": {"app": "shop"},
+        "body": None,
+        "answers": {
+            "200": {
+                "headers": {},
+                "bodies": {"application/json": {"code": 0, "msg": "", "data": [known | {"following": None}]}},
+            }
+        },
+    }
+    shows("deleteCalendar", {"app": "shop", "name": "plant"})
+    shows("getLoad", app="shop", minutes=3)
+    shows("isAlive")
+    shows("isReady")
+
+
+def _settle_oldest(world: World, timer_id: int) -> int:
+    """Let the oldest firing that waits have failed twice, as an executor records it; return its moment."""
+    pending = [
+        one.firing
+        for one in world.wiring.firings.records(timer_id, 999)
+        if one.firing.status is FiringStatus.PENDING
+    ]
+    firing = min(pending, key=lambda one: one.fire_at)
+    for attempt, status in ((1, FiringStatus.PENDING), (2, FiringStatus.FAILED)):
+        sent_at = firing.fire_at + 1 + (attempt - 1) * 1_000
+        outcome = Outcome(
+            Member(timer_id, firing.fire_at, attempt),
+            firing.bucket,
+            status,
+            sent_at + 1_000,
+            first_sent_at=sent_at,
+            lateness_ms=sent_at - firing.fire_at,
+            cost_ms=12,
+            http_status=503,
+            output="database is away",
+            error="HTTP 503",
+            connect_ms=1,
+            first_byte_ms=11,
+        )
+        world.wiring.firings.settle([outcome])
+    return firing.fire_at
+
+
+def _text(moment_ms: int) -> str:
+    return datetime.fromtimestamp(moment_ms / 1_000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

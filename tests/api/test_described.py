@@ -1,0 +1,151 @@
+"""Nothing in the OpenAPI document is left without words and examples, and its examples are true to its schemas."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.api.test_generators import objects_in
+from wangtimer.api.openapi import document
+
+DOCUMENT: dict[str, Any] = json.loads(document())
+SCHEMAS, EXAMPLES = (DOCUMENT["components"][name] for name in ("schemas", "examples"))
+CODES_PAGE = Path(__file__).parents[2] / "docs/api-errors.md"
+# The web server's own, in HTML, before a request is one of ours.
+TOO_LONG = "414"
+
+OPERATIONS = [
+    pytest.param(path, operation, id=operation["operationId"])
+    for place in ("paths", "webhooks")
+    for path, methods in DOCUMENT[place].items()
+    for operation in methods.values()
+]
+each_operation = pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+
+
+def contents_of(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what a request body or an answer may hold, by media type."""
+    yield from part.get("content", {}).values()
+
+
+def examples_of(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of the examples, by their names."""
+    found = {}
+    for name, example in content.get("examples", {}).items():
+        whole = EXAMPLES[example["$ref"].rpartition("/")[2]] if "$ref" in example else example
+        assert whole["summary"], name
+        found[name] = whole["value"]
+    return found
+
+
+def check(value: Any, schema: dict[str, Any]) -> None:
+    jsonschema.validate(value, {**schema, "components": DOCUMENT["components"]})
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_and_every_property_is_described(name: str) -> None:
+    schema = SCHEMAS[name]
+    assert schema.get("description"), name
+    missing = [field for field, one in schema.get("properties", {}).items() if not one.get("description")]
+    assert not missing, f"{name}: describe them in the model, or in wangtimer/api/document/meanings.py"
+
+
+def test_no_object_within_a_schema_is_left_out_of_this() -> None:
+    within = [one for schema in SCHEMAS.values() for one in objects_in(schema) if "properties" in one]
+    assert len(within) == sum("properties" in schema for schema in SCHEMAS.values())
+
+
+@each_operation
+def test_every_operation_parameter_body_and_answer_is_described(path: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert operation["description"]
+    assert operation["responses"]
+    for parameter in operation.get("parameters", []):
+        assert parameter.get("description"), parameter["name"]
+    for status, answer in operation["responses"].items():
+        assert len(answer["description"].split()) > 3, f"{status} {answer['description']!r}"
+        assert all(header["description"] for header in answer.get("headers", {}).values())
+
+
+@each_operation
+def test_every_request_has_an_example_that_its_schema_takes(path: str, operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", []):
+        if "example" in parameter:
+            check(parameter["example"], parameter["schema"])
+        assert "example" in parameter or not parameter["required"], parameter["name"]
+    for content in contents_of(operation.get("requestBody", {})):
+        shown = examples_of(content)
+        assert shown
+        for value in shown.values():
+            check(value, content["schema"])
+
+
+@each_operation
+def test_every_answer_has_an_example_that_its_schema_takes(path: str, operation: dict[str, Any]) -> None:
+    for status, answer in operation["responses"].items():
+        for header in answer.get("headers", {}).values():
+            check(header["example"], header["schema"])
+        for content in contents_of(answer):
+            shown = examples_of(content)
+            assert shown or status == TOO_LONG, status
+            for value in shown.values():
+                check(value, content["schema"])
+                if status.isdigit() and int(status) >= 400:
+                    assert value["code"] // 100 == int(status)
+
+
+def test_every_code_in_the_document_is_in_docs_api_errors_and_the_other_way_round() -> None:
+    rows = {int(number) for number in re.findall(r"^\| (\d{5}) \|", CODES_PAGE.read_text(), re.M)}
+    named = {int(one) for one in re.findall(r"\b[45]\d{4}\b", json.dumps(DOCUMENT["paths"]))}
+    of_examples = {example["value"]["code"] for example in EXAMPLES.values()}
+    assert named <= rows
+    assert of_examples <= rows
+    for schema in ("Problem", "ErrorAnswer"):
+        assert set(SCHEMAS[schema]["properties"]["code"]["enum"]) == rows
+
+
+def test_every_status_and_code_lists_its_values() -> None:
+    for name, schema in SCHEMAS.items():
+        for field in ("status", "statusName", "state", "kind", "method"):
+            one = schema.get("properties", {}).get(field)
+            if one is not None and (name, field) != ("Problem", "status"):
+                listed = [inner for inner in objects_in(one) if "enum" in inner or "$ref" in inner]
+                assert listed or one.get("maximum") == 1, f"{name}.{field}"
+
+
+def test_every_kept_example_belongs_to_an_operation_that_there_is() -> None:
+    kept = json.loads(Path("wangtimer/api/document/examples.json").read_text())
+    assert kept["operations"].keys() == {one.id for one in OPERATIONS} - {"timerFired"}
+
+
+def test_v1_asks_for_the_app_and_nothing_else() -> None:
+    schemes = DOCUMENT["components"]["securitySchemes"]
+    assert schemes["App"]["name"] == "WangTimer-App"
+    assert "no password" in schemes["App"]["description"]
+    assert "no key is read yet" in schemes["App"]["description"]
+    for path, methods in DOCUMENT["paths"].items():
+        for operation in methods.values():
+            assert operation["security"] == ([{"App": []}] if path.startswith("/v1/") else [])
+
+
+def test_the_compatible_paths_are_marked() -> None:
+    for path, methods in DOCUMENT["paths"].items():
+        for operation in methods.values():
+            is_marked = operation.get("x-compatibility") == "xtimer"
+            assert is_marked == path.startswith("/api/"), operation["operationId"]
+            assert operation["tags"][0].startswith("compatible ") == is_marked
+
+
+def test_every_tag_is_described_and_used() -> None:
+    used = {
+        tag
+        for place in ("paths", "webhooks")
+        for methods in DOCUMENT[place].values()
+        for operation in methods.values()
+        for tag in operation["tags"]
+    }
+    assert {tag["name"] for tag in DOCUMENT["tags"] if tag["description"]} == used

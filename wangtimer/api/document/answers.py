@@ -1,0 +1,52 @@
+"""What each answer of an operation means, by its HTTP status."""
+
+from typing import Any
+
+from wangtimer.api.http.codes import ErrorCode
+
+_SUCCESS = {
+    "200": "It is done; what was asked for is in the body.",
+    "201": "It is made; `Location` says where.",
+    "204": "It is done; there is nothing to tell.",
+}
+_FAULTS = {
+    400: "The request is refused: it cannot be read, or a value of it cannot be taken. Nothing is done.",
+    404: "There is no such timer, firing, calendar or path.",
+    409: "What there is stands in the way: the key is taken, or the state does not allow it. Nothing is done.",
+    412: "Somebody changed the timer since it was at the version of `If-Match`. Nothing is done.",
+    413: "The body is too large. Nothing is done.",
+    415: "The body is not declared as JSON. Nothing is done.",
+    422: "The `Idempotency-Key` was given with another request before. Nothing is done.",
+    500: "A fault of the service; its log says which.",
+    503: "SQL or Redis does not answer. Repeat it after `Retry-After` seconds; a change may or may not have been made.",
+}
+# Of the operations without a store, and of the paths that know no problem details.
+_UNREADY = "At least one of SQL, store and broker does not answer."
+RETRY_AFTER = {
+    "description": "seconds to wait before the request is repeated",
+    "schema": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 3600},
+    "example": 1,
+}
+
+
+def describe_answers(document: dict[str, Any]) -> None:
+    """Say of each answer what it means, and which codes an error may have; sort them by status."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            answers = operation["responses"]
+            for status, answer in answers.items():
+                _describe(operation["operationId"], status, answer)
+            operation["responses"] = dict(sorted(answers.items()))
+
+
+def _describe(operation_id: str, status: str, answer: dict[str, Any]) -> None:
+    if status in _SUCCESS:
+        answer["description"] = _SUCCESS[status]
+        return
+    if int(status) not in _FAULTS:
+        return
+    meaning = _UNREADY if (operation_id, status) == ("isReady", "503") else _FAULTS[int(status)]
+    codes = ", ".join(str(code.number) for code in ErrorCode if code.status == int(status))
+    answer["description"] = f"{meaning} Codes: {codes}."
+    if status == "503" and operation_id != "isReady":
+        answer["headers"] = {"Retry-After": RETRY_AFTER}

@@ -1,0 +1,23 @@
+"""The document of an app, finished: what the routes and models say of themselves, and what is said here."""
+
+from typing import Any
+
+from flask_openapi.openapi import OpenAPI
+
+from wangtimer.api.document.answers import describe_answers
+from wangtimer.api.document.described_fields import describe_fields, name_objects, name_values
+from wangtimer.api.document.examples import put_examples
+from wangtimer.api.document.front import put_front
+from wangtimer.api.document.webhooks import put_webhooks
+
+
+def finish_document(app: OpenAPI) -> None:
+    """Finish the document of an app that has all its routes; it keeps the document from now on."""
+    document: dict[str, Any] = app.api_doc
+    put_front(document)
+    name_objects(document)
+    describe_fields(document)
+    name_values(document)
+    describe_answers(document)
+    put_examples(document)
+    put_webhooks(document)

@@ -1,0 +1,59 @@
+"""The front of the document: what the service is, its parts, and how a request says whose it is."""
+
+from typing import Any
+
+from wangtimer.api.v1.parameters import APP_HEADER
+
+# How the tags of the compatible paths begin.
+COMPATIBLE = "compatible "
+DESCRIPTION = f"""\
+Calls other services back, on time. Your service makes a timer over HTTP: a cron expression, an interval or one moment,
+and the HTTP call to make. WangTimer makes that call at each moment, and again while it fails. The call is described
+under `webhooks`.
+
+* New clients use the paths under `/v1`. Every request there names its app in the header `{APP_HEADER}`.
+* An error is a problem (RFC 9457) with a stable `code`. The page `/docs/errors` explains each code.
+* The paths under `/api/timer/v1` and `/api/task/v1` are compatible with xTimer. They are frozen, and stay for its
+  clients. Their operations have `x-compatibility: xtimer`, and their tags begin with `{COMPATIBLE.strip()}`.
+"""
+
+_TAGS = {
+    "timers": "Timers: make, read, change, switch, fire, delete, one or many at a time; preview a schedule.",
+    "firings": "Firings: one is a moment of a timer and what became of it. Search, read, cancel, replay.",
+    "calendars": "Calendars: the days on which timers that name one do not fire.",
+    "load": "Load: how many firings come in each minute ahead.",
+    "callbacks": "Callbacks: the calls that the service makes to yours.",
+    "health": "Health: what an operator's machinery asks.",
+}
+_SECURITY = {
+    "App": {
+        "type": "apiKey",
+        "in": "header",
+        "name": APP_HEADER,
+        "description": "Names the app whose timers a request is about. It is no password: whoever reaches the port can "
+        "name any app. Let only services you trust reach it. A key of the app, as a bearer token, will have its place "
+        "beside it; no key is read yet.",
+    },
+}
+
+
+def put_front(document: dict[str, Any]) -> None:
+    """Put the title page in: what the service is, its server, parts, and security schemes."""
+    document["info"] |= {
+        "description": DESCRIPTION,
+        "license": {"name": "MIT", "identifier": "MIT"},
+    }
+    document["servers"] = [{"url": "/", "description": "The service that serves this document"}]
+    document["externalDocs"] = {
+        "url": "/docs",
+        "description": "This document as a page, with an introduction",
+    }
+    compatible = [tag for tag in document["tags"] if tag["name"].startswith(COMPATIBLE)]
+    document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()] + compatible
+    document["components"]["securitySchemes"] = _SECURITY
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            operation["security"] = [{"App": []}] if path.startswith("/v1/") else []
+            operation.pop("deprecated")
+            if operation["tags"][0].startswith(COMPATIBLE):
+                operation["x-compatibility"] = "xtimer"

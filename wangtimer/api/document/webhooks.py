@@ -1,0 +1,109 @@
+"""The `webhooks` of the document: the call that a timer makes, as `wangtimer/executor/prepare.py` writes it."""
+
+from typing import Any
+
+_DESCRIPTION = """\
+The call that a timer makes at each of its moments. Its URL, method, headers and body are the `target` of the timer: the
+method is POST unless the target names another. Headers of the target are sent as they are given; those below come with
+every call.
+
+**It may come more than once.** Every attempt of a firing has the same `webhook-id`. A receiver that remembers the ids
+it has acted on, and drops those it has seen, acts once.
+
+**It is tried again** after anything that is no 2xx answer: after 1, 2, 4 and 8 s (±20 %), five attempts in all
+(`WANGTIMER_MOST_ATTEMPTS`). Then the firing has failed, and `POST /v1/firings/{firing_id}:replay` attempts it once
+more. While a target hangs, firings that wait for it use no attempt.
+
+**It has 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included. For longer work answer 202 first, and
+work after.
+
+Firings of one timer may overlap. The call is not signed: give the target a secret header of your own, such as
+`Authorization`, and check it."""
+
+# Headers by their names: what each is, its schema, an example.
+_HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "webhook-id": (
+        "the firing's id (Standard Webhooks): the same on every attempt; `GET /v1/firings/{firing_id}` reads it",
+        {"type": "string"},
+        "890342217101453-1795207483000",
+    ),
+    "X-WangTimer-Timer": ("the timer's id", {"type": "integer", "format": "int64"}, 890342217101453),
+    "X-WangTimer-Fire-At": (
+        "the scheduled moment, ms since 1970: not when this attempt is sent",
+        {"type": "integer", "format": "int64"},
+        1795207483000,
+    ),
+    "X-WangTimer-Attempt": (
+        "which attempt it is, from 1; a replay counts on",
+        {"type": "integer", "format": "int32", "minimum": 1, "maximum": 32_767},
+        1,
+    ),
+    "X-WangTimer-App": ("the app whose timer it is, in UTF-8", {"type": "string"}, "shop"),
+    "User-Agent": (
+        "`WangTimer/` and the version, unless the target names another",
+        {"type": "string"},
+        "WangTimer/0.1.0",
+    ),
+}
+
+_BODY = {
+    "description": "The target's `body`, byte for byte, in UTF-8; nothing where it has none. Its `Content-Type` is the "
+    "target's own header. Without one it is `application/json` where the body is JSON, else "
+    "`text/plain; charset=utf-8`.",
+    "required": False,
+    "content": {
+        "application/json": {
+            "schema": {"description": "any JSON that the target has as its body"},
+            "examples": {"Json": {"summary": "A body that is JSON", "value": {"order": 42}}},
+        },
+        "text/plain": {
+            "schema": {"type": "string", "description": "any other text"},
+            "examples": {"Text": {"summary": "Any other body", "value": "close order 42"}},
+        },
+    },
+}
+
+_ANSWERS = {
+    "2XX": "Success. The start of the answer's body is kept as `output` of the attempt; the rest is passed over.",
+    "3XX": "Failure: redirects are not followed. It is tried again.",
+    "4XX": "Failure, every 4xx alike (404, 410 and 429 too; `Retry-After` is not heeded). It is tried again.",
+    "5XX": "Failure. It is tried again.",
+    "default": "No answer in time, no connection, or a broken answer: failure. It is tried again; `error` of the "
+    "attempt says which.",
+}
+
+
+def put_webhooks(document: dict[str, Any]) -> None:
+    """Put in the call that a timer makes."""
+    operation = {
+        "operationId": "timerFired",
+        "tags": ["callbacks"],
+        "summary": "A timer's moment has come",
+        "description": _DESCRIPTION,
+        "security": [],
+        "parameters": [
+            {
+                "name": name,
+                "in": "header",
+                "required": name != "User-Agent",
+                "description": description,
+                "schema": schema,
+                "example": example,
+            }
+            for name, (description, schema, example) in _HEADERS.items()
+        ],
+        "requestBody": _BODY,
+        "responses": {
+            status: {
+                "description": description,
+                "content": {
+                    "*/*": {
+                        "schema": {"description": "anything"},
+                        "examples": {"Any": {"summary": "Any text", "value": "ok"}},
+                    }
+                },
+            }
+            for status, description in _ANSWERS.items()
+        },
+    }
+    document["webhooks"] = {"timerFired": {"post": operation}}

@@ -1,0 +1,76 @@
+"""The request of a firing as it was sent, where that is known for sure."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Sent
+from wangtimer.core.flow.firing import Firing, Member
+from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
+from wangtimer.executor.prepare import request_of
+from wangtimer.shown_request import shown_header, shown_target
+from wangtimer.store.sql.attempts import FiringHistory
+
+RequestState = Literal["as_sent", "not_sent", "timer_changed"]
+
+
+class SentRequest(Sent):
+    """The request of the last attempt that was sent. Secrets are masked: `***`."""
+
+    attempt: Annotated[int, Field(description="which attempt it was, from 1")]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    url: Annotated[
+        str,
+        Field(
+            description="values of its query with names such as token are masked",
+            examples=["https://shop.example/orders/expire?token=***"],
+        ),
+    ]
+    headers: Annotated[
+        dict[str, list[str]],
+        Field(
+            description="each header that went over the connection, with its values; those with names such as "
+            "Authorization, Cookie or X-Api-Key are masked",
+            examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
+        ),
+    ]
+    body: Annotated[str, Field(description="as it was sent; empty: none")]
+
+
+def sent_request(history: FiringHistory, timer: Timer | None) -> tuple[RequestState, SentRequest | None]:
+    """Return the request of the last attempt that was sent, and whether it is known.
+
+    It is written anew from the timer; None: the timer is deleted. A timer that was changed since it was sent, or so
+    shortly before that the change may not have counted yet, does not tell what was sent.
+    """
+    sent = next(
+        ((one.number, one.sent_at) for one in reversed(history.attempts) if one.sent_at is not None), None
+    )
+    if sent is None:
+        return "not_sent", None
+    number, sent_at = sent
+    if timer is None or not _is_as_it_was(timer, sent_at):
+        return "timer_changed", None
+    return "as_sent", _request(timer, history.record.firing, number)
+
+
+def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
+    # The first version has none before it.
+    return timer.definition.version == 1 or timer.updated_at + COUNTS_WITHIN_MS <= sent_at
+
+
+def _request(timer: Timer, firing: Firing, attempt: int) -> SentRequest:
+    definition = timer.definition
+    request = request_of(definition.notify, definition.app, Member(timer.id, firing.fire_at, attempt))
+    headers: dict[str, list[str]] = {}
+    for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:
+        name, _, value = line.partition(":")
+        headers.setdefault(name, []).append(shown_header(name, value.removeprefix(" ")))
+    return SentRequest(
+        attempt=attempt,
+        method=request.method,
+        url=shown_target(request.url),
+        headers=headers,
+        body=request.body.decode(errors="replace"),
+    )

@@ -1,0 +1,128 @@
+"""An acting request under an `Idempotency-Key` is carried out once; repeated, it gets its first answer again.
+
+What makes one timer or one firing keeps its answer in the transaction that makes it. Of all else the key is claimed
+first, and the answer kept afterwards. A process that ends in between leaves the claim; it holds for a minute, and then
+the request may be carried out again. These requests bear that: twice is the same as once.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from hashlib import sha256
+from typing import Any
+
+import orjson
+import structlog
+from flask import Response
+from pydantic import BaseModel
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.parameters import AppHeader, ChangeHeader
+from wangtimer.api.v1.serving import View, response_of
+from wangtimer.core.errors import Conflict, StoreAway
+from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers
+from wangtimer.wiring import Wiring
+
+log = structlog.get_logger()
+
+
+class ActingHeader(AppHeader):
+    """Whose request it is, and under which key its answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
+
+
+class ActingChangeHeader(ChangeHeader):
+    """Whose timer, at which version it is to be, and under which key the answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
+
+
+def once(wiring: Callable[[], Wiring], view: View) -> View:
+    """Return a view that carries out a request under a key once. It takes an `ActingHeader` or `ActingChangeHeader`."""
+
+    @wraps(view)
+    def answer(**taken: Any) -> Response:
+        header = taken["header"]
+        if header.idempotency_key is None:
+            return response_of(view(**taken))
+        kept, asked = wiring().kept_answers, asked_under(view.__qualname__, taken)
+        held = kept.claim(asked, int(wiring().clock.now_ms()))
+        if held is not None:
+            return replayed(held, asked)
+        try:
+            response = response_of(view(**taken))
+        except BaseException:
+            # What was refused is not kept, and a fault may be gone when the request comes again.
+            _end_claim(kept, asked, None)
+            raise
+        _end_claim(kept, asked, kept_text(response))
+        return response
+
+    return answer
+
+
+def once_with_it(
+    wiring: Callable[[], Wiring], operation: str, taken: Mapping[str, Any], act: Callable[[Asked], Response]
+) -> Response:
+    """Return what `act` answers, which keeps its answer in its own transaction; or the answer that is kept.
+
+    `act` raises `Conflict` where the key has an answer by then.
+    """
+    kept, asked = wiring().kept_answers, asked_under(operation, taken)
+    now = int(wiring().clock.now_ms())
+    if held := kept.find(asked.app, asked.key, now):
+        return replayed(held, asked)
+    try:
+        return act(asked)
+    except Conflict:
+        if held := kept.find(asked.app, asked.key, now):
+            return replayed(held, asked)
+        raise
+
+
+def asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
+    """Return what is asked for under the key of a request: by its operation, path, version and body."""
+    header = taken["header"]
+    parts = [f"v1 {operation}", str(getattr(header, "if_match", None))]
+    parts += [
+        one.model_dump_json(warnings=False)
+        for one in map(taken.get, ("path", "body"))
+        if isinstance(one, BaseModel)
+    ]
+    return Asked(header.app, header.idempotency_key, sha256("\n".join(parts).encode()).hexdigest())
+
+
+def kept_text(response: Response) -> str:
+    """Return an answer as it is kept."""
+    headers = {name: response.headers[name] for name in ("Location", "ETag") if name in response.headers}
+    return orjson.dumps([response.status_code, headers, response.get_data(as_text=True)]).decode()
+
+
+def replayed(held: KeptAnswer, asked: Asked) -> Response:
+    """Return a kept answer once more; raises `Refused` for another request, and for one still under way."""
+    if held.body_hash != asked.body_hash:
+        raise Refused(
+            ErrorCode.KEY_REUSED,
+            HEADER,
+            "it was given with another request before",
+            "give each request its own",
+        )
+    if held.is_under_way:
+        raise Refused(
+            ErrorCode.WRONG_STATE,
+            HEADER,
+            "the first request with this key is still under way",
+            "repeat it in some seconds",
+        )
+    status, headers, body = orjson.loads(held.answer)
+    return Response(body, status, headers | {REPLAYED: "true"}, mimetype="application/json")
+
+
+def _end_claim(kept: KeptAnswers, asked: Asked, answer: str | None) -> None:
+    """Keep an answer, or forget the request. What was done is told though SQL is away: the claim ends by itself."""
+    try:
+        kept.end_claim(asked, answer)
+    except StoreAway as error:
+        log.warning("answer_not_kept", error=str(error))
