@@ -23,12 +23,12 @@ from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.cancelling import still_cancelled
 from wangtimer.core.timers.spreading import still_spread
-from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_changed
+from wangtimer.store.sql.timers import Revision, TimerStore, refuse_changed
 
 log = structlog.get_logger()
 

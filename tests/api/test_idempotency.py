@@ -10,7 +10,7 @@ import pytest
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, DEFS, Answered, World, definition
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer
 
 DAY, HOUR = 86_400_000, 3_600_000
 AT_ONCE = 4

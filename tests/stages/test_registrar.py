@@ -11,8 +11,7 @@ from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
-from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 

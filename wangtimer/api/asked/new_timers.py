@@ -11,8 +11,8 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.batches import Batches, Made
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.timer import NewTimer
 from wangtimer.core.work_budget import refuse_more
-from wangtimer.store.sql.timers import NewTimer
 
 MOST_TIMERS = 1_000
 MOST_BATCH_BYTES = 8 * 1_048_576

@@ -4,14 +4,14 @@ Null is the same as absent, save in a change, where it takes away.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.owned_fields import taking_fields
 from wangtimer.api.asked.rule_fields import naming_rules, taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
-    MOST_MS,
     ChangedHeaders,
     ChangedMethod,
     Given,
@@ -20,7 +20,6 @@ from wangtimer.api.http.field_types import (
     Method,
     Name,
     moment,
-    plain,
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
@@ -28,8 +27,6 @@ from wangtimer.api.http.refusals import Refused
 # To find the last of so many moments of a cron that is rare takes half a second.
 MOST_FIRINGS = 10_000
 MOST_JITTER_MS = 3_600_000
-MOST_TAGS = 16
-MOST_RETENTION_DAYS = 3_650
 
 _ENABLING = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
@@ -55,8 +52,6 @@ _OF_A_TIMER: Mapping[str, str] = {
     **OF_OVERLAPS,
     **OF_THE_DEPLOYMENT,
 }
-
-_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 
 def check_new_status(status: int | None) -> int | None:
@@ -157,54 +152,11 @@ class ScheduleFields(RuleFields):
     ] = None
 
 
+@taking_fields
 class TermFields(ScheduleFields):
     """What else can be said of a timer, and changed."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
-
-    misfire: Annotated[
-        Literal["fire_all", "fire_latest", "skip"] | None,
-        Field(
-            description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
-            "one only where no later moment has come by then, or none; fire_all by default"
-        ),
-    ] = None
-    misfire_grace_ms: Annotated[
-        int | None,
-        Field(alias="misfireGraceMs", ge=1_000, le=MOST_MS, description="60000 by default", examples=[60000]),
-    ] = None
-    catchup_window_ms: Annotated[
-        int | None,
-        Field(
-            alias="catchupWindowMs",
-            ge=0,
-            le=MOST_MS,
-            description="firings found later than this are never made; 0, the default, is no such bound",
-        ),
-    ] = None
-    tags: Annotated[
-        list[_Tag] | None,
-        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
-    ] = None
-    retention_days: Annotated[
-        int | None,
-        Field(
-            alias="retentionDays",
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="a finished timer is deleted, and its name free, so many days after its last moment; the "
-            "service's retention by default. Not with deleteAfterFinish: true",
-            examples=[7],
-        ),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            alias="deleteAfterFinish",
-            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
-            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
-        ),
-    ] = None
 
 
 @naming_rules

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.rule_fields import ShownMoment, naming_rules, showing_rules
+from wangtimer.api.asked.field_models import ShownMoment
+from wangtimer.api.asked.owned_fields import showing_fields
+from wangtimer.api.asked.rule_fields import naming_rules, showing_rules
 from wangtimer.api.http.envelope import Answer, Sent, is_none
 from wangtimer.core.flow.stopped_moment import StopState
-from wangtimer.core.timers.misfire import MisfirePolicy
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
 
@@ -66,9 +67,9 @@ class TimerAndRule(Sent):
     status_name: str
 
 
-@naming_rules
-class TimerData(TimerAndRule):
-    """A timer; it has either {shown}."""
+@showing_fields
+class TimerAndTerms(TimerAndRule):
+    """The same, and what else its owner says of it."""
 
     timezone: str
     start_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
@@ -76,24 +77,13 @@ class TimerData(TimerAndRule):
     max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
     jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
-    tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
-    retention_days: Annotated[
-        int | None,
-        Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            exclude_if=is_none,
-            description="true: it is deleted once it is finished, unless its last firing failed",
-        ),
-    ] = None
+
+
+@naming_rules
+class TimerData(TimerAndTerms):
+    """A timer; it has either {shown}."""
+
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
-    misfire: Annotated[
-        MisfirePolicy, Field(description="what becomes of firings found long after their moment")
-    ]
-    misfire_grace_ms: int
-    catchup_window_ms: Annotated[int, Field(description="0: no such bound")]
     next_fire_at: Annotated[
         ShownMoment | None, Field(description="null while disabled, or when no moment is left")
     ]

@@ -25,10 +25,9 @@ from wangtimer.api.http.notify_rules import (
     read_method,
 )
 from wangtimer.api.http.refusals import Refused
+from wangtimer.core.api_field import MOST_SPAN_MS
 
 MOST_ID = 2**63 - 1
-# A hundred years.
-MOST_MS = 100 * 366 * 86_400_000
 PAGE = 50
 MOST_A_PAGE = 500
 
@@ -143,7 +142,7 @@ ChangedMethod = Annotated[
     BeforeValidator(read_method),
     Field(description="lower case is accepted too; null: POST"),
 ]
-Span = Annotated[int, Field(ge=0, le=MOST_MS)]
+Span = Annotated[int, Field(ge=0, le=MOST_SPAN_MS)]
 
 
 def _text_or_number(given: Any) -> Any:

@@ -1,5 +1,7 @@
 """Where a field stands in a v1 request, by the dotted name it has in the rules that all paths share."""
 
+from wangtimer.core.timers.fields import FIELDS
+
 # Of the HTTP call, in the shared rules.
 CALL = "notifyHTTPParam"
 
@@ -19,8 +21,12 @@ _OF_RULES = {
     "excludeCalendar": "schedule.excludeCalendar",
     CALL: "target",
     "header": "headers",
-    "misfireGraceMs": "misfire.grace",
-    "catchupWindowMs": "misfire.catchupWindow",
+} | {
+    one.json_name: one.v1
+    for field in FIELDS
+    for one in field.asked
+    # `misfire` is the whole policy in v1, and one part of it elsewhere.
+    if one.v1 and one.json_name != one.v1.partition(".")[0]
 }
 
 

@@ -1,5 +1,7 @@
 """The tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
 
+from collections.abc import Iterator
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -21,15 +23,12 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.core.timers.misfire import MisfirePolicy
+from wangtimer.core.timers.field import ColumnType, FieldColumn
+from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
 from wangtimer.core.timers.timer import TimerStatus
 
-TAG_CHARACTERS = 64
-TAGS_CHARACTERS = 2048
 OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
-# In a timer's `keep_days`: it was to go with its last outcome, that is a failure, and it stays for the setting's days.
-KEPT_AFTER_FAILURE = -1
 
 metadata = MetaData()
 
@@ -61,10 +60,29 @@ class _MySQLWords(_Words, ENUM):
     """The same, as one byte."""
 
 
-def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
+def _words(of: type[StrEnum]) -> Enum:
     """One byte in MySQL, and still a word to whoever reads the table."""
     words, name = [word.value for word in of], of.__name__.lower()
     return _Words(*words, name=name).with_variant(_MySQLWords(*words, name=name), "mysql", "mariadb")
+
+
+def _columns_of_fields() -> Iterator[Column[Any]]:
+    """Yield a timer's columns that its fields describe."""
+    for one in (column for field in FIELDS for column in field.columns):
+        yield Column(one.name, _type_of(one), nullable=one.is_nullable)
+
+
+def _type_of(column: FieldColumn) -> Any:
+    match column.holds:
+        case ColumnType.TEXT:
+            return String(column.characters)
+        case ColumnType.SMALL_NUMBER:
+            return SmallInteger()
+        case ColumnType.NUMBER:
+            return BigInteger()
+        case ColumnType.WORD:
+            assert column.words is not None
+            return _words(column.words)
 
 
 # Every moment is ms since 1970-01-01 UTC.
@@ -90,13 +108,7 @@ timers = Table(
     Column("calendar", String(64), nullable=True),
     # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
-    # JSON list; `timer_tag` has them too, to be looked up.
-    Column("tags", String(TAGS_CHARACTERS), nullable=True),
     Column("notify", _LongText, nullable=False),
-    # What to do with firings found more than the grace late; past the window none is made (0: no such bound).
-    Column("misfire", _words(MisfirePolicy), nullable=False),
-    Column("misfire_grace_ms", BigInteger, nullable=False),
-    Column("catchup_window_ms", BigInteger, nullable=False),
     # When it was last disabled or deleted, while enabled before. What was asked for before is stopped, what is asked
     # for afterwards is fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
@@ -108,9 +120,8 @@ timers = Table(
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # Days for which the timer is kept once it is finished; 0: no longer than its last outcome, and KEPT_AFTER_FAILURE
-    # in its place once that is a failure; NULL: the setting's.
-    Column("keep_days", SmallInteger, nullable=True),
+    # Misfire policy, tags, retention and what else `core/timers/fields.py` describes.
+    *_columns_of_fields(),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.
     Index("timer_plan_by", "status", "plan_by"),

@@ -6,6 +6,8 @@ from typing import Any
 from sqlalchemy import String
 
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.timers.field import ColumnType
+from wangtimer.core.timers.fields import FIELDS
 from wangtimer.store.sql.tables import timers
 
 # Bytes of the long columns: MySQL's MEDIUMTEXT.
@@ -19,8 +21,12 @@ _FIELDS = {
     "timezone": "timezone",
     "bounds": "excludeCalendar",
     "calendar": "excludeCalendar",
-    "tags": "tags",
     "notify": "notifyHTTPParam",
+} | {
+    column.name: field.asked[0].json_name
+    for field in FIELDS
+    for column in field.columns
+    if column.holds is ColumnType.TEXT
 }
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
@@ -91,6 +92,7 @@ class ShownPreview(Sent):
     warnings: list[ShownWarning]
 
 
+@showing_v1_fields
 class ShownTimer(Sent):
     """A timer."""
 
@@ -102,9 +104,6 @@ class ShownTimer(Sent):
     schedule: ShownSchedule
     target: ShownTarget
     misfire: ShownMisfire
-    tags: list[str]
-    retention_days: Annotated[int | None, Field(exclude_if=is_none)] = None
-    delete_after_finish: bool
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag is made of it")]
     created_at: Text
@@ -161,9 +160,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
         "target": _target(one.notify),
         "misfire": _misfire(one.misfire),
-        "tags": list(timer.tags),
-        "retention_days": timer.keep_days or None,
-        "delete_after_finish": timer.keep_days == 0,
+        **shown_v1_values(timer),
         "next_fire_at": _shown(next_at),
         "version": one.version,
         "created_at": show_moment(timer.created_at),

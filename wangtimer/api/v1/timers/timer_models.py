@@ -6,9 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.owned_fields import OF_V1, taking_v1_fields
 from wangtimer.api.asked.terms import (
-    MOST_RETENTION_DAYS,
-    MOST_TAGS,
     OF_OVERLAPS,
     OF_THE_DEPLOYMENT,
     ChangedTerms,
@@ -17,18 +16,18 @@ from wangtimer.api.asked.terms import (
     TimerTerms,
 )
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
+from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
+from wangtimer.core.timers.fields import LEAST_GRACE_MS
 
 _URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
 _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_LEAST_GRACE_MS = 1_000
 
 
 class Target(Given):
@@ -126,52 +125,27 @@ class Misfire(Given):
 
 def _grace(text: str) -> int:
     grace_ms = read_duration_field(text, "misfire.grace")
-    if grace_ms < _LEAST_GRACE_MS:
+    if grace_ms < LEAST_GRACE_MS:
         raise Refused(ErrorCode.BAD_VALUE, "misfire.grace", f"it is {text[:30]}", "write 1s or more")
     return grace_ms
 
 
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
-_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 
+@taking_v1_fields
 class TimerFields(OfTimers):
     """What a timer may have beside its schedule and target."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_THE_DEPLOYMENT}
 
-    tags: Annotated[
-        list[_Tag] | None,
-        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
-    ] = None
     misfire: Misfire | None = None
-    retention_days: Annotated[
-        int | None,
-        Field(
-            alias="retentionDays",
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="a finished timer is deleted, and its key free, so many days after its last moment; the "
-            "service's retention by default. Not with deleteAfterFinish: true",
-        ),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            alias="deleteAfterFinish",
-            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
-            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
-        ),
-    ] = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return what is given, by the names of the shared rules; raises `Refused`."""
         given = self.model_fields_set
-        asked = {name: getattr(self, name) for name in _SAME if name in given}
+        asked = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
         return asked | ({} if self.misfire is None else self.misfire.of_rules())
-
-
-_SAME = ("tags", "retention_days", "delete_after_finish")
 
 
 class TimerBody(TimerFields):
