@@ -1,4 +1,4 @@
-"""The description of a timer's fields holds for what is written by hand beside it: v1's nested models, and the values."""
+"""The description of a timer's fields holds for what is written by hand beside it: nested models, and the values."""
 
 from dataclasses import fields
 from typing import Any
