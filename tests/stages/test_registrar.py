@@ -45,6 +45,14 @@ def test_a_timer_without_a_moment_left_is_not_made_enabled(idle: World) -> None:
     assert idle.timers.id_of(APP, "bill") is None
 
 
+def test_a_put_that_cannot_enable_says_why(idle: World) -> None:
+    ended = Bounded(Every(1_000, 0), last_ms=idle.now - 1)
+    new = NewTimer(APP, "bill", ended, Notify("http://shop.test/due"))
+    with pytest.raises(Conflict, match="no moment left"):
+        idle.registrar.put(APP, "bill", lambda: new, lambda was: was, enabled=True)
+    assert idle.timers.id_of(APP, "bill") is None
+
+
 def test_a_timer_made_enabled_counts_its_firings_from_then_on(world: World) -> None:
     ending = Ending(most=2)
     timer = world.registrar.create_enabled(

@@ -13,6 +13,7 @@ from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
+    NameInUse,
     StoreAway,
     TooManyAtOnce,
     TooMuchWork,
@@ -20,6 +21,7 @@ from wangtimer.core.errors import (
     UnknownTimer,
     Unplannable,
     Unreadable,
+    VersionChanged,
     WangTimerError,
 )
 
@@ -36,7 +38,10 @@ _BY_STATUS = {
     415: (ErrorCode.WRONG_CONTENT_TYPE, "not JSON; send it with Content-Type: application/json"),
 }
 
-_CONFLICTS = {"name": ErrorCode.NAME_TAKEN, "version": ErrorCode.VERSION_CHANGED}
+_CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
+    NameInUse: ErrorCode.NAME_TAKEN,
+    VersionChanged: ErrorCode.VERSION_CHANGED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def fault_of(error: WangTimerError) -> Fault:
         case UnknownFiring():
             return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
         case Conflict():
-            code = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE)
+            code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"
             return Fault(code, text, error.field, existing_id=error.existing_id, cause=error)
         case Unplannable() | Unreadable():

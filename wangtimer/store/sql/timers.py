@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, NameInUse, StoreAway, UnknownTimer, VersionChanged
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -421,10 +421,10 @@ def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
     }
 
 
-def name_taken(app: str, name: str, taken_by: int | None) -> Conflict:
+def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
     """Return what says that the app has a timer of this name, and which; None: it is gone by now."""
     which = "" if taken_by is None else f", {taken_by}"
-    return Conflict(
+    return NameInUse(
         "name",
         f"app {app!r} already has a timer named {name!r}{which}",
         "choose another name, or delete that timer first",
@@ -436,7 +436,7 @@ def refuse_changed(timer: Timer, version: int | None) -> None:
     """Return unless the timer is at another version than this one, if one is given: raises `Conflict`."""
     at = timer.definition.version
     if version not in (None, at):
-        raise Conflict(
+        raise VersionChanged(
             "version",
             f"this timer is at version {at}, not {version}: somebody changed it",
             "read it again, and repeat the change where it still makes sense",
