@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from wangtimer.api.asked.calendars import HowFollowed
 from wangtimer.api.asked.field_models import ShownMoment
 from wangtimer.api.asked.owned_fields import showing_fields
 from wangtimer.api.asked.rule_fields import naming_rules, showing_rules
@@ -133,20 +134,8 @@ class EditAnswer(ChangeAnswer):
     data: PlannedTimerData
 
 
-class FollowingData(Sent):
+class FollowingData(HowFollowed):
     """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
-
-    followers: Annotated[int, Field(description="timers that name it")]
-    left: Annotated[
-        int, Field(description="those that are still to take over its days: within seconds, as a rule")
-    ]
-    refused: Annotated[
-        int,
-        Field(
-            description="those that keep older days, because their moments could not be worked out by these"
-        ),
-    ]
-    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
 
 
 class CalendarData(Sent):
