@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
 from wangtimer.api.asked.owned_fields import taking_fields
 from wangtimer.api.asked.rule_fields import naming_rules, taking_rules
 from wangtimer.api.http.codes import ErrorCode
@@ -15,17 +16,13 @@ from wangtimer.api.http.field_types import (
     ChangedHeaders,
     ChangedMethod,
     Given,
-    GivenMoment,
     Headers,
     Method,
     Name,
-    moment,
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
 
-# To find the last of so many moments of a cron that is rare takes half a second.
-MOST_FIRINGS = 10_000
 MOST_JITTER_MS = 3_600_000
 
 _ENABLING = (
@@ -112,44 +109,14 @@ class RuleFields(Given):
 class ScheduleFields(RuleFields):
     """When: a rule, and what bounds it if it recurs."""
 
-    timezone: Annotated[
-        str | None,
-        Field(
-            description="IANA zone of cron and excluded days, UTC by default; one moment has no use for it"
-        ),
-    ] = None
-    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
-    end_at: Annotated[
-        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-    ] = None
-    max_firings: Annotated[
-        int | None,
-        Field(
-            alias="maxFirings",
-            ge=1,
-            le=MOST_FIRINGS,
-            description="so many moments of the schedule, counted from startAt, or else from the first enable; then "
-            "the timer is finished. Those that pass while it is disabled count",
-        ),
-    ] = None
-    jitter_ms: Annotated[
-        int | None,
-        Field(
-            alias="jitterMs",
-            ge=0,
-            le=MOST_JITTER_MS,
-            description="each moment is put off by up to so much, but never past the next; by how much is stable",
-        ),
-    ] = None
-    exclude_calendar: Annotated[
-        str | None,
-        Field(
-            alias="excludeCalendar",
-            max_length=64,
-            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
-            examples=["weekends"],
-        ),
-    ] = None
+    timezone: Timezone = None
+    start_at: StartAt = None
+    end_at: EndAt = None
+    max_firings: MaxFirings = None
+    jitter_ms: Annotated[int | None, Field(alias="jitterMs", ge=0, le=MOST_JITTER_MS, description=JITTER)] = (
+        None
+    )
+    exclude_calendar: ExcludeCalendar = None
 
 
 @taking_fields

@@ -26,6 +26,7 @@ from wangtimer.api.http.notify_rules import (
 )
 from wangtimer.api.http.refusals import Refused
 from wangtimer.core.api_field import MOST_SPAN_MS
+from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS
 
 MOST_ID = 2**63 - 1
 PAGE = 50
@@ -67,7 +68,7 @@ App = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=64,
+        max_length=APP_CHARACTERS,
         description="the business service; checked on every call",
         examples=["shop"],
     ),
@@ -75,7 +76,9 @@ App = Annotated[
 ]
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=128, description="unique in its app", examples=["expire-orders"]),
+    Field(
+        min_length=1, max_length=NAME_CHARACTERS, description="unique in its app", examples=["expire-orders"]
+    ),
     AfterValidator(plain),
 ]
 Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
@@ -132,13 +135,15 @@ ChangedHeaders = Annotated[
         }
     ),
 ]
+# As `callback.request.METHODS` has them; a test holds the two together.
+MethodWord = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Method = Annotated[
-    Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+    MethodWord,
     BeforeValidator(read_method),
     Field(description="lower case is accepted too"),
 ]
 ChangedMethod = Annotated[
-    Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
+    MethodWord | None,
     BeforeValidator(read_method),
     Field(description="lower case is accepted too; null: POST"),
 ]

@@ -16,6 +16,7 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.core.errors import NameInUse
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
+from wangtimer.store.sql.tables import KEY_CHARACTERS
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
@@ -41,7 +42,7 @@ IdempotencyKey = Annotated[
     Field(
         alias=HEADER,
         min_length=1,
-        max_length=255,
+        max_length=KEY_CHARACTERS,
         description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
         # The pattern is in the schema for readers; `visible` says it better.
         json_schema_extra={"pattern": _VISIBLE.pattern},

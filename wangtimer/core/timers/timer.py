@@ -11,6 +11,9 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
 
+APP_CHARACTERS = 64
+NAME_CHARACTERS = 128
+
 
 class TimerStatus(StrEnum):
     """Only an enabled timer is planned and fired; a deleted one keeps its history and has freed its name."""

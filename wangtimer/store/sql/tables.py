@@ -21,14 +21,18 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
 from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
-from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS, TimerStatus
 
 OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
+# Of an `Idempotency-Key`.
+KEY_CHARACTERS = 255
 
 metadata = MetaData()
 
@@ -90,14 +94,14 @@ timers = Table(
     "timer",
     metadata,
     Column("id", _TimerId, primary_key=True, autoincrement=True),
-    Column("app", String(64), nullable=False),
-    Column("name", String(128), nullable=False),
+    Column("app", String(APP_CHARACTERS), nullable=False),
+    Column("name", String(NAME_CHARACTERS), nullable=False),
     # 0 while the timer lives, its id once deleted: so that deleting frees the name.
     Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
     Column("status", _words(TimerStatus), nullable=False),
     # A rule as text (a cron expression: `core/cron/cron_text.py`) with its zone, or an interval with its anchor and
     # zone, or one moment (`StoredRule` in `core/kinds/kind.py`).
-    Column("cron", String(128), nullable=True),
+    Column("cron", String(CRON_CHARACTERS), nullable=True),
     Column("timezone", String(64), nullable=False),
     Column("every_ms", BigInteger, nullable=True),
     Column("anchor_ms", BigInteger, nullable=True),
@@ -105,7 +109,7 @@ timers = Table(
     # Start, end, number of firings, excluded days, spread, cancelled moments: JSON, null without any.
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
-    Column("calendar", String(64), nullable=True),
+    Column("calendar", String(CALENDAR_CHARACTERS), nullable=True),
     # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
@@ -145,8 +149,8 @@ timers = Table(
 calendars = Table(
     "calendar",
     metadata,
-    Column("app", String(64), primary_key=True),
-    Column("name", String(64), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("name", String(CALENDAR_CHARACTERS), primary_key=True),
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
@@ -161,8 +165,8 @@ calendars = Table(
 idempotency = Table(
     "idempotency",
     metadata,
-    Column("app", String(64), primary_key=True),
-    Column("idempotency_key", String(255), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("idempotency_key", String(KEY_CHARACTERS), primary_key=True),
     # SHA-256, in hexadecimal
     Column("body_hash", String(64), nullable=False),
     Column("answer", _LongText, nullable=False),
@@ -176,7 +180,7 @@ idempotency = Table(
 timer_tags = Table(
     "timer_tag",
     metadata,
-    Column("app", String(64), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("tag", String(TAG_CHARACTERS), primary_key=True),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Index("timer_tag_of_timer", "timer_id"),

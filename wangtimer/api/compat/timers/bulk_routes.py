@@ -7,9 +7,10 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.compat.answers import ChangeAnswer, StoppedData
-from wangtimer.api.compat.timers.filter_fields import FilterFields, Text
+from wangtimer.api.compat.timers.filter_fields import FilterFields
 from wangtimer.api.compat.timers.timer_data import stopped_data
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
@@ -27,7 +28,7 @@ class BulkFilter(FilterFields):
     """Which of an app's timers are to be changed: those that all of these hold of."""
 
     names: Annotated[
-        list[Text] | None,
+        list[NameText] | None,
         Field(
             min_length=1,
             max_length=MOST_CHANGED,

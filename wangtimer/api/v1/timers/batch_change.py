@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
@@ -19,7 +20,7 @@ from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
-from wangtimer.api.v1.timers.timer_conditions import KeyText, TimerConditions
+from wangtimer.api.v1.timers.timer_conditions import TimerConditions
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.wiring import Wiring
@@ -29,7 +30,7 @@ class ManyTimersBody(OfTimers):
     """Which timers: exactly one of `keys`, `ids`, `filter` and `all` says so."""
 
     keys: Annotated[
-        list[KeyText] | None,
+        list[NameText] | None,
         Field(min_length=1, max_length=MOST_CHANGED, description="by their keys", examples=[["a", "b"]]),
     ] = None
     ids: Annotated[

@@ -5,7 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.terms import MOST_FIRINGS, ScheduleFields
+from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
+from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.refusals import Refused
@@ -54,42 +55,12 @@ class Schedule(Given):
     ] = None
     at: Annotated[GivenMoment, moment("one moment")] = None
     delay: Annotated[GivenDuration, duration("one moment: so long after this request", "90s")] = None
-    timezone: Annotated[
-        str | None,
-        Field(
-            description="IANA zone of cron and of excluded days, UTC by default; one moment has no use for it",
-            examples=["Asia/Shanghai"],
-        ),
-    ] = None
-    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
-    end_at: Annotated[
-        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-    ] = None
-    max_firings: Annotated[
-        int | None,
-        Field(
-            alias="maxFirings",
-            ge=1,
-            le=MOST_FIRINGS,
-            description="so many moments, counted from startAt, or else from the first enable; then the timer is "
-            "finished. Those that pass while it is disabled count",
-        ),
-    ] = None
-    jitter: Annotated[
-        GivenDuration,
-        duration(
-            "each moment is put off by up to so much, but never past the next; by how much is stable", "30s"
-        ),
-    ] = None
-    exclude_calendar: Annotated[
-        str | None,
-        Field(
-            alias="excludeCalendar",
-            max_length=64,
-            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
-            examples=["weekends"],
-        ),
-    ] = None
+    timezone: Timezone = None
+    start_at: StartAt = None
+    end_at: EndAt = None
+    max_firings: MaxFirings = None
+    jitter: Annotated[GivenDuration, duration(JITTER, "30s")] = None
+    exclude_calendar: ExcludeCalendar = None
 
     def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
         """Return what is given, by the names that `ScheduleFields` has for it; raises `Refused`.

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.cron.cron import Cron
@@ -47,7 +48,7 @@ class ShownTarget(Sent):
     """The HTTP call a timer makes."""
 
     url: Annotated[str, Field(examples=["https://shop.example/orders/expire"])]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    method: MethodWord
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
 
