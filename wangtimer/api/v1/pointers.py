@@ -5,7 +5,8 @@ from wangtimer.core.timers.fields import FIELDS
 # Of the HTTP call, in the shared rules.
 CALL = "notifyHTTPParam"
 
-_OF_RULES = {
+# By the name in the shared rules, which the compatible paths have too.
+OWN_NAMES = {
     "name": "key",
     "cron": "schedule.cron",
     "cronDialect": "schedule.dialect",
@@ -33,10 +34,10 @@ _OF_RULES = {
 def own_name(field: str) -> str:
     """Return the dotted name that a field of the shared rules has in v1; any other as it is."""
     first, _, rest = field.partition(".")
-    own = _OF_RULES.get(first, first)
+    own = OWN_NAMES.get(first, first)
     second, _, further = rest.partition(".")
     if first == CALL:
-        rest = ".".join(part for part in (_OF_RULES.get(second, second), further) if part)
+        rest = ".".join(part for part in (OWN_NAMES.get(second, second), further) if part)
     return f"{own}.{rest}" if rest else own
 
 

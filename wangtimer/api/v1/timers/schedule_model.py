@@ -11,6 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.pointers import OWN_NAMES
 
 # Their names here, and those that the shared rules have for them.
 RULES = {"cron": "cron", "at": "at", "delay": "delay_ms", "every": "every_ms"}
@@ -95,14 +96,12 @@ def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFiel
     return ScheduleFields.model_construct(**schedule.of_rules(path))
 
 
-# Words of other schedulers, and of people, for fields of a timer here.
+# Words of the compatible paths, of other schedulers, and of people, for fields of a timer here.
 WORDS: Mapping[str, str] = {
-    "name": "key",
+    **OWN_NAMES,
     "cronExpression": "schedule.cron",
     "expression": "schedule.cron",
     "interval": "schedule.every",
-    "everyMs": "schedule.every",
-    "delayMs": "schedule.delay",
     "delaySeconds": "schedule.delay",
     "startTime": "schedule.startAt",
     "endTime": "schedule.endAt",
@@ -111,22 +110,16 @@ WORDS: Mapping[str, str] = {
     "fireAt": "schedule.at",
     "tz": "schedule.timezone",
     "zone": "schedule.timezone",
-    "cronDialect": "schedule.dialect",
-    "jitterMs": "schedule.jitter",
     "maxRuns": "schedule.maxFirings",
     "repeatCount": "schedule.maxFirings",
     "calendar": "schedule.excludeCalendar",
-    "notifyHTTPParam": "target",
     "callback": "target",
     "webhook": "target",
     "notify": "target",
     "callbackUrl": "target.url",
     "endpoint": "target.url",
-    "header": "headers",
     "payload": "target.body",
     "misfirePolicy": "misfire.policy",
-    "misfireGraceMs": "misfire.grace",
-    "catchupWindowMs": "misfire.catchupWindow",
     "active": "enabled",
     "enable": "enabled",
     "isEnabled": "enabled",
