@@ -9,6 +9,7 @@ from werkzeug.exceptions import ClientDisconnected, HTTPException
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import ConflictData, ErrorAnswer, send
+from wangtimer.api.http.reading import MOST_BODY
 from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
     Conflict,
@@ -34,7 +35,7 @@ RETRY_EXPORT_AFTER_S = 5
 _BY_STATUS = {
     404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
     405: (ErrorCode.WRONG_METHOD, "not a method of this path; the Allow header names those it has"),
-    413: (ErrorCode.BODY_TOO_LARGE, "the body is over 64 KiB; shorten it"),
+    413: (ErrorCode.BODY_TOO_LARGE, f"the body is over {MOST_BODY}; shorten it"),
     415: (ErrorCode.WRONG_CONTENT_TYPE, "not JSON; send it with Content-Type: application/json"),
 }
 

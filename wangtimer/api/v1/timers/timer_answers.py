@@ -20,6 +20,7 @@ from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
 from wangtimer.core.words.words import Language
 
@@ -117,8 +118,8 @@ class ShownTimerChange(ShownTimer):
     counts_within: Annotated[
         Span,
         Field(
-            description="the change counts for every moment later than this after the answer: as a rule 1s; 8s where "
-            "Redis could not be told at once",
+            description="the change counts for every moment later than this after the answer: as a rule 1s; "
+            f"{show_duration(COUNTS_WITHIN_MS)} where Redis could not be told at once",
             examples=["1s"],
         ),
     ]
