@@ -12,10 +12,10 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.http.kept_answer import IdempotencyKey, answer_once, asked_under
+from wangtimer.api.http.kept_answer import REPLAYED, IdempotencyKey, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.durations import show_duration
-from wangtimer.api.v1.parameters import WHICH, AppHeader, ChangeHeader, TimerPath, etag
+from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
@@ -196,9 +196,9 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     resource = TimerResource(wiring)
     routes = Routes.of("timers", "timers")
     one, many = f"/timers/{WHICH}", "/timers"
-    add, headers = routes.add, ("ETag",)
+    add, headers = routes.add, (ETAG,)
     made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
-    of_made = ("Location", "ETag", "Idempotent-Replayed")
+    of_made = ("Location", ETAG, REPLAYED)
     add(
         "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
     )
@@ -250,7 +250,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _tagged(timer: Timer) -> dict[str, str]:
-    return {"ETag": etag(timer.definition.version)}
+    return {ETAG: etag(timer.definition.version)}
 
 
 def _place(timer_id: int) -> str:
@@ -259,5 +259,5 @@ def _place(timer_id: int) -> str:
 
 def _as_made(answer: bytes) -> Response:
     made = orjson.loads(answer)
-    headers = {"Location": _place(made["id"]), "ETag": etag(made["version"])}
+    headers = {"Location": _place(made["id"]), ETAG: etag(made["version"])}
     return Response(answer, 201, headers, mimetype="application/json")
