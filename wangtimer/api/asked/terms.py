@@ -63,24 +63,39 @@ def check_new_status(status: int | None) -> int | None:
     )
 
 
+# The length of a URL is in the schema for readers; `check_url` says it better.
+_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
+Url = Annotated[
+    str,
+    Field(
+        description="http or https, ASCII, no user name in it",
+        json_schema_extra=dict(_URL),
+        examples=["https://shop.example/orders/expire"],
+    ),
+    AfterValidator(check_url),
+]
+ChangedUrl = Annotated[
+    str | None,
+    Field(
+        description="as in a new timer; null is refused, since no call is without one",
+        json_schema_extra=dict(_URL),
+    ),
+    AfterValidator(check_changed_url),
+]
+Body = Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])]
+ChangedBody = Annotated[str | None, Field(description="null: none")]
+PreviewCount = Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])]
+
+
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str,
-        # The length is in the schema for readers; `check_url` says it better.
-        Field(
-            description="http or https, ASCII, no user name in it",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-            examples=["https://shop.example/orders/expire"],
-        ),
-        AfterValidator(check_url),
-    ]
+    url: Url
     method: Method = "POST"
     header: Annotated[Headers, Field(default_factory=tuple)]
-    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+    body: Body = None
 
 
 class NotifyChange(Given):
@@ -88,17 +103,10 @@ class NotifyChange(Given):
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str | None,
-        Field(
-            description="as in a new timer; null is refused, since no call is without one",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-        ),
-        AfterValidator(check_changed_url),
-    ] = None
+    url: ChangedUrl = None
     method: ChangedMethod = None
     header: ChangedHeaders = None
-    body: Annotated[str | None, Field(description="null: none")] = None
+    body: ChangedBody = None
 
 
 @taking_rules

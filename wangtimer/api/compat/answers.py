@@ -3,12 +3,13 @@
 `status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from wangtimer.api.asked.calendars import HowFollowed
 from wangtimer.api.asked.field_models import ShownMoment
+from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.asked.owned_fields import showing_fields
 from wangtimer.api.asked.rule_fields import naming_rules, showing_rules
 from wangtimer.api.http.envelope import Answer, Sent, is_none
@@ -245,7 +246,7 @@ class RecordData(Sent):
     run_timer: Annotated[ShownMoment, Field(description="its scheduled moment")]
     fire_at_ms: Annotated[int, Field(description="its scheduled moment")]
     first_sent_at_ms: int | None
-    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    lateness_ms: Lateness
     cost_time: Annotated[
         int, Field(description="ms of the last attempt's call, connecting included; 0 until then")
     ]
@@ -253,22 +254,13 @@ class RecordData(Sent):
     status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
     status_name: str
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's last answer")]
+    output: LastOutput
     error: str
     webhook_id: Annotated[
         str, Field(description="header webhook-id of its callback, the same on each attempt")
     ]
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"],
-        Field(description="by its timer's schedule, or because somebody asked for it"),
-    ]
-    waited_for: Annotated[
-        str,
-        Field(
-            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
-            "connection of its app's share (`app:` and the app); empty: it found room at once"
-        ),
-    ]
+    kind: ShownKind
+    waited_for: WaitedFor
 
 
 class RecordsAnswer(Answer):

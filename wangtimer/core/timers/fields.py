@@ -123,7 +123,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 "misfire",
                 ValueType.TEXT,
                 "what to do with firings found more than misfireGraceMs late, say after an outage: make all, one only "
-                "where no later moment has come by then, or none; fire_all by default",
+                f"where no later moment has come by then, or none; {USUAL.policy} by default",
                 choices=MisfirePolicy,
                 v1="misfire.policy",
                 shown=Shown.ALWAYS,
