@@ -20,14 +20,8 @@ CREATE TABLE timer (
     calendar VARCHAR(64),
     -- which upload of it the days are of: its updated_at; 0 if unknown, negative where they could not be taken over
     calendar_at BIGINT NOT NULL DEFAULT 0,
-    -- JSON list; timer_tag has them too, to be looked up
-    tags VARCHAR(2048),
     -- the HTTP call to make: JSON {url, method, headers, body}
     notify MEDIUMTEXT NOT NULL,
-    -- what to do with firings found more than the grace late; past the window none is made (0: no such bound)
-    misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
-    misfire_grace_ms BIGINT NOT NULL,
-    catchup_window_ms BIGINT NOT NULL,
     -- when it was last disabled or deleted, while enabled before, 0 = never: what was asked for before is stopped, what is asked for afterwards is fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
@@ -41,6 +35,12 @@ CREATE TABLE timer (
     plan_by BIGINT DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    -- what to do with firings found more than the grace late; past the window none is made (0: no such bound)
+    misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
+    misfire_grace_ms BIGINT NOT NULL,
+    catchup_window_ms BIGINT NOT NULL,
+    -- JSON list; timer_tag has them too, to be looked up
+    tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
     keep_days SMALLINT,
     PRIMARY KEY (id),

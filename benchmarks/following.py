@@ -20,9 +20,8 @@ from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.settings import Settings
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
 APP, NAME = "shop", "plant"

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from typing import Any
 
+from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.kinds.kinds import KINDS
 from wangtimer.core.schedules.rule import day_of_first
 from wangtimer.core.time.zones import Stretch, read_zone
@@ -60,8 +61,8 @@ class WorkdayKind(RuleKind[Workday]):
     """Stored as a text that begins with its word."""
 
     of = Workday
-    asked_by = (RuleField("workday_of_month", ValueType.NUMBER, "noon of this Monday to Friday", 3),)
-    shown_by = (RuleField("workday_of_month", ValueType.NUMBER),)
+    asked_by = (ApiField("workday_of_month", ValueType.NUMBER, "noon of this Monday to Friday", 3),)
+    shown_by = (ApiField("workday_of_month", ValueType.NUMBER),)
     stored_words = (WORD,)
 
     def read(self, asked: AskedRule, was: Workday | None) -> Workday:

@@ -15,12 +15,11 @@ from tests.callback.target import NO_CONTENT, Received, Target
 from tests.servers.redis_server import RedisServer
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.redis.slices import BacklogRoom, Turn
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.wiring import Wiring
 
 # Longer than a worker takes from SIGTERM to its drain (a chunk's patience is 2 s), shorter than a callback may (10 s).

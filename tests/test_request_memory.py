@@ -18,12 +18,11 @@ from tests.servers.redis_server import RedisServer
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.redis.slices import BacklogRoom, Turn
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.trigger import chunks_of
 from wangtimer.wiring import Wiring
 

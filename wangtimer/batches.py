@@ -9,11 +9,11 @@ from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import is_over
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
-from wangtimer.store.sql.timers import NewTimer, name_taken
+from wangtimer.store.sql.timers import name_taken
 
 
 class ChangeOne(Protocol):

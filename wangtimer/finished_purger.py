@@ -6,8 +6,8 @@ import structlog
 
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 log = structlog.get_logger()
 

@@ -8,11 +8,13 @@ import structlog
 
 from wangtimer.core.errors import (
     Conflict,
-    InvalidInput,
+    InvalidSchedule,
+    NameInUse,
     StoreAway,
     TooMuchWork,
     UnknownTimer,
     Unplannable,
+    VersionChanged,
     WangTimerError,
 )
 from wangtimer.core.flow.firing import Chunk, Firing
@@ -23,12 +25,12 @@ from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.cancelling import still_cancelled
 from wangtimer.core.timers.spreading import still_spread
-from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
 from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, refuse_changed
+from wangtimer.store.sql.timers import Revision, TimerStore, refuse_changed
 
 log = structlog.get_logger()
 
@@ -138,16 +140,17 @@ class Registrar:
         for _ in range(PUT_TRIES):
             timer_id = self.timers.id_of(app, name)
             if timer_id is None and version is not None:
-                raise Conflict("version", f"app {app!r} has no timer named {name!r}", "leave the version out")
+                reason = f"app {app!r} has no timer named {name!r}"
+                raise VersionChanged("version", reason, "leave the version out")
             with suppress(UnknownTimer, _Renamed):
                 if timer_id is not None:
                     return self.edit(app, timer_id, _if_named(name, change), version, enabled), False
                 try:
                     return self.create_enabled(new()) if enabled else self.create(new()), True
-                except Conflict as error:
+                except NameInUse as error:
                     taken_by = error.existing_id
                     log.info("created_by_somebody_else", app=app, name=name)
-        raise Conflict(
+        raise NameInUse(
             "name",
             "it is created and deleted again and again",
             "repeat it where it is still wanted",
@@ -327,7 +330,7 @@ def refuse_past(schedule: Schedule, now: int) -> None:
     moment = schedule.only_moment
     if moment is not None and moment < now - LATE_ONCE_MS:
         late_s = (now - moment) // 1_000
-        raise InvalidInput("at", f"this moment passed {late_s} s ago", "give a moment in the future")
+        raise InvalidSchedule("at", f"this moment passed {late_s} s ago", "give a moment in the future")
 
 
 def _refuse_finished(schedule: Schedule, now: int) -> None:

@@ -14,12 +14,11 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Schedule
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.registrar import Registrar
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.store.sql.timer_rows import timer_of
-from wangtimer.store.sql.timers import NewTimer
 
 CALENDAR = "/api/timer/v1/calendar"
 

@@ -9,8 +9,10 @@ import pytest
 
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, DEFS, Answered, World, definition
+from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.kept_answer import asked_under
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer
 
 DAY, HOUR = 86_400_000, 3_600_000
 AT_ONCE = 4
@@ -51,6 +53,18 @@ def test_the_order_and_spelling_of_a_body_do_not_make_it_another(world: World) -
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     again = world.call("POST", DEF, data=json.dumps(reordered, indent=2), headers=headers)
     assert again.json == first.json
+
+
+def test_a_body_is_the_same_one_to_a_version_that_knows_more_fields() -> None:
+    class Body(Given):
+        name: str
+        tags: list[str] | None = None
+
+    class LaterBody(Body):
+        note: str | None = None
+
+    at_first, later = (asked_under("shop", "k", one(name="a", tags=["b"])) for one in (Body, LaterBody))
+    assert at_first == later
 
 
 def test_without_a_key_a_repeated_create_is_refused_as_before(world: World) -> None:

@@ -4,8 +4,7 @@ import pytest
 
 from tests.api.test_refused import URL
 from tests.api.world import DEF, World, definition
-from wangtimer.api.asked.terms import MOST_TAGS
-from wangtimer.store.sql.tables import TAG_CHARACTERS
+from wangtimer.core.timers.fields import MOST_TAGS, TAG_CHARACTERS
 
 DEFS = "/api/timer/v1/defs"
 # Each takes two characters as JSON.

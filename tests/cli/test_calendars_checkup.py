@@ -12,11 +12,11 @@ from wangtimer.cli.doctor.calendars_checkup import SOON, judged
 from wangtimer.cli.doctor.findings import Finding, Severity
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Bounded
-from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.core.timers.timer import NewTimer, TimerStatus
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import calendars, timers
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.store.sql.timers import TimerStore
 
 CHINA = built_in()["cn-off-days"]
 WEEKENDS = built_in()["weekends"]

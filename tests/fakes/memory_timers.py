@@ -8,11 +8,11 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.core.timers.timer import UNREAD, Definition, Timer, TimerStatus
+from wangtimer.core.timers.fields import FIELDS
+from wangtimer.core.timers.timer import UNREAD, Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import (
     ChangedTimer,
-    NewTimer,
     PlanPart,
     Revision,
     changed_definition,
@@ -50,11 +50,10 @@ class MemoryTimers:
                 raise name_taken(new.app, new.name, taken_by[0])
             ids = self._server.table("ids")
             timer_id = ids["timer"] = ids.get("timer", 0) + 1
-            definition = Definition(
-                timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify, misfire=new.misfire
-            )
+            definition = Definition(timer_id, new.app, 1, TimerStatus.DISABLED, new.schedule, new.notify)
             first = new.schedule.first_after(now)
-            made = Timer(definition, new.name, now, first, now, now, new.ending, new.tags, new.keep_days)
+            made = Timer(definition, new.name, now, first, now, now, new.ending)
+            made = made.with_values({field.name: new.value_of(field) for field in FIELDS})
             if plan_near is None:
                 return self._store(made), []
             near, firings = plan_near(made)

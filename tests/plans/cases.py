@@ -16,7 +16,7 @@ from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.cancelling import without
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
@@ -32,7 +32,7 @@ from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
-from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore
+from wangtimer.store.sql.timers import Revision, TimerStore
 from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000

@@ -22,7 +22,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
@@ -43,7 +43,6 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import (
     MemoryAgenda,

@@ -9,9 +9,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import InvalidInput, UnknownTimer
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.on_demand import LONGEST_RANGE_MS, Rate
-from wangtimer.store.sql.timers import NewTimer
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 FAST = Rate(1_000)

@@ -16,10 +16,9 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.timers.cancelling import KEPT_MS
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.on_demand import Rate
 from wangtimer.registrar import following
-from wangtimer.store.sql.timers import NewTimer
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 SECOND_MS, HOUR_MS, DAY_MS = 1_000, 3_600_000, 86_400_000

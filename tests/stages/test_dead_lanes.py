@@ -10,8 +10,7 @@ from tests.stages.test_lanes import GOOD, HUNG, LANE, NEVER, PLACES, hang, lates
 from tests.stages.world import World
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import Notify, Timer
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 
 MakeWorld = Callable[..., World]
 

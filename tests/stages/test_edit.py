@@ -14,9 +14,8 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.registrar import Change, following
-from wangtimer.store.sql.timers import NewTimer
 
 SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
 

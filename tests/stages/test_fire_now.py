@@ -12,8 +12,7 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import Notify
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify
 
 HOUR_MS = 3_600_000
 FAR = "0 0 1 1 *"

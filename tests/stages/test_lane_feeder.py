@@ -12,9 +12,8 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.redis.lane_budget import LEAST
-from wangtimer.store.sql.timers import NewTimer
 
 MakeWorld = Callable[..., World]
 

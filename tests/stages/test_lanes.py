@@ -11,8 +11,7 @@ from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.timers.timer import Notify, Timer
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 
 MakeWorld = Callable[..., World]
 

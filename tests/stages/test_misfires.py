@@ -6,8 +6,7 @@ from tests.stages.world import APP, World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.misfire import COALESCED, MISSED, MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import Notify
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify
 
 GRACE_MS = 5_000
 # A window that only the last of the three missed moments lies in when Redis is back, half a minute after it.

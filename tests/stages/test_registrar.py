@@ -11,8 +11,7 @@ from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
-from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 
@@ -43,6 +42,14 @@ def test_a_timer_without_a_moment_left_is_not_made_enabled(idle: World) -> None:
     ended = Bounded(Every(1_000, 0), last_ms=idle.now - 1)
     with pytest.raises(Conflict, match="no moment left"):
         idle.registrar.create_enabled(NewTimer(APP, "bill", ended, Notify("http://shop.test/due")))
+    assert idle.timers.id_of(APP, "bill") is None
+
+
+def test_a_put_that_cannot_enable_says_why(idle: World) -> None:
+    ended = Bounded(Every(1_000, 0), last_ms=idle.now - 1)
+    new = NewTimer(APP, "bill", ended, Notify("http://shop.test/due"))
+    with pytest.raises(Conflict, match="no moment left"):
+        idle.registrar.put(APP, "bill", lambda: new, lambda was: was, enabled=True)
     assert idle.timers.id_of(APP, "bill") is None
 
 

@@ -19,7 +19,7 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
@@ -45,7 +45,6 @@ from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import (
     UNLIMITED,

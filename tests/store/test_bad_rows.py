@@ -16,7 +16,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
-from wangtimer.core.timers.timer import Notify, TimerStatus
+from wangtimer.core.timers.timer import NewTimer, Notify, TimerStatus
 from wangtimer.store.redis.bad_record import FORGOTTEN_AFTER_MS, MOST, PRESENT_MS, BadRecord
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -30,7 +30,7 @@ from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import calendars, firings, timers
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter, TimerLists
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import HandClock
 
 APP = "shop"

@@ -15,13 +15,12 @@ from wangtimer.core.flow.planning import plan
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.cancelling import without
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_batches import TimerBatches
-from wangtimer.store.sql.timers import NewTimer
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 FIRST = 1_800_000_000_000

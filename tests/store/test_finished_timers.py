@@ -14,14 +14,14 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.finished_purger import MOST_DELETED, PAGE, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timers import NewTimer, Revision, TimerStore, new_row
+from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000

@@ -7,11 +7,10 @@ from tests.store.test_timers import NOW
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import Conflict
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.purger import PAGE, Purger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.kept_answers import KEPT_MS, Asked, KeptAnswer, ToKeep, keep_answer
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.testing.doubles import HandClock
 
 

@@ -15,7 +15,7 @@ from tests.store.members import outcome_of
 from tests.store.worlds import LEASES, WINDOW
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.verifier import Drop, Verifier
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
@@ -30,7 +30,7 @@ from wangtimer.store.redis.window import Window
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import metadata
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import HandClock
 

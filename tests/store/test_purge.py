@@ -6,9 +6,9 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.timer import NewTimer
 from wangtimer.purger import Purger
 from wangtimer.store.sql.firings import Overdue
-from wangtimer.store.sql.timers import NewTimer
 from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000

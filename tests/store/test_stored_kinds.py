@@ -16,10 +16,9 @@ from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.misfire import USUAL
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.redis.definitions import definition_text
 from wangtimer.store.sql.timer_rows import terms
-from wangtimer.store.sql.timers import NewTimer
 
 NOW = 1_799_999_990_000
 YEAR_MS = 366 * 86_400_000

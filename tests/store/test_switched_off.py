@@ -9,8 +9,8 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
-from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.store.sql.timers import TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 LATER = NOW + 3 * MINUTE_MS

@@ -10,12 +10,12 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.schedule import Schedule
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags
 from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches
-from wangtimer.store.sql.timers import NewTimer, TimerStore
+from wangtimer.store.sql.timers import TimerStore
 
 
 @pytest.fixture

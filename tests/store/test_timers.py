@@ -15,9 +15,9 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.timers.timer import UNREAD, Notify, Timer, TimerStatus
+from wangtimer.core.timers.timer import UNREAD, NewTimer, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.timers import NewTimer, PlanPart, Revision, TimerStore
+from wangtimer.store.sql.timers import PlanPart, Revision, TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 FIRST = 1_800_000_000_000

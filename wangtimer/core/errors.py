@@ -6,6 +6,8 @@ WangTimerError
 ├── UnknownTimer            no such timer in this app
 ├── UnknownFiring           this timer has no firing of this moment
 ├── Conflict                the request is well formed, but the timer's state does not allow it
+│   ├── NameInUse           the app has a living timer of this name
+│   └── VersionChanged      the timer is not at the version that the change was meant for
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
@@ -73,6 +75,14 @@ class Conflict(WangTimerError):
         self.reason = reason
         self.mend = mend
         self.existing_id = existing_id
+
+
+class NameInUse(Conflict):
+    """The app has a living timer of this name: `existing_id`, where it could be found."""
+
+
+class VersionChanged(Conflict):
+    """The timer is not at the version that the change was meant for: somebody changed it, or there is none."""
 
 
 class Unplannable(WangTimerError):

@@ -8,7 +8,8 @@ from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.kinds.kind import AskedRule, RuleKind, json_name
+from wangtimer.core.api_field import json_name
+from wangtimer.core.kinds.kind import AskedRule, RuleKind
 from wangtimer.core.kinds.kinds import KINDS, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS, Ending

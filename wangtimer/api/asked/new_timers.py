@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.reading import MOST_BODY, MOST_BODY_BYTES
 from wangtimer.api.http.refusals import Refused
 from wangtimer.batches import Batches, Made
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.timers.timer import NewTimer
 from wangtimer.core.work_budget import refuse_more
-from wangtimer.store.sql.timers import NewTimer
 
 MOST_TIMERS = 1_000
 MOST_BATCH_BYTES = 8 * 1_048_576
@@ -75,4 +75,4 @@ def once_each(find: FindCalendar) -> FindCalendar:
 def _refuse_large(given: object) -> None:
     # Not orjson, which takes no number of more than 64 bits: what is wrong with it is said later.
     if len(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()) > MOST_BODY_BYTES:
-        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", f"this timer is over {MOST_BODY}", "shorten it")

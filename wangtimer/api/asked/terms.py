@@ -4,32 +4,26 @@ Null is the same as absent, save in a change, where it takes away.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
+from wangtimer.api.asked.owned_fields import taking_fields
 from wangtimer.api.asked.rule_fields import naming_rules, taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
-    MOST_MS,
     ChangedHeaders,
     ChangedMethod,
     Given,
-    GivenMoment,
     Headers,
     Method,
     Name,
-    moment,
-    plain,
 )
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
 
-# To find the last of so many moments of a cron that is rare takes half a second.
-MOST_FIRINGS = 10_000
 MOST_JITTER_MS = 3_600_000
-MOST_TAGS = 16
-MOST_RETENTION_DAYS = 3_650
 
 _ENABLING = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
@@ -56,8 +50,6 @@ _OF_A_TIMER: Mapping[str, str] = {
     **OF_THE_DEPLOYMENT,
 }
 
-_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
-
 
 def check_new_status(status: int | None) -> int | None:
     """Return the status a new timer may be said to have; raises `Refused` for an enabled one."""
@@ -71,24 +63,39 @@ def check_new_status(status: int | None) -> int | None:
     )
 
 
+# The length of a URL is in the schema for readers; `check_url` says it better.
+_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
+Url = Annotated[
+    str,
+    Field(
+        description="http or https, ASCII, no user name in it",
+        json_schema_extra=dict(_URL),
+        examples=["https://shop.example/orders/expire"],
+    ),
+    AfterValidator(check_url),
+]
+ChangedUrl = Annotated[
+    str | None,
+    Field(
+        description="as in a new timer; null is refused, since no call is without one",
+        json_schema_extra=dict(_URL),
+    ),
+    AfterValidator(check_changed_url),
+]
+Body = Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])]
+ChangedBody = Annotated[str | None, Field(description="null: none")]
+PreviewCount = Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])]
+
+
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str,
-        # The length is in the schema for readers; `check_url` says it better.
-        Field(
-            description="http or https, ASCII, no user name in it",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-            examples=["https://shop.example/orders/expire"],
-        ),
-        AfterValidator(check_url),
-    ]
+    url: Url
     method: Method = "POST"
     header: Annotated[Headers, Field(default_factory=tuple)]
-    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+    body: Body = None
 
 
 class NotifyChange(Given):
@@ -96,17 +103,10 @@ class NotifyChange(Given):
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str | None,
-        Field(
-            description="as in a new timer; null is refused, since no call is without one",
-            json_schema_extra={"minLength": 1, "maxLength": MOST_URL_CHARACTERS},
-        ),
-        AfterValidator(check_changed_url),
-    ] = None
+    url: ChangedUrl = None
     method: ChangedMethod = None
     header: ChangedHeaders = None
-    body: Annotated[str | None, Field(description="null: none")] = None
+    body: ChangedBody = None
 
 
 @taking_rules
@@ -117,94 +117,21 @@ class RuleFields(Given):
 class ScheduleFields(RuleFields):
     """When: a rule, and what bounds it if it recurs."""
 
-    timezone: Annotated[
-        str | None,
-        Field(
-            description="IANA zone of cron and excluded days, UTC by default; one moment has no use for it"
-        ),
-    ] = None
-    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
-    end_at: Annotated[
-        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-    ] = None
-    max_firings: Annotated[
-        int | None,
-        Field(
-            alias="maxFirings",
-            ge=1,
-            le=MOST_FIRINGS,
-            description="so many moments of the schedule, counted from startAt, or else from the first enable; then "
-            "the timer is finished. Those that pass while it is disabled count",
-        ),
-    ] = None
-    jitter_ms: Annotated[
-        int | None,
-        Field(
-            alias="jitterMs",
-            ge=0,
-            le=MOST_JITTER_MS,
-            description="each moment is put off by up to so much, but never past the next; by how much is stable",
-        ),
-    ] = None
-    exclude_calendar: Annotated[
-        str | None,
-        Field(
-            alias="excludeCalendar",
-            max_length=64,
-            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
-            examples=["weekends"],
-        ),
-    ] = None
+    timezone: Timezone = None
+    start_at: StartAt = None
+    end_at: EndAt = None
+    max_firings: MaxFirings = None
+    jitter_ms: Annotated[int | None, Field(alias="jitterMs", ge=0, le=MOST_JITTER_MS, description=JITTER)] = (
+        None
+    )
+    exclude_calendar: ExcludeCalendar = None
 
 
+@taking_fields
 class TermFields(ScheduleFields):
     """What else can be said of a timer, and changed."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
-
-    misfire: Annotated[
-        Literal["fire_all", "fire_latest", "skip"] | None,
-        Field(
-            description="what to do with firings found more than misfireGraceMs late, say after an outage: make all, "
-            "one only where no later moment has come by then, or none; fire_all by default"
-        ),
-    ] = None
-    misfire_grace_ms: Annotated[
-        int | None,
-        Field(alias="misfireGraceMs", ge=1_000, le=MOST_MS, description="60000 by default", examples=[60000]),
-    ] = None
-    catchup_window_ms: Annotated[
-        int | None,
-        Field(
-            alias="catchupWindowMs",
-            ge=0,
-            le=MOST_MS,
-            description="firings found later than this are never made; 0, the default, is no such bound",
-        ),
-    ] = None
-    tags: Annotated[
-        list[_Tag] | None,
-        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
-    ] = None
-    retention_days: Annotated[
-        int | None,
-        Field(
-            alias="retentionDays",
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="a finished timer is deleted, and its name free, so many days after its last moment; the "
-            "service's retention by default. Not with deleteAfterFinish: true",
-            examples=[7],
-        ),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            alias="deleteAfterFinish",
-            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
-            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
-        ),
-    ] = None
 
 
 @naming_rules

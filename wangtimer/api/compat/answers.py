@@ -3,14 +3,17 @@
 `status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.rule_fields import ShownMoment, naming_rules, showing_rules
+from wangtimer.api.asked.calendars import HowFollowed
+from wangtimer.api.asked.field_models import ShownMoment
+from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
+from wangtimer.api.asked.owned_fields import showing_fields
+from wangtimer.api.asked.rule_fields import naming_rules, showing_rules
 from wangtimer.api.http.envelope import Answer, Sent, is_none
 from wangtimer.core.flow.stopped_moment import StopState
-from wangtimer.core.timers.misfire import MisfirePolicy
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
 
@@ -66,9 +69,9 @@ class TimerAndRule(Sent):
     status_name: str
 
 
-@naming_rules
-class TimerData(TimerAndRule):
-    """A timer; it has either {shown}."""
+@showing_fields
+class TimerAndTerms(TimerAndRule):
+    """The same, and what else its owner says of it."""
 
     timezone: str
     start_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
@@ -76,24 +79,13 @@ class TimerData(TimerAndRule):
     max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
     jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
-    tags: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
-    retention_days: Annotated[
-        int | None,
-        Field(exclude_if=is_none, description="once finished it is deleted so long after its last moment"),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            exclude_if=is_none,
-            description="true: it is deleted once it is finished, unless its last firing failed",
-        ),
-    ] = None
+
+
+@naming_rules
+class TimerData(TimerAndTerms):
+    """A timer; it has either {shown}."""
+
     notify: Annotated[NotifyData, Field(alias="notifyHTTPParam")]
-    misfire: Annotated[
-        MisfirePolicy, Field(description="what becomes of firings found long after their moment")
-    ]
-    misfire_grace_ms: int
-    catchup_window_ms: Annotated[int, Field(description="0: no such bound")]
     next_fire_at: Annotated[
         ShownMoment | None, Field(description="null while disabled, or when no moment is left")
     ]
@@ -143,20 +135,8 @@ class EditAnswer(ChangeAnswer):
     data: PlannedTimerData
 
 
-class FollowingData(Sent):
+class FollowingData(HowFollowed):
     """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
-
-    followers: Annotated[int, Field(description="timers that name it")]
-    left: Annotated[
-        int, Field(description="those that are still to take over its days: within seconds, as a rule")
-    ]
-    refused: Annotated[
-        int,
-        Field(
-            description="those that keep older days, because their moments could not be worked out by these"
-        ),
-    ]
-    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
 
 
 class CalendarData(Sent):
@@ -266,7 +246,7 @@ class RecordData(Sent):
     run_timer: Annotated[ShownMoment, Field(description="its scheduled moment")]
     fire_at_ms: Annotated[int, Field(description="its scheduled moment")]
     first_sent_at_ms: int | None
-    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    lateness_ms: Lateness
     cost_time: Annotated[
         int, Field(description="ms of the last attempt's call, connecting included; 0 until then")
     ]
@@ -274,22 +254,13 @@ class RecordData(Sent):
     status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
     status_name: str
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's last answer")]
+    output: LastOutput
     error: str
     webhook_id: Annotated[
         str, Field(description="header webhook-id of its callback, the same on each attempt")
     ]
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"],
-        Field(description="by its timer's schedule, or because somebody asked for it"),
-    ]
-    waited_for: Annotated[
-        str,
-        Field(
-            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
-            "connection of its app's share (`app:` and the app); empty: it found room at once"
-        ),
-    ]
+    kind: ShownKind
+    waited_for: WaitedFor
 
 
 class RecordsAnswer(Answer):

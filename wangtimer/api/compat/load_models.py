@@ -2,23 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from wangtimer.api.asked.coming_load import Minutes
 from wangtimer.api.http.envelope import Answer, Sent
-from wangtimer.api.http.field_types import App, Given, number
+from wangtimer.api.http.field_types import App, Given
 
 
 class LoadQuery(Given):
     """Whose firings to come, and how far ahead."""
 
     app: Annotated[App | None, Field(description="of this app only")] = None
-    minutes: Annotated[
-        int | None,
-        BeforeValidator(number),
-        Field(
-            ge=1, description="from the current one on; at most, and by default, all that are planned (120)"
-        ),
-    ] = None
+    minutes: Minutes = None
 
 
 class LoadMinute(Sent):

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.asked.coming_load import coming_load
 from wangtimer.api.compat.load_models import LoadAnswer, LoadMinute, LoadQuery
 from wangtimer.api.compat.tags import TIMERS
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
-from wangtimer.api.http.refusals import Refused
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.wiring import Wiring
@@ -28,29 +27,11 @@ class LoadViews:
         Of enabled timers, as far as they are planned. In a large deployment counts are remembered for a while: for 20
         times as long as counting took.
         """
-        load = self.wiring().planned_load
-        first, number = self._first_minute, self._asked(query)
-        by_minute = load.minutes(first, number)
-        rows = [_row(minute, _of(query.app, apps)) for minute, apps in sorted(by_minute.items())]
+        load = coming_load(self.wiring(), query.minutes)
+        rows = [_row(minute, _of(query.app, apps)) for minute, apps in load.by_minute.items()]
         data = [row for row in rows if row.total]
-        ends_at = (first + number) * MINUTE_MS
-        unplanned = load.first_unplanned()
-        planned_until = ends_at - 1 if unplanned is None else min(unplanned, ends_at) - 1
-        return LoadAnswer(data=data, total=sum(row.total for row in data), planned_until_ms=planned_until)
-
-    @property
-    def _first_minute(self) -> int:
-        return int(self.wiring().clock.now_ms()) // MINUTE_MS
-
-    def _asked(self, query: LoadQuery) -> int:
-        most = max(1, self.wiring().settings.horizon_ms // MINUTE_MS)
-        if query.minutes is None:
-            return most
-        if query.minutes > most:
-            raise Refused(
-                ErrorCode.BAD_VALUE, "minutes", "further than firings are planned", f"ask for {most} at most"
-            )
-        return query.minutes
+        total = sum(row.total for row in data)
+        return LoadAnswer(data=data, total=total, planned_until_ms=load.planned_until)
 
 
 def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

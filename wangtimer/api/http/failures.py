@@ -9,10 +9,12 @@ from werkzeug.exceptions import ClientDisconnected, HTTPException
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import ConflictData, ErrorAnswer, send
+from wangtimer.api.http.reading import MOST_BODY
 from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
+    NameInUse,
     StoreAway,
     TooManyAtOnce,
     TooMuchWork,
@@ -20,6 +22,7 @@ from wangtimer.core.errors import (
     UnknownTimer,
     Unplannable,
     Unreadable,
+    VersionChanged,
     WangTimerError,
 )
 
@@ -32,11 +35,14 @@ RETRY_EXPORT_AFTER_S = 5
 _BY_STATUS = {
     404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
     405: (ErrorCode.WRONG_METHOD, "not a method of this path; the Allow header names those it has"),
-    413: (ErrorCode.BODY_TOO_LARGE, "the body is over 64 KiB; shorten it"),
+    413: (ErrorCode.BODY_TOO_LARGE, f"the body is over {MOST_BODY}; shorten it"),
     415: (ErrorCode.WRONG_CONTENT_TYPE, "not JSON; send it with Content-Type: application/json"),
 }
 
-_CONFLICTS = {"name": ErrorCode.NAME_TAKEN, "version": ErrorCode.VERSION_CHANGED}
+_CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
+    NameInUse: ErrorCode.NAME_TAKEN,
+    VersionChanged: ErrorCode.VERSION_CHANGED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def fault_of(error: WangTimerError) -> Fault:
         case UnknownFiring():
             return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
         case Conflict():
-            code = _CONFLICTS.get(error.field, ErrorCode.WRONG_STATE)
+            code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"
             return Fault(code, text, error.field, existing_id=error.existing_id, cause=error)
         case Unplannable() | Unreadable():

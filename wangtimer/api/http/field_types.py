@@ -25,10 +25,10 @@ from wangtimer.api.http.notify_rules import (
     read_method,
 )
 from wangtimer.api.http.refusals import Refused
+from wangtimer.core.api_field import MOST_SPAN_MS
+from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS
 
 MOST_ID = 2**63 - 1
-# A hundred years.
-MOST_MS = 100 * 366 * 86_400_000
 PAGE = 50
 MOST_A_PAGE = 500
 
@@ -68,7 +68,7 @@ App = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=64,
+        max_length=APP_CHARACTERS,
         description="the business service; checked on every call",
         examples=["shop"],
     ),
@@ -76,7 +76,9 @@ App = Annotated[
 ]
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=128, description="unique in its app", examples=["expire-orders"]),
+    Field(
+        min_length=1, max_length=NAME_CHARACTERS, description="unique in its app", examples=["expire-orders"]
+    ),
     AfterValidator(plain),
 ]
 Id = Annotated[int, Field(ge=1, le=MOST_ID, description="the timer's id", examples=[1])]
@@ -133,17 +135,19 @@ ChangedHeaders = Annotated[
         }
     ),
 ]
+# As `callback.request.METHODS` has them; a test holds the two together.
+MethodWord = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Method = Annotated[
-    Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+    MethodWord,
     BeforeValidator(read_method),
     Field(description="lower case is accepted too"),
 ]
 ChangedMethod = Annotated[
-    Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
+    MethodWord | None,
     BeforeValidator(read_method),
     Field(description="lower case is accepted too; null: POST"),
 ]
-Span = Annotated[int, Field(ge=0, le=MOST_MS)]
+Span = Annotated[int, Field(ge=0, le=MOST_SPAN_MS)]
 
 
 def _text_or_number(given: Any) -> Any:

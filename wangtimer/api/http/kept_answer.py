@@ -13,9 +13,10 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.errors import Conflict
+from wangtimer.core.errors import NameInUse
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
+from wangtimer.store.sql.tables import KEY_CHARACTERS
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
@@ -41,7 +42,7 @@ IdempotencyKey = Annotated[
     Field(
         alias=HEADER,
         min_length=1,
-        max_length=255,
+        max_length=KEY_CHARACTERS,
         description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
         # The pattern is in the schema for readers; `visible` says it better.
         json_schema_extra={"pattern": _VISIBLE.pattern},
@@ -75,7 +76,8 @@ def refusing_key(view: Callable[..., Response]) -> Callable[..., Response]:
 
 def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:
     """Return what is asked for under a key; requests of another `kind` are others, though their bodies be alike."""
-    text = kind + body.model_dump_json(warnings=False)
+    # Without what has its default: a version with a further field takes the same body for the same.
+    text = kind + body.model_dump_json(warnings=False, exclude_defaults=True)
     return Asked(app, key, sha256(text.encode()).hexdigest())
 
 
@@ -96,7 +98,7 @@ def answer_once(
         return _replay(held, asked, response_of)
     try:
         timer = create(ToKeep(asked, lambda timer: serialized(answer_of(timer)).decode()))
-    except Conflict:
+    except NameInUse:
         if held := kept.find(asked.app, asked.key, now):
             return _replay(held, asked, response_of)
         raise

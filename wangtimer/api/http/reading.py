@@ -19,6 +19,7 @@ from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.core.work_budget import work_budget
 
 MOST_BODY_BYTES = 65_536
+MOST_BODY = f"{MOST_BODY_BYTES // 1_024} KiB"
 # Objects and lists within one another; no request has use for more than five.
 MOST_DEPTH = 32
 # Of one object; no model has half as many, and no timer more headers than 50.

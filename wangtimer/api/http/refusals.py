@@ -14,21 +14,6 @@ SHOWN_CHARACTERS = 64
 
 Value = TypeVar("Value")
 
-_SCHEDULE_FIELDS = frozenset(
-    {
-        "cron",
-        "everyMs",
-        "anchorAt",
-        "at",
-        "delayMs",
-        "timezone",
-        "startAt",
-        "endAt",
-        "maxFirings",
-        "jitterMs",
-        "excludeCalendar",
-    }
-)
 _TYPE_NAMES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -55,11 +40,10 @@ class Refused(InvalidInput):
 
 
 def code_of(error: InvalidInput) -> ErrorCode:
-    """Return the code of refused input; what core refuses is told by its field."""
+    """Return the code of refused input."""
     if isinstance(error, Refused):
         return error.code
-    is_of_schedule = isinstance(error, InvalidSchedule) or error.field in _SCHEDULE_FIELDS
-    return ErrorCode.BAD_SCHEDULE if is_of_schedule else ErrorCode.BAD_VALUE
+    return ErrorCode.BAD_SCHEDULE if isinstance(error, InvalidSchedule) else ErrorCode.BAD_VALUE
 
 
 def given_once(*spellings: tuple[str, Value | None]) -> Value:

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSche
 from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import MOST_MS
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.core.api_field import MOST_SPAN_MS
 
 EXAMPLE = "90s, 1h30m, 250ms, or ISO 8601 as in PT90S"
 
@@ -54,7 +54,7 @@ def read_duration_field(given: Any, field: str) -> int:
     except ValueError:
         reason = f"{shown(given)} is not a span of time"
         raise Refused(ErrorCode.BAD_VALUE, field, reason, f"write it as in {EXAMPLE}") from None
-    if span_ms > MOST_MS:
+    if span_ms > MOST_SPAN_MS:
         raise Refused(
             ErrorCode.BAD_VALUE, field, f"{shown(given)} is over a hundred years", "write a shorter one"
         )

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.asked.coming_load import Minutes, coming_load
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given, number
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Text
@@ -22,13 +21,7 @@ from wangtimer.wiring import Wiring
 class LoadWindow(Given):
     """How far ahead."""
 
-    minutes: Annotated[
-        int | None,
-        BeforeValidator(number),
-        Field(
-            ge=1, description="from the current one on; at most, and by default, all that are planned (120)"
-        ),
-    ] = None
+    minutes: Minutes = None
 
 
 class MinuteOfLoad(Sent):
@@ -60,12 +53,8 @@ class LoadResource:
         Of the app's enabled timers, as far as they are planned. In a large deployment counts are remembered for 20
         times as long as counting took.
         """
-        wiring = self.wiring()
-        first, minutes = int(wiring.clock.now_ms()) // MINUTE_MS, self._asked(query)
-        by_minute = wiring.planned_load.minutes(first, minutes)
-        counts = {minute: apps.get(header.app, 0) for minute, apps in sorted(by_minute.items())}
-        ends_at = (first + minutes) * MINUTE_MS
-        unplanned = wiring.planned_load.first_unplanned()
+        load = coming_load(self.wiring(), query.minutes)
+        counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
         return AppLoad(
             items=[
                 MinuteOfLoad(minute=show_moment(minute * MINUTE_MS), firings=count)
@@ -73,16 +62,8 @@ class LoadResource:
                 if count
             ],
             firings=sum(counts.values()),
-            planned_until=show_moment((ends_at if unplanned is None else min(unplanned, ends_at)) - 1),
+            planned_until=show_moment(load.planned_until),
         )
-
-    def _asked(self, query: LoadWindow) -> int:
-        most = max(1, self.wiring().settings.horizon_ms // MINUTE_MS)
-        if query.minutes is not None and query.minutes > most:
-            raise Refused(
-                ErrorCode.BAD_VALUE, "minutes", "further than firings are planned", f"ask for {most} at most"
-            )
-        return query.minutes or most
 
 
 def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

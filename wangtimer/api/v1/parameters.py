@@ -13,6 +13,8 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.store.sql.timers import TimerStore
 
 APP_HEADER = "WangTimer-App"
+IF_MATCH = "If-Match"
+ETAG = "ETag"
 BY_KEY = "key:"
 # In a path, where a verb such as `:enable` may stand behind it: flask-openapi reads `<which>:enable` as a converter.
 WHICH = "<string:which>"
@@ -51,7 +53,7 @@ def _version(tag: str) -> str:
         return tag
     raise Refused(
         ErrorCode.BAD_VALUE,
-        "If-Match",
+        IF_MATCH,
         f"{shown(tag)} is no ETag of a timer",
         'write the ETag of an answer, as in "3", with its quotes',
     )
@@ -60,7 +62,7 @@ def _version(tag: str) -> str:
 IfMatch = Annotated[
     str | None,
     Field(
-        alias="If-Match",
+        alias=IF_MATCH,
         description="the ETag of the timer as you know it: refused (412) where somebody changed it since",
         examples=['"3"'],
     ),

@@ -1,9 +1,12 @@
 """Where a field stands in a v1 request, by the dotted name it has in the rules that all paths share."""
 
+from wangtimer.core.timers.fields import FIELDS
+
 # Of the HTTP call, in the shared rules.
 CALL = "notifyHTTPParam"
 
-_OF_RULES = {
+# By the name in the shared rules, which the compatible paths have too.
+OWN_NAMES = {
     "name": "key",
     "cron": "schedule.cron",
     "cronDialect": "schedule.dialect",
@@ -19,18 +22,22 @@ _OF_RULES = {
     "excludeCalendar": "schedule.excludeCalendar",
     CALL: "target",
     "header": "headers",
-    "misfireGraceMs": "misfire.grace",
-    "catchupWindowMs": "misfire.catchupWindow",
+} | {
+    one.json_name: one.v1
+    for field in FIELDS
+    for one in field.asked
+    # `misfire` is the whole policy in v1, and one part of it elsewhere.
+    if one.v1 and one.json_name != one.v1.partition(".")[0]
 }
 
 
 def own_name(field: str) -> str:
     """Return the dotted name that a field of the shared rules has in v1; any other as it is."""
     first, _, rest = field.partition(".")
-    own = _OF_RULES.get(first, first)
+    own = OWN_NAMES.get(first, first)
     second, _, further = rest.partition(".")
     if first == CALL:
-        rest = ".".join(part for part in (_OF_RULES.get(second, second), further) if part)
+        rest = ".".join(part for part in (OWN_NAMES.get(second, second), further) if part)
     return f"{own}.{rest}" if rest else own
 
 

@@ -11,7 +11,7 @@ from wangtimer.api.http.failures import Fault, fault_of
 from wangtimer.api.http.reading import Model, read_model
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.pointers import CALL, own_name, pointer
-from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer, WangTimerError
+from wangtimer.core.errors import NameInUse, UnknownFiring, UnknownTimer, VersionChanged, WangTimerError
 
 MEDIA_TYPE = "application/problem+json"
 # The shared rules' names for what a path or header of v1 says.
@@ -142,9 +142,9 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
                 f"timer {unknown.timer_id} has no firing of this moment; GET /v1/firings lists those it has"
             )
             return fault.code, text
-        case Conflict() if fault.code is ErrorCode.VERSION_CHANGED:
+        case VersionChanged():
             return ErrorCode.PRECONDITION_FAILED, fault.text
-        case Conflict() if fault.code is ErrorCode.NAME_TAKEN:
+        case NameInUse():
             which = "" if fault.existing_id is None else f", timer {fault.existing_id}"
             return fault.code, f"the key is in use{which}; choose another, or delete that timer first"
     return fault.code, fault.text

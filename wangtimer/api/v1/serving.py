@@ -14,8 +14,10 @@ from pydantic import BaseModel
 
 from wangtimer.api.http.documented import TOO_LONG
 from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.kept_answer import HEADER, REPLAYED
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
 from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, Problem, goes_by_shared_rules, names_parameters
 from wangtimer.core.work_budget import work_budget
 
@@ -23,8 +25,8 @@ from wangtimer.core.work_budget import work_budget
 _ALWAYS = (400, 500, 503)
 _HEADERS = {
     "Location": "where the timer or firing is",
-    "ETag": "the timer's version, for If-Match",
-    "Idempotent-Replayed": "true: this is the answer of the first request with this Idempotency-Key",
+    ETAG: f"the timer's version, for {IF_MATCH}",
+    REPLAYED: f"true: this is the answer of the first request with this {HEADER}",
 }
 
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.cron.cron import Cron, never_fires
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_text import cron_from, cron_text
 from wangtimer.core.kinds.clock_warnings import warnings_of_clock_changes
 from wangtimer.core.kinds.cron_warnings import warnings_of_expression, warnings_of_text
-from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import WORDS, Language
@@ -21,7 +22,7 @@ class CronKind(RuleKind[Cron]):
 
     of = Cron
     asked_by = (
-        RuleField(
+        ApiField(
             "cron",
             ValueType.TEXT,
             "minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
@@ -30,18 +31,18 @@ class CronKind(RuleKind[Cron]):
         ),
     )
     details = (
-        RuleField(
+        ApiField(
             "cron_dialect",
             ValueType.TEXT,
             "how cron is read, unix by default. quartz, as Quartz, XXL-JOB and PowerJob write it: 6 or 7 "
             "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
             "unix",
-            tuple(one.value for one in CronDialect),
+            CronDialect,
         ),
     )
     shown_by = (
-        RuleField("cron", ValueType.TEXT),
-        RuleField("cron_dialect", ValueType.TEXT, "unix or quartz"),
+        ApiField("cron", ValueType.TEXT),
+        ApiField("cron_dialect", ValueType.TEXT, "unix or quartz"),
     )
     stored_words = (CronDialect.QUARTZ.value,)
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.api_field import ApiField, ValueType
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS, Every
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import WORDS, Language, moment_text
@@ -13,7 +14,7 @@ class EveryKind(RuleKind[Every]):
 
     of = Every
     asked_by = (
-        RuleField(
+        ApiField(
             "every_ms",
             ValueType.NUMBER,
             f"an interval: {SHORTEST_MS} to {LONGEST_MS} ms, counted from anchorAt",
@@ -21,13 +22,13 @@ class EveryKind(RuleKind[Every]):
         ),
     )
     details = (
-        RuleField(
+        ApiField(
             "anchor_at",
             ValueType.MOMENT,
             "of everyMs: a moment from which intervals are counted; startAt, or else now, by default",
         ),
     )
-    shown_by = (RuleField("every_ms", ValueType.NUMBER), RuleField("anchor_at", ValueType.MOMENT))
+    shown_by = (ApiField("every_ms", ValueType.NUMBER), ApiField("anchor_at", ValueType.MOMENT))
 
     def read(self, asked: AskedRule, was: Every | None) -> Every:
         """Return the interval, from the anchor given, or that before, or the start, or now."""

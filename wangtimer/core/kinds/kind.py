@@ -3,48 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from wangtimer.core.api_field import ApiField
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
 
 OneRule = TypeVar("OneRule", bound=Rule)
-
-
-class ValueType(Enum):
-    """What a field holds. A moment is taken as RFC 3339 or as ms since epoch, and shown as RFC 3339."""
-
-    TEXT = auto()
-    NUMBER = auto()
-    MOMENT = auto()
-
-
-def json_name(name: str) -> str:
-    """Return a field's name as callers spell it, `everyMs` for `every_ms`."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleField:
-    """A field of the API that says something of a rule; `name` is in Python's spelling, `every_ms` for `everyMs`.
-
-    `choices` are all that a text may be.
-    """
-
-    name: str
-    type: ValueType
-    description: str | None = None
-    example: str | int | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def json_name(self) -> str:
-        """The name as callers spell it."""
-        return json_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +48,10 @@ class RuleKind(ABC, Generic[OneRule]):
     # The class of its rules.
     of: ClassVar[type[Rule]]
     # The fields of a request of which one has to be given for a rule of this kind, and those it may have beside it.
-    asked_by: ClassVar[tuple[RuleField, ...]]
-    details: ClassVar[tuple[RuleField, ...]] = ()
+    asked_by: ClassVar[tuple[ApiField, ...]]
+    details: ClassVar[tuple[ApiField, ...]] = ()
     # The fields of an answer, its zone not among them.
-    shown_by: ClassVar[tuple[RuleField, ...]]
+    shown_by: ClassVar[tuple[ApiField, ...]]
     # With which words the stored text of its rules may begin; they begin with a letter, as no cron expression does.
     stored_words: ClassVar[tuple[str, ...]] = ()
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from wangtimer.core.api_field import ApiField
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.kinds.cron_kind import CronKind
 from wangtimer.core.kinds.every_kind import EveryKind
-from wangtimer.core.kinds.kind import RuleField, RuleKind
+from wangtimer.core.kinds.kind import RuleKind
 from wangtimer.core.kinds.once_kind import OnceKind
 from wangtimer.core.schedules.rule import Rule
 
@@ -35,7 +36,7 @@ def rule_from_text(text: str, timezone: str) -> Rule:
     return Cron(text, timezone)
 
 
-def asked_fields() -> list[RuleField]:
+def asked_fields() -> list[ApiField]:
     """Return the fields of a request that say what the rule is, each kind's together."""
     return [field for kind in KINDS for field in (*kind.asked_by, *kind.details)]
 
@@ -45,6 +46,6 @@ def asked_names() -> list[str]:
     return [field.json_name for kind in KINDS for field in kind.asked_by]
 
 
-def shown_fields() -> list[RuleField]:
+def shown_fields() -> list[ApiField]:
     """Return the fields of an answer that show a rule, each kind's together."""
     return [field for kind in KINDS for field in kind.shown_by]

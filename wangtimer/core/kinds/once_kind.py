@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.kinds.kind import AskedRule, RuleField, RuleKind, StoredRule, ValueType
+from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import WORDS, Language, moment_text
@@ -15,10 +16,10 @@ class OnceKind(RuleKind[Once]):
 
     of = Once
     asked_by = (
-        RuleField("at", ValueType.MOMENT, "one moment"),
-        RuleField("delay_ms", ValueType.NUMBER, "one moment: ms from this request", 30000),
+        ApiField("at", ValueType.MOMENT, "one moment"),
+        ApiField("delay_ms", ValueType.NUMBER, "one moment: ms from this request", 30000),
     )
-    shown_by = (RuleField("at", ValueType.MOMENT), RuleField("at_ms", ValueType.NUMBER))
+    shown_by = (ApiField("at", ValueType.MOMENT), ApiField("at_ms", ValueType.NUMBER))
 
     def read(self, asked: AskedRule, was: Once | None) -> Once:
         """Return the moment; InvalidSchedule for a delay that leads out of the years known."""

@@ -13,6 +13,7 @@ from wangtimer.core.errors import InvalidInput
 
 SATURDAY, SUNDAY = 5, 6
 EVERY_DAY = frozenset(range(7))
+NAME_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True)

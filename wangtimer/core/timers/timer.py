@@ -1,12 +1,18 @@
 """A timer: what a business service defined, and how far it is planned."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.field import TimerField
+from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
+
+APP_CHARACTERS = 64
+NAME_CHARACTERS = 128
 
 
 class TimerStatus(StrEnum):
@@ -72,13 +78,27 @@ class Definition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Timer:
-    """A timer's row: its definition, its name, tags and ending, and its planning marks (ms UTC).
+class NewTimer(Owned):
+    """What a business service defines; it starts disabled."""
+
+    app: str
+    name: str
+    schedule: Schedule
+    notify: Notify
+    misfire: MisfireRule = USUAL
+    ending: Ending = ENDLESS
+
+    def value_of(self, one: TimerField[Any]) -> Any:
+        """Return the value that the timer is to have of a field."""
+        return getattr(self, one.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer(Owned):
+    """A timer's row: its definition, its name, ending and what else its owner says, and its planning marks (ms UTC).
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
-    after it. None: no further moment; then `planned_until` is not after the last one, or in the past. Once finished the
-    timer is kept for `keep_days`; 0: no longer than a last outcome that is no failure; None: as long as the service's
-    setting says.
+    after it. None: no further moment; then `planned_until` is not after the last one, or in the past.
     `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
     """
 
@@ -89,8 +109,6 @@ class Timer:
     created_at: int
     updated_at: int
     ending: Ending = ENDLESS
-    tags: tuple[str, ...] = ()
-    keep_days: int | None = None
     is_told: bool = field(default=True, compare=False)
 
     @property
@@ -102,8 +120,18 @@ class Timer:
     def terms(self) -> tuple[object, ...]:
         """All that its owner says of it, and when the schedule last changed."""
         one = self.definition
-        said = (self.name, one.schedule, self.ending, one.notify, one.misfire, self.tags, self.keep_days)
+        said = (self.name, one.schedule, self.ending, one.notify, *map(self.value_of, FIELDS))
         return (*said, one.edited_at)
+
+    def value_of(self, one: TimerField[Any]) -> Any:
+        """Return the value that the timer has of a field."""
+        return getattr(self.definition if one.in_definition else self, one.name)
+
+    def with_values(self, values: Mapping[str, Any]) -> "Timer":
+        """Return the timer with these values of all `FIELDS`, by their names."""
+        of_definition = {one.name: values[one.name] for one in IN_DEFINITION}
+        of_timer = {one.name: values[one.name] for one in IN_TIMER}
+        return replace(self, definition=self.definition._replace(**of_definition), **of_timer)
 
     def is_finished(self, now: int) -> bool:
         """Whether it is enabled, and has no moment left after `now` (ms UTC)."""

@@ -12,10 +12,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, select, union_al
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
-from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE, firings, timers
+from wangtimer.store.sql.tables import firings, timers
 from wangtimer.store.sql.timers import remove_tags
 
 # A timer's latest firings that are looked at: a retry, replay or backfill that waits behind more than so many others is

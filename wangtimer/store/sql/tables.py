@@ -1,5 +1,7 @@
 """The tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
 
+from collections.abc import Iterator
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -19,17 +21,18 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.core.timers.misfire import MisfirePolicy
-from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
+from wangtimer.core.timers.field import ColumnType, FieldColumn
+from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
+from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS, TimerStatus
 
-TAG_CHARACTERS = 64
-TAGS_CHARACTERS = 2048
 OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
-# In a timer's `keep_days`: it was to go with its last outcome, that is a failure, and it stays for the setting's days.
-KEPT_AFTER_FAILURE = -1
+# Of an `Idempotency-Key`.
+KEY_CHARACTERS = 255
 
 metadata = MetaData()
 
@@ -61,10 +64,29 @@ class _MySQLWords(_Words, ENUM):
     """The same, as one byte."""
 
 
-def _words(of: type[FiringStatus] | type[FiringKind] | type[TimerStatus] | type[MisfirePolicy]) -> Enum:
+def _words(of: type[StrEnum]) -> Enum:
     """One byte in MySQL, and still a word to whoever reads the table."""
     words, name = [word.value for word in of], of.__name__.lower()
     return _Words(*words, name=name).with_variant(_MySQLWords(*words, name=name), "mysql", "mariadb")
+
+
+def _columns_of_fields() -> Iterator[Column[Any]]:
+    """Yield a timer's columns that its fields describe."""
+    for one in (column for field in FIELDS for column in field.columns):
+        yield Column(one.name, _type_of(one), nullable=one.is_nullable)
+
+
+def _type_of(column: FieldColumn) -> Any:
+    match column.holds:
+        case ColumnType.TEXT:
+            return String(column.characters)
+        case ColumnType.SMALL_NUMBER:
+            return SmallInteger()
+        case ColumnType.NUMBER:
+            return BigInteger()
+        case ColumnType.WORD:
+            assert column.words is not None
+            return _words(column.words)
 
 
 # Every moment is ms since 1970-01-01 UTC.
@@ -72,14 +94,14 @@ timers = Table(
     "timer",
     metadata,
     Column("id", _TimerId, primary_key=True, autoincrement=True),
-    Column("app", String(64), nullable=False),
-    Column("name", String(128), nullable=False),
+    Column("app", String(APP_CHARACTERS), nullable=False),
+    Column("name", String(NAME_CHARACTERS), nullable=False),
     # 0 while the timer lives, its id once deleted: so that deleting frees the name.
     Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
     Column("status", _words(TimerStatus), nullable=False),
     # A rule as text (a cron expression: `core/cron/cron_text.py`) with its zone, or an interval with its anchor and
     # zone, or one moment (`StoredRule` in `core/kinds/kind.py`).
-    Column("cron", String(128), nullable=True),
+    Column("cron", String(CRON_CHARACTERS), nullable=True),
     Column("timezone", String(64), nullable=False),
     Column("every_ms", BigInteger, nullable=True),
     Column("anchor_ms", BigInteger, nullable=True),
@@ -87,16 +109,10 @@ timers = Table(
     # Start, end, number of firings, excluded days, spread, cancelled moments: JSON, null without any.
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
-    Column("calendar", String(64), nullable=True),
+    Column("calendar", String(CALENDAR_CHARACTERS), nullable=True),
     # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
-    # JSON list; `timer_tag` has them too, to be looked up.
-    Column("tags", String(TAGS_CHARACTERS), nullable=True),
     Column("notify", _LongText, nullable=False),
-    # What to do with firings found more than the grace late; past the window none is made (0: no such bound).
-    Column("misfire", _words(MisfirePolicy), nullable=False),
-    Column("misfire_grace_ms", BigInteger, nullable=False),
-    Column("catchup_window_ms", BigInteger, nullable=False),
     # When it was last disabled or deleted, while enabled before. What was asked for before is stopped, what is asked
     # for afterwards is fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
@@ -108,9 +124,8 @@ timers = Table(
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # Days for which the timer is kept once it is finished; 0: no longer than its last outcome, and KEPT_AFTER_FAILURE
-    # in its place once that is a failure; NULL: the setting's.
-    Column("keep_days", SmallInteger, nullable=True),
+    # Misfire policy, tags, retention and what else `core/timers/fields.py` describes.
+    *_columns_of_fields(),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
     # Planning reads only what comes due within a step, not every timer.
     Index("timer_plan_by", "status", "plan_by"),
@@ -134,8 +149,8 @@ timers = Table(
 calendars = Table(
     "calendar",
     metadata,
-    Column("app", String(64), primary_key=True),
-    Column("name", String(64), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("name", String(CALENDAR_CHARACTERS), primary_key=True),
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
@@ -150,8 +165,8 @@ calendars = Table(
 idempotency = Table(
     "idempotency",
     metadata,
-    Column("app", String(64), primary_key=True),
-    Column("idempotency_key", String(255), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("idempotency_key", String(KEY_CHARACTERS), primary_key=True),
     # SHA-256, in hexadecimal
     Column("body_hash", String(64), nullable=False),
     Column("answer", _LongText, nullable=False),
@@ -165,7 +180,7 @@ idempotency = Table(
 timer_tags = Table(
     "timer_tag",
     metadata,
-    Column("app", String(64), primary_key=True),
+    Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("tag", String(TAG_CHARACTERS), primary_key=True),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Index("timer_tag_of_timer", "timer_id"),

@@ -14,7 +14,7 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import Schedule, bounds_in
-from wangtimer.core.timers.timer import Timer, TimerStatus
+from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
@@ -24,7 +24,7 @@ from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
-from wangtimer.store.sql.timers import NewTimer, change, changed_to, marked, new_row, remove_tags
+from wangtimer.store.sql.timers import change, changed_to, marked, new_row, remove_tags
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
 TRIES = 5

@@ -12,31 +12,21 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import UNREAD, Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timers.field import TimerField
+from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
+from wangtimer.core.timers.timer import UNREAD, Definition, NewTimer, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
-from wangtimer.store.sql.tables import KEPT_AFTER_FAILURE
 
 Read = TypeVar("Read")
 
 
-def terms(
-    schedule: Schedule,
-    ending: Ending,
-    notify: Notify,
-    misfire: MisfireRule,
-    tags: tuple[str, ...],
-    keep_days: int | None,
-) -> dict[str, Any]:
-    """Return the columns of what its owner says of a timer."""
-    return _schedule_columns(schedule, ending) | {
-        "notify": _notify_text(notify),
-        "misfire": misfire.policy.value,
-        "misfire_grace_ms": misfire.grace_ms,
-        "catchup_window_ms": misfire.window_ms,
-        "tags": orjson.dumps(tags).decode() if tags else None,
-        "keep_days": keep_days,
-    }
+def terms(of: NewTimer | Timer) -> dict[str, Any]:
+    """Return the columns of what its owner says of a timer, its name aside."""
+    one = of.definition if isinstance(of, Timer) else of
+    columns = _schedule_columns(one.schedule, of.ending) | {"notify": _notify_text(one.notify)}
+    for field in FIELDS:
+        columns |= field.stored(of.value_of(field))
+    return columns
 
 
 def _schedule_columns(schedule: Schedule, ending: Ending) -> dict[str, Any]:
@@ -119,8 +109,8 @@ def _definition(row: Any, bounds: BoundFields | None) -> Definition:
         schedule=_schedule(row, bounds),
         notify=_notify(row["notify"]) if "notify" in row else UNREAD,
         edited_at=row["edited_at"],
-        misfire=MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"]),
         disabled_at=row["disabled_at"],
+        **_values(row, IN_DEFINITION),
     )
 
 
@@ -135,9 +125,12 @@ def timer_of(row: Any) -> Timer:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         ending=_ending(bounds),
-        tags=tuple(orjson.loads(row["tags"])) if row["tags"] else (),
-        keep_days=0 if row["keep_days"] == KEPT_AFTER_FAILURE else row["keep_days"],
+        **_values(row, IN_TIMER),
     )
+
+
+def _values(row: Any, fields: tuple[TimerField[Any], ...]) -> dict[str, Any]:
+    return {field.name: field.from_row(row) for field in fields}
 
 
 def read_rows(rows: Iterable[Any], read: Callable[[Any], Read]) -> Readable[int, Read]:

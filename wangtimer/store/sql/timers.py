@@ -18,15 +18,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, StoreAway, UnknownTimer
+from wangtimer.core.errors import Conflict, NameInUse, StoreAway, UnknownTimer, VersionChanged
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
-from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
-from wangtimer.core.timers.misfire import USUAL, MisfireRule
-from wangtimer.core.timers.timer import Definition, Notify, Timer, TimerStatus
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.calendar_marks import calendar_mark
@@ -64,20 +61,6 @@ _ID_OF = select(timers.c.id).where(
     timers.c.app == bindparam("app"), timers.c.name == bindparam("name"), timers.c.tombstone == 0
 )
 _UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
-
-
-@dataclass(frozen=True, slots=True)
-class NewTimer:
-    """What a business service defines; it starts disabled."""
-
-    app: str
-    name: str
-    schedule: Schedule
-    notify: Notify
-    misfire: MisfireRule = USUAL
-    ending: Ending = ENDLESS
-    tags: tuple[str, ...] = ()
-    keep_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +129,7 @@ class TimerStore:
             if plan_near is not None:
                 near, firings = plan_near(made)
                 made = _enabled_at_once(near)
-                row |= _terms_of(made) | _marks_of(made)
+                row |= terms(made) | _marks_of(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
             try:
                 return made, self._database.write(insert_all, Step.SQL_CREATE)
@@ -422,7 +405,7 @@ def _is_same(standing: Timer, made: Timer) -> bool:
 
 def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC)."""
-    return terms(new.schedule, new.ending, new.notify, new.misfire, new.tags, new.keep_days) | {
+    return terms(new) | {
         "id": timer_id,
         "app": new.app,
         "name": new.name,
@@ -438,10 +421,10 @@ def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
     }
 
 
-def name_taken(app: str, name: str, taken_by: int | None) -> Conflict:
+def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
     """Return what says that the app has a timer of this name, and which; None: it is gone by now."""
     which = "" if taken_by is None else f", {taken_by}"
-    return Conflict(
+    return NameInUse(
         "name",
         f"app {app!r} already has a timer named {name!r}{which}",
         "choose another name, or delete that timer first",
@@ -453,7 +436,7 @@ def refuse_changed(timer: Timer, version: int | None) -> None:
     """Return unless the timer is at another version than this one, if one is given: raises `Conflict`."""
     at = timer.definition.version
     if version not in (None, at):
-        raise Conflict(
+        raise VersionChanged(
             "version",
             f"this timer is at version {at}, not {version}: somebody changed it",
             "read it again, and repeat the change where it still makes sense",
@@ -506,16 +489,11 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        columns |= _terms_of(timer) | {"name": timer.name, "edited_at": one.edited_at}
+        columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
-
-
-def _terms_of(timer: Timer) -> dict[str, Any]:
-    one = timer.definition
-    return terms(one.schedule, timer.ending, one.notify, one.misfire, timer.tags, timer.keep_days)
 
 
 def _marks_of(timer: Timer) -> dict[str, Any]:

@@ -5,43 +5,48 @@ from typing import Any
 
 from sqlalchemy import String
 
-from wangtimer.core.errors import InvalidInput
+from wangtimer.core.errors import InvalidInput, InvalidSchedule
+from wangtimer.core.timers.field import ColumnType
+from wangtimer.core.timers.fields import FIELDS
 from wangtimer.store.sql.tables import timers
 
 # Bytes of the long columns: MySQL's MEDIUMTEXT.
 MOST_LONG_BYTES = 2**24 - 1
 
-# The JSON field that each column of text is written from.
-_FIELDS = {
-    "app": "app",
-    "name": "name",
+# The JSON field that each column of text is written from: of the schedule, and of all else.
+_OF_SCHEDULE = {
     "cron": "cron",
     "timezone": "timezone",
     "bounds": "excludeCalendar",
     "calendar": "excludeCalendar",
-    "tags": "tags",
-    "notify": "notifyHTTPParam",
+}
+_OTHERS = {"app": "app", "name": "name", "notify": "notifyHTTPParam"} | {
+    column.name: field.asked[0].json_name
+    for field in FIELDS
+    for column in field.columns
+    if column.holds is ColumnType.TEXT
 }
 
 
 def refuse_wide(row: Mapping[str, Any]) -> None:
     """Raise `InvalidInput` for the first column of a timer's row that is given more than it holds.
 
-    SQLite would store it, and MySQL refuse the whole statement: that of a batch too.
+    Of a schedule `InvalidSchedule`. SQLite would store it, and MySQL refuse the whole statement: that of a batch too.
     """
-    for column, field in _FIELDS.items():
-        text = row.get(column)
-        if text is not None:
-            _refuse_if_wide(field, text, timers.c[column].type)
+    for fields, error in ((_OTHERS, InvalidInput), (_OF_SCHEDULE, InvalidSchedule)):
+        for column, field in fields.items():
+            text = row.get(column)
+            if text is not None:
+                _refuse_if_wide(field, text, timers.c[column].type, error)
 
 
-def _refuse_if_wide(field: str, text: str, kind: Any) -> None:
+def _refuse_if_wide(field: str, text: str, kind: Any, error: type[InvalidInput]) -> None:
     if isinstance(kind, String) and kind.length is not None:
         size, most, unit = len(text), kind.length, "characters"
     else:
         size, most, unit = _bytes_of(text), MOST_LONG_BYTES, "bytes"
     if size > most:
-        raise InvalidInput(
+        raise error(
             field,
             f"as it is stored (JSON, where each quote and backslash takes two) it has {size} {unit}",
             f"shorten it: {most} fit",

@@ -1,10 +1,19 @@
 """One firing with its attempts: what callers ask for, and how it is answered."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
+from wangtimer.api.asked.firing_types import (
+    AttemptLateness,
+    AttemptStatus,
+    ConnectMs,
+    DurationMs,
+    FirstByteMs,
+    Number,
+    Output,
+)
 from wangtimer.api.compat.answers import RecordData
 from wangtimer.api.http.envelope import Answer, Sent
 from wangtimer.api.http.field_types import App, Given, GivenMoment, Id, moment, number
@@ -26,20 +35,16 @@ class FiringQuery(Given):
 class AttemptData(Sent):
     """One attempt; durations in ms from when its call began."""
 
-    attempt: Annotated[int, Field(description="from 1")]
+    attempt: Number
     sent_at_ms: Annotated[int | None, Field(description="null: not a byte was sent")]
-    lateness_ms: Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
-    connect_ms: Annotated[
-        int | None, Field(description="until the connection was open, 0 on one kept open; null: none was")
-    ]
-    first_byte_ms: Annotated[int | None, Field(description="until the answer began; null: none did")]
-    cost_ms: Annotated[int | None, Field(description="until the answer ended, or there was to be none")]
+    lateness_ms: AttemptLateness
+    connect_ms: ConnectMs
+    first_byte_ms: FirstByteMs
+    cost_ms: DurationMs
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's answer")]
+    output: Output
     error: str
-    status_name: Annotated[
-        Literal["succeeded", "failed", "skipped"], Field(description="failed also where another one follows")
-    ]
+    status_name: AttemptStatus
 
 
 class HistoryData(RecordData):

@@ -1,18 +1,27 @@
 """What callers may ask of single firings, and what they are told."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from wangtimer.api.asked.many_types import (
+    MOST_NAMED,
+    BackfilledSince,
+    BackfilledUntil,
+    LeftToBackfill,
+    LeftToReplay,
+    MatchedMoments,
+    OnlyCountFirings,
+    PerSecond,
+    ReplayedSince,
+    ReplayedStatuses,
+    ReplayedUntil,
+)
 from wangtimer.api.compat.answers import ChangeAnswer, RecordData
 from wangtimer.api.http.envelope import Answer, Sent
 from wangtimer.api.http.field_types import App, Given, GivenMoment, Id, moment
 from wangtimer.api.http.refusals import NAMED_BY_ID
-from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
-
-MOST_NAMED = 1_000
-MOST_PER_SECOND = 1_000
 
 _FireAt = Annotated[GivenMoment, moment("its scheduled moment"), Field(alias="fireAt")]
 
@@ -39,10 +48,7 @@ class CancelFiring(Given):
 class SpreadFields(Given):
     """How firings asked for together are spread."""
 
-    per_second: Annotated[
-        int,
-        Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="so many a second", examples=[50]),
-    ] = 50
+    per_second: PerSecond = 50
     start_at: Annotated[
         GivenMoment,
         moment(
@@ -50,9 +56,7 @@ class SpreadFields(Given):
         ),
         Field(alias="startAt"),
     ] = None
-    dry_run: Annotated[
-        bool, Field(alias="dryRun", description="only count how many there are; nothing is changed")
-    ] = False
+    dry_run: OnlyCountFirings = False
 
 
 class ReplayFirings(SpreadFields):
@@ -66,12 +70,9 @@ class ReplayFirings(SpreadFields):
         Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="these, failed or skipped"),
     ] = None
     id: Annotated[Id | None, Field(description="else: of this timer only")] = None
-    since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
-    until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
-    statuses: Annotated[
-        list[Literal["failed", "skipped"]] | None,
-        Field(min_length=1, max_length=2, description="else: with these outcomes; failed by default"),
-    ] = None
+    since: ReplayedSince = None
+    until: ReplayedUntil = None
+    statuses: ReplayedStatuses = None
 
 
 class BackfillFirings(SpreadFields):
@@ -81,8 +82,8 @@ class BackfillFirings(SpreadFields):
 
     app: App
     id: Id
-    since: Annotated[GivenMoment, moment("moments after this one")]
-    until: Annotated[GivenMoment, moment("up to this one, which is past; at most 366 days after since")]
+    since: BackfilledSince
+    until: BackfilledUntil
 
 
 class AskedFiringAnswer(Answer):
@@ -114,12 +115,7 @@ class ReplayData(_Dues):
     matched: int
     replayed: int
     not_replayed: list[NotReplayedData]
-    remaining: Annotated[
-        int,
-        Field(
-            description=f"left to be replayed, beyond the {MOST_AT_ONCE} or the work of a request: call again"
-        ),
-    ]
+    remaining: LeftToReplay
 
 
 class ReplayAnswer(Answer):
@@ -131,17 +127,9 @@ class ReplayAnswer(Answer):
 class BackfillData(_Dues):
     """How many moments there are, and how many of them had no record and are now to fire."""
 
-    matched: Annotated[
-        int, Field(description=f"moments of this request; with dryRun of the range, up to {MOST_COUNTED}")
-    ]
+    matched: MatchedMoments
     planned: int
-    remaining: Annotated[
-        int,
-        Field(
-            description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}; "
-            "with dryRun those of matched that have no record"
-        ),
-    ]
+    remaining: LeftToBackfill
     next_since: Annotated[
         str | None,
         Field(

@@ -12,6 +12,7 @@ from flask import Response, stream_with_context
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
+from wangtimer.api.asked.firing_types import LATER_THAN, OfKind, Since, StatusWord, Until
 from wangtimer.api.compat.answers import FiringsAnswer, RecordData
 from wangtimer.api.compat.firings.count_models import CountAnswer, CountData
 from wangtimer.api.compat.firings.record_routes import record_data
@@ -25,11 +26,9 @@ from wangtimer.api.http.field_types import (
     App,
     Cursor,
     Given,
-    GivenMoment,
     Id,
     Limit,
     Span,
-    moment,
     number,
 )
 from wangtimer.api.http.moments import read_range
@@ -48,8 +47,6 @@ THREADS_AN_EXPORT = 4
 ORDER = "firings"
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
-_Moment = Annotated[GivenMoment, BeforeValidator(number)]
-
 
 class FiringsFilter(Given):
     """Which of an app's firings."""
@@ -59,19 +56,16 @@ class FiringsFilter(Given):
     app: App
     id: Annotated[Id | None, BeforeValidator(number), Field(description="of this timer only")] = None
     status: Annotated[
-        Literal["pending", "succeeded", "failed", "skipped"] | None,
+        StatusWord | None,
         Field(description="with this outcome only"),
     ] = None
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"] | None,
-        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
-    ] = None
-    since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
-    until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
+    kind: OfKind = None
+    since: Since = None
+    until: Until = None
     later_than_ms: Annotated[
         Span | None,
         BeforeValidator(number),
-        Field(alias="laterThanMs", description="first sent later than so much after their moment"),
+        Field(alias="laterThanMs", description=LATER_THAN),
     ] = None
 
     def read(self, now: int) -> FiringFilter:

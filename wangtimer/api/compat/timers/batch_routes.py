@@ -27,7 +27,7 @@ from wangtimer.api.http.failures import told
 from wangtimer.api.http.field_types import App, Given
 from wangtimer.api.http.kept_answer import refusing_key
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.reading import read_model, taking_body
+from wangtimer.api.http.reading import MOST_BODY, read_model, taking_body
 from wangtimer.batches import Made
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import rule_of
@@ -41,7 +41,7 @@ class CreateTimers(Given):
     app: App
     timers: Annotated[
         list[Annotated[TimerTerms, SkipValidation]],
-        Field(min_length=1, max_length=MOST_TIMERS, description="each at most 64 KiB"),
+        Field(min_length=1, max_length=MOST_TIMERS, description=f"each at most {MOST_BODY}"),
     ]
     enable: Annotated[bool, Field(description="enable those that are created")] = False
 

@@ -7,15 +7,17 @@ from typing import Annotated
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
+from wangtimer.api.asked.many_types import AfterId, ChangedCounts, Ids, MostTimers, OnlyCount, counts_of
 from wangtimer.api.compat.answers import ChangeAnswer, StoppedData
-from wangtimer.api.compat.timers.filter_fields import FilterFields, Text
+from wangtimer.api.compat.timers.filter_fields import FilterFields
 from wangtimer.api.compat.timers.timer_data import stopped_data
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.failures import told
-from wangtimer.api.http.field_types import MOST_ID, App, Given, Id
+from wangtimer.api.http.field_types import App, Given
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import taking_body
 from wangtimer.api.http.refusals import Refused
@@ -27,7 +29,7 @@ class BulkFilter(FilterFields):
     """Which of an app's timers are to be changed: those that all of these hold of."""
 
     names: Annotated[
-        list[Text] | None,
+        list[NameText] | None,
         Field(
             min_length=1,
             max_length=MOST_CHANGED,
@@ -46,23 +48,11 @@ class ChangeTimers(Given):
         BulkFilter | None,
         Field(description="those that all of these hold of, and that the action would change"),
     ] = None
-    ids: Annotated[
-        list[Id] | None, Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]])
-    ] = None
+    ids: Ids = None
     all: Annotated[bool, Field(description="required where there is no condition and no id")] = False
-    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
-    limit: Annotated[int, Field(ge=1, le=MOST_CHANGED, description="timers of this request, at most")] = (
-        MOST_CHANGED
-    )
-    after_id: Annotated[
-        int,
-        Field(
-            alias="afterId",
-            ge=0,
-            le=MOST_ID,
-            description="only those with a larger id: lastId of the answer before",
-        ),
-    ] = 0
+    dry_run: OnlyCount = False
+    limit: MostTimers = MOST_CHANGED
+    after_id: AfterId = 0
 
     @property
     def has_conditions(self) -> bool:
@@ -93,14 +83,10 @@ class StoppedOne(StoppedData):
     id: int
 
 
-class ChangedData(Sent):
+class ChangedData(ChangedCounts):
     """What became of the timers."""
 
-    matched: Annotated[int, Field(description="how many there were")]
-    done: int
     failed: list[FailedChange]
-    remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
-    last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
     stopped: Annotated[
         list[StoppedOne] | None,
         Field(
@@ -139,11 +125,8 @@ class BulkViews:
         done = ManyTimers(self.wiring()).change(body.asked)
         return ChangedAnswer(
             data=ChangedData(
-                matched=done.chosen.matched,
-                done=len(done.changed),
+                **counts_of(done),
                 failed=[_failed(timer_id, done) for timer_id in done.failed],
-                remaining=done.remaining,
-                last_id=done.last_id,
                 stopped=None if body.action == "enable" else self._stopped(done.changed),
                 unknown_names=done.chosen.unknown_names,
             ),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wangtimer.api.asked.owned_fields import shown_values
 from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData
 from wangtimer.api.compat.timers.previews import preview
 from wangtimer.core.flow.stopped_moment import StoppedMoment
@@ -33,19 +34,14 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     return (
         _schedule_fields(definition.schedule)
         | _ending_fields(timer.ending)
+        | shown_values(timer)
         | {
             "id": timer.id,
             "app": definition.app,
             "name": timer.name,
             "status": FINISHED if is_finished else _STATUS[definition.status],
             "status_name": "finished" if is_finished else definition.status.value,
-            "tags": list(timer.tags) or None,
-            "retention_days": timer.keep_days or None,
-            "delete_after_finish": True if timer.keep_days == 0 else None,
             "notify": _notify_data(definition.notify),
-            "misfire": definition.misfire.policy,
-            "misfire_grace_ms": definition.misfire.grace_ms,
-            "catchup_window_ms": definition.misfire.window_ms,
             "next_fire_at": None if next_at is None else show_moment(next_at),
             "version": definition.version,
             "created_at": show_moment(timer.created_at),

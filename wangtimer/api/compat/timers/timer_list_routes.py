@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
 from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.compat.timers.batch_routes import add_batch_routes
 from wangtimer.api.compat.timers.bulk_routes import add_bulk_routes
-from wangtimer.api.compat.timers.filter_fields import FilterFields, Text
+from wangtimer.api.compat.timers.filter_fields import FilterFields
 from wangtimer.api.compat.timers.timer_data import timer_fields
 from wangtimer.api.compat.timers.timer_models import OfAnApp
 from wangtimer.api.http import cursors
@@ -66,8 +67,10 @@ class NameQuery(Given):
     """Timers whose name contains a text; `name` or `fuzzyName` says which."""
 
     app: App
-    name: Text | None = None
-    fuzzy_name: Annotated[Text | None, Field(alias="fuzzyName", description="xTimer's name of name")] = None
+    name: NameText | None = None
+    fuzzy_name: Annotated[NameText | None, Field(alias="fuzzyName", description="xTimer's name of name")] = (
+        None
+    )
     page_index: PageIndex = 1
     page_size: PageSize = None
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.rule_fields import naming_rules
-from wangtimer.api.asked.terms import ChangedTerms, ScheduleFields, TimerTerms
+from wangtimer.api.asked.terms import ChangedTerms, PreviewCount, ScheduleFields, TimerTerms
 from wangtimer.api.http.field_types import App, Given, Id, Name, number
 from wangtimer.api.http.refusals import NAMED_BY_ID
 
@@ -16,7 +16,7 @@ class PreviewSchedule(ScheduleFields):
     """A schedule to look at; exactly one of {asked} says when."""
 
     app: Annotated[App | None, Field(description="whose calendars excludeCalendar may name")] = None
-    count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
+    count: PreviewCount = 10
 
 
 class OfAnApp(Given):

@@ -2,12 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.asked.many_types import (
+    MOST_NAMED,
+    MOST_PER_SECOND,
+    BackfilledSince,
+    BackfilledUntil,
+    LeftToBackfill,
+    LeftToReplay,
+    MatchedMoments,
+    OnlyCountFirings,
+    PerSecond,
+    ReplayedSince,
+    ReplayedStatuses,
+    ReplayedUntil,
+)
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
@@ -25,14 +39,11 @@ from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
+from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.wiring import Wiring
-
-MOST_NAMED = 1_000
-MOST_PER_SECOND = 1_000
 
 
 class CancelledFiring(ShownFiring):
@@ -44,9 +55,7 @@ class CancelledFiring(ShownFiring):
 class SpreadBody(Given):
     """How firings asked for together are spread."""
 
-    per_second: Annotated[
-        int, Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="so many a second", examples=[50])
-    ] = 50
+    per_second: PerSecond = 50
     start_at: Annotated[
         GivenMoment,
         moment(
@@ -54,9 +63,7 @@ class SpreadBody(Given):
         ),
         Field(alias="startAt"),
     ] = None
-    dry_run: Annotated[
-        bool, Field(alias="dryRun", description="only count how many there are; nothing is changed")
-    ] = False
+    dry_run: OnlyCountFirings = False
 
     @property
     def rate(self) -> Rate:
@@ -75,19 +82,16 @@ class ReplayBody(SpreadBody):
     timer: Annotated[
         str | None, Field(description="else: of this timer only, its id, or `key:` and its key")
     ] = None
-    since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
-    until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
-    statuses: Annotated[
-        list[Literal["failed", "skipped"]] | None,
-        Field(min_length=1, max_length=2, description="else: with these outcomes; failed by default"),
-    ] = None
+    since: ReplayedSince = None
+    until: ReplayedUntil = None
+    statuses: ReplayedStatuses = None
 
 
 class BackfillBody(SpreadBody):
     """Of which past range a timer's moments are to fire."""
 
-    since: Annotated[GivenMoment, moment("moments after this one")]
-    until: Annotated[GivenMoment, moment("up to this one, which is past; at most 366 days after since")]
+    since: BackfilledSince
+    until: BackfilledUntil
 
 
 class NotReplayedFiring(Sent):
@@ -105,30 +109,17 @@ class ReplayOutcome(Sent):
     not_replayed: list[NotReplayedFiring]
     first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
     last_due_at: Text | None
-    remaining: Annotated[
-        int,
-        Field(
-            description=f"left to be replayed, beyond the {MOST_AT_ONCE} or the work of a request: ask again"
-        ),
-    ]
+    remaining: LeftToReplay
 
 
 class BackfillOutcome(Sent):
     """How many moments there are, and how many of them had no record and are now to fire."""
 
-    matched: Annotated[
-        int, Field(description=f"moments of this request; with dryRun of the range, up to {MOST_COUNTED}")
-    ]
+    matched: MatchedMoments
     planned: int
     first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
     last_due_at: Text | None
-    remaining: Annotated[
-        int,
-        Field(
-            description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}; with "
-            "dryRun those of matched that have no record"
-        ),
-    ]
+    remaining: LeftToBackfill
     next_since: Annotated[Text | None, Field(description="since of the next part; null: it was the last")]
 
 

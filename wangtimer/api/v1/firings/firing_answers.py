@@ -1,9 +1,23 @@
 """A firing as v1 shows it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from wangtimer.api.asked.firing_types import (
+    AttemptLateness,
+    AttemptStatus,
+    ConnectMs,
+    DurationMs,
+    FirstByteMs,
+    LastOutput,
+    Lateness,
+    Number,
+    Output,
+    ShownKind,
+    StatusWord,
+    WaitedFor,
+)
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.sent_request import RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
@@ -11,8 +25,6 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
-
-FiringStatusWord = Literal["pending", "succeeded", "failed", "skipped"]
 
 
 class ShownFiring(Sent):
@@ -28,43 +40,30 @@ class ShownFiring(Sent):
     timer_id: int
     app: str
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
-    status: FiringStatusWord
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"],
-        Field(description="by its timer's schedule, or because somebody asked for it"),
-    ]
+    status: StatusWord
+    kind: ShownKind
     attempt: Annotated[int, Field(description="the last that was made, or the next that is to be made")]
     first_sent_at: Annotated[Text | None, Field(description="null: nothing was sent")]
-    lateness_ms: Annotated[int | None, Field(description="first send minus scheduled moment")]
+    lateness_ms: Lateness
     duration_ms: Annotated[int | None, Field(description="of the last attempt's call; null until then")]
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's last answer")]
+    output: LastOutput
     error: str
-    waited_for: Annotated[
-        str,
-        Field(
-            description="what its last attempt waits for, or waited: a place at its target (`host:` and the host), a "
-            "connection of its app's share (`app:` and the app); empty: it found room at once"
-        ),
-    ]
+    waited_for: WaitedFor
 
 
 class ShownAttempt(Sent):
     """One attempt; durations in ms from when its call began."""
 
-    attempt: Annotated[int, Field(description="from 1")]
-    status: Annotated[
-        Literal["succeeded", "failed", "skipped"], Field(description="failed also where another one follows")
-    ]
+    attempt: Number
+    status: AttemptStatus
     sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
-    lateness_ms: Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
-    connect_ms: Annotated[
-        int | None, Field(description="until the connection was open, 0 on one kept open; null: none was")
-    ]
-    first_byte_ms: Annotated[int | None, Field(description="until the answer began; null: none did")]
-    duration_ms: Annotated[int | None, Field(description="until the answer ended, or there was to be none")]
+    lateness_ms: AttemptLateness
+    connect_ms: ConnectMs
+    first_byte_ms: FirstByteMs
+    duration_ms: DurationMs
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's answer")]
+    output: Output
     error: str
 
 

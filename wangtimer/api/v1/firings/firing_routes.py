@@ -3,15 +3,16 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from wangtimer.api.asked.firing_types import LATER_THAN, OfKind, Since, StatusWord, Until
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import MOST_ID, PAGE, Cursor, Given, GivenMoment, Limit, moment, number
+from wangtimer.api.http.field_types import MOST_ID, PAGE, Cursor, Given, Limit
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
@@ -35,7 +36,6 @@ ORDER = "firings"
 ONE = "/firings/<string:firing_id>"
 
 _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
-_Moment = Annotated[GivenMoment, BeforeValidator(number)]
 
 
 class FiringPath(Given):
@@ -70,13 +70,8 @@ class FiringConditions(Given):
         str | None,
         Field(description="of this timer alone: its id, or `key:` and its key", examples=["key:order-42"]),
     ] = None
-    status: Annotated[
-        Literal["pending", "succeeded", "failed", "skipped"] | None, Field(description="of this status alone")
-    ] = None
-    kind: Annotated[
-        Literal["scheduled", "manual", "backfill"] | None,
-        Field(description="by a timer's schedule, or because somebody asked for it; any by default"),
-    ] = None
+    status: Annotated[StatusWord | None, Field(description="of this status alone")] = None
+    kind: OfKind = None
     tag: Annotated[
         str | None,
         Field(
@@ -85,11 +80,11 @@ class FiringConditions(Given):
             description="of timers with this tag; those of deleted timers have none",
         ),
     ] = None
-    since: Annotated[_Moment, moment("scheduled at this moment or later")] = None
-    until: Annotated[_Moment, moment("scheduled at this moment or earlier; now by default")] = None
+    since: Since = None
+    until: Until = None
     later_than: Annotated[
         GivenDuration,
-        duration("first sent later than so much after their moment", "1s"),
+        duration(LATER_THAN, "1s"),
         Field(alias="laterThan"),
     ] = None
 

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
+from wangtimer.api.asked.many_types import AfterId, ChangedCounts, Ids, MostTimers, OnlyCount, counts_of
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
-from wangtimer.api.http.field_types import MOST_ID, Id
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
@@ -21,7 +22,7 @@ from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
-from wangtimer.api.v1.timers.timer_conditions import KeyText, TimerConditions
+from wangtimer.api.v1.timers.timer_conditions import TimerConditions
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.wiring import Wiring
@@ -31,31 +32,18 @@ class ManyTimersBody(OfTimers):
     """Which timers: exactly one of `keys`, `ids`, `filter` and `all` says so."""
 
     keys: Annotated[
-        list[KeyText] | None,
+        list[NameText] | None,
         Field(min_length=1, max_length=MOST_CHANGED, description="by their keys", examples=[["a", "b"]]),
     ] = None
-    ids: Annotated[
-        list[Id] | None,
-        Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]]),
-    ] = None
+    ids: Ids = None
     filter: Annotated[
         TimerConditions | None,
         Field(description="those that all of these hold of, and that the verb would change"),
     ] = None
     all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
-    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
-    limit: Annotated[int, Field(ge=1, le=MOST_CHANGED, description="timers of this request, at most")] = (
-        MOST_CHANGED
-    )
-    after_id: Annotated[
-        int,
-        Field(
-            alias="afterId",
-            ge=0,
-            le=MOST_ID,
-            description="only those with a larger id: lastId of the answer before",
-        ),
-    ] = 0
+    dry_run: OnlyCount = False
+    limit: MostTimers = MOST_CHANGED
+    after_id: AfterId = 0
 
     def asked(self, app: str, action: Action) -> ManyAsked:
         """Return what is to become of which timers; raises `Refused`."""
@@ -94,14 +82,10 @@ class StoppedTimer(ShownStop):
     id: int
 
 
-class ManyTimersOutcome(Sent):
+class ManyTimersOutcome(ChangedCounts):
     """What became of the timers."""
 
-    matched: Annotated[int, Field(description="how many there were")]
-    done: int
     failed: list[UnchangedTimer]
-    remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
-    last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
     stopped: Annotated[
         list[StoppedTimer], Field(description="the stopped moment of each timer that has one, by id")
     ]
@@ -148,14 +132,11 @@ class BatchChangeResource:
 
     def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
         return ManyTimersOutcome(
-            matched=done.chosen.matched,
-            done=len(done.changed),
+            **counts_of(done),
             failed=[
                 UnchangedTimer(id=timer_id, key=done.name_of(timer_id), problem=problem_of_row(error))
                 for timer_id, error in done.failed.items()
             ],
-            remaining=done.remaining,
-            last_id=done.last_id,
             stopped=self._stopped(done.changed) if stops else [],
             unknown_keys=done.chosen.unknown_names,
             counts_within=show_duration(done.counts_within_ms),

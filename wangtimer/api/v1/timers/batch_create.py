@@ -23,6 +23,7 @@ from wangtimer.api.asked.new_timers import (
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.reading import MOST_BODY
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.problems import Problem, problem_of_row, read_as_written
 from wangtimer.api.v1.serving import Routes
@@ -38,7 +39,9 @@ class NewTimersBody(OfTimers):
     timers: Annotated[
         list[Annotated[NewTimerBody, SkipValidation]],
         Field(
-            min_length=1, max_length=MOST_TIMERS, description="each as for POST /v1/timers, 64 KiB at most"
+            min_length=1,
+            max_length=MOST_TIMERS,
+            description=f"each as for POST /v1/timers, {MOST_BODY} at most",
         ),
     ]
 

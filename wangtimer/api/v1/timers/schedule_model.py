@@ -5,11 +5,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.terms import MOST_FIRINGS, ScheduleFields
+from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
+from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.pointers import OWN_NAMES
 
 # Their names here, and those that the shared rules have for them.
 RULES = {"cron": "cron", "at": "at", "delay": "delay_ms", "every": "every_ms"}
@@ -54,42 +56,12 @@ class Schedule(Given):
     ] = None
     at: Annotated[GivenMoment, moment("one moment")] = None
     delay: Annotated[GivenDuration, duration("one moment: so long after this request", "90s")] = None
-    timezone: Annotated[
-        str | None,
-        Field(
-            description="IANA zone of cron and of excluded days, UTC by default; one moment has no use for it",
-            examples=["Asia/Shanghai"],
-        ),
-    ] = None
-    start_at: Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")] = None
-    end_at: Annotated[
-        GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-    ] = None
-    max_firings: Annotated[
-        int | None,
-        Field(
-            alias="maxFirings",
-            ge=1,
-            le=MOST_FIRINGS,
-            description="so many moments, counted from startAt, or else from the first enable; then the timer is "
-            "finished. Those that pass while it is disabled count",
-        ),
-    ] = None
-    jitter: Annotated[
-        GivenDuration,
-        duration(
-            "each moment is put off by up to so much, but never past the next; by how much is stable", "30s"
-        ),
-    ] = None
-    exclude_calendar: Annotated[
-        str | None,
-        Field(
-            alias="excludeCalendar",
-            max_length=64,
-            description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
-            examples=["weekends"],
-        ),
-    ] = None
+    timezone: Timezone = None
+    start_at: StartAt = None
+    end_at: EndAt = None
+    max_firings: MaxFirings = None
+    jitter: Annotated[GivenDuration, duration(JITTER, "30s")] = None
+    exclude_calendar: ExcludeCalendar = None
 
     def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
         """Return what is given, by the names that `ScheduleFields` has for it; raises `Refused`.
@@ -124,14 +96,12 @@ def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFiel
     return ScheduleFields.model_construct(**schedule.of_rules(path))
 
 
-# Words of other schedulers, and of people, for fields of a timer here.
+# Words of the compatible paths, of other schedulers, and of people, for fields of a timer here.
 WORDS: Mapping[str, str] = {
-    "name": "key",
+    **OWN_NAMES,
     "cronExpression": "schedule.cron",
     "expression": "schedule.cron",
     "interval": "schedule.every",
-    "everyMs": "schedule.every",
-    "delayMs": "schedule.delay",
     "delaySeconds": "schedule.delay",
     "startTime": "schedule.startAt",
     "endTime": "schedule.endAt",
@@ -140,22 +110,16 @@ WORDS: Mapping[str, str] = {
     "fireAt": "schedule.at",
     "tz": "schedule.timezone",
     "zone": "schedule.timezone",
-    "cronDialect": "schedule.dialect",
-    "jitterMs": "schedule.jitter",
     "maxRuns": "schedule.maxFirings",
     "repeatCount": "schedule.maxFirings",
     "calendar": "schedule.excludeCalendar",
-    "notifyHTTPParam": "target",
     "callback": "target",
     "webhook": "target",
     "notify": "target",
     "callbackUrl": "target.url",
     "endpoint": "target.url",
-    "header": "headers",
     "payload": "target.body",
     "misfirePolicy": "misfire.policy",
-    "misfireGraceMs": "misfire.grace",
-    "catchupWindowMs": "misfire.catchupWindow",
     "active": "enabled",
     "enable": "enabled",
     "isEnabled": "enabled",

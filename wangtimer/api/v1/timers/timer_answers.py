@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.cron.cron import Cron
@@ -18,6 +20,7 @@ from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
 from wangtimer.core.words.words import Language
 
@@ -46,7 +49,7 @@ class ShownTarget(Sent):
     """The HTTP call a timer makes."""
 
     url: Annotated[str, Field(examples=["https://shop.example/orders/expire"])]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    method: MethodWord
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
 
@@ -91,6 +94,7 @@ class ShownPreview(Sent):
     warnings: list[ShownWarning]
 
 
+@showing_v1_fields
 class ShownTimer(Sent):
     """A timer."""
 
@@ -102,9 +106,6 @@ class ShownTimer(Sent):
     schedule: ShownSchedule
     target: ShownTarget
     misfire: ShownMisfire
-    tags: list[str]
-    retention_days: Annotated[int | None, Field(exclude_if=is_none)] = None
-    delete_after_finish: bool
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag is made of it")]
     created_at: Text
@@ -117,8 +118,8 @@ class ShownTimerChange(ShownTimer):
     counts_within: Annotated[
         Span,
         Field(
-            description="the change counts for every moment later than this after the answer: as a rule 1s; 8s where "
-            "Redis could not be told at once",
+            description="the change counts for every moment later than this after the answer: as a rule 1s; "
+            f"{show_duration(COUNTS_WITHIN_MS)} where Redis could not be told at once",
             examples=["1s"],
         ),
     ]
@@ -161,9 +162,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
         "target": _target(one.notify),
         "misfire": _misfire(one.misfire),
-        "tags": list(timer.tags),
-        "retention_days": timer.keep_days or None,
-        "delete_after_finish": timer.keep_days == 0,
+        **shown_v1_values(timer),
         "next_fire_at": _shown(next_at),
         "version": one.version,
         "created_at": show_moment(timer.created_at),

@@ -4,31 +4,34 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
+from wangtimer.api.asked.owned_fields import OF_V1, taking_v1_fields
 from wangtimer.api.asked.terms import (
-    MOST_RETENTION_DAYS,
-    MOST_TAGS,
     OF_OVERLAPS,
     OF_THE_DEPLOYMENT,
+    Body,
+    ChangedBody,
     ChangedTerms,
+    ChangedUrl,
     NotifyChange,
     NotifyParam,
+    PreviewCount,
     TimerTerms,
+    Url,
 )
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
-from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
+from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
+from wangtimer.core.timers.fields import LEAST_GRACE_MS
+from wangtimer.core.timers.misfire import USUAL
 
-_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
 _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_LEAST_GRACE_MS = 1_000
 
 
 class Target(Given):
@@ -36,19 +39,10 @@ class Target(Given):
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str,
-        # The length is in the schema for readers; `check_url` says it better.
-        Field(
-            description="http or https, ASCII, no user name in it",
-            json_schema_extra=dict(_URL),
-            examples=["https://shop.example/orders/expire"],
-        ),
-        AfterValidator(check_url),
-    ]
+    url: Url
     method: Method = "POST"
     headers: Annotated[Headers, Field(default_factory=tuple)]
-    body: Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])] = None
+    body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
     def of_rules(self) -> NotifyParam:
@@ -62,14 +56,10 @@ class TargetChange(Given):
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
 
-    url: Annotated[
-        str | None,
-        Field(description="null is refused: no call is without one", json_schema_extra=dict(_URL)),
-        AfterValidator(check_changed_url),
-    ] = None
+    url: ChangedUrl = None
     method: ChangedMethod = None
     headers: ChangedHeaders = None
-    body: Annotated[str | None, Field(description="null: none")] = None
+    body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
     def of_rules(self) -> NotifyChange:
@@ -95,17 +85,21 @@ def _body_of(
     return body, (*headers, ("Content-Type", "application/json"))
 
 
+_GRACE = f"{USUAL.grace_ms // 1_000}s"
+
+
 class Misfire(Given):
     """What to do with firings that are found late, say after an outage."""
 
     policy: Annotated[
         Literal["fire_all", "fire_latest", "skip"] | None,
         Field(
-            description="make all, one only where no later moment has come by then, or none; fire_all by default"
+            description="make all, one only where no later moment has come by then, or none; "
+            f"{USUAL.policy} by default"
         ),
     ] = None
     grace: Annotated[
-        GivenDuration, duration("late is what is found later than this; 60s by default", "60s")
+        GivenDuration, duration(f"late is what is found later than this; {_GRACE} by default", _GRACE)
     ] = None
     catchup_window: Annotated[
         GivenDuration,
@@ -126,52 +120,27 @@ class Misfire(Given):
 
 def _grace(text: str) -> int:
     grace_ms = read_duration_field(text, "misfire.grace")
-    if grace_ms < _LEAST_GRACE_MS:
+    if grace_ms < LEAST_GRACE_MS:
         raise Refused(ErrorCode.BAD_VALUE, "misfire.grace", f"it is {text[:30]}", "write 1s or more")
     return grace_ms
 
 
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
-_Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 
+@taking_v1_fields
 class TimerFields(OfTimers):
     """What a timer may have beside its schedule and target."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_THE_DEPLOYMENT}
 
-    tags: Annotated[
-        list[_Tag] | None,
-        Field(max_length=MOST_TAGS, fail_fast=True, description="to find timers by", examples=[["billing"]]),
-    ] = None
     misfire: Misfire | None = None
-    retention_days: Annotated[
-        int | None,
-        Field(
-            alias="retentionDays",
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="a finished timer is deleted, and its key free, so many days after its last moment; the "
-            "service's retention by default. Not with deleteAfterFinish: true",
-        ),
-    ] = None
-    delete_after_finish: Annotated[
-        bool | None,
-        Field(
-            alias="deleteAfterFinish",
-            description="true: a finished timer is deleted within two minutes once its last firing has succeeded or "
-            "was skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
-        ),
-    ] = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return what is given, by the names of the shared rules; raises `Refused`."""
         given = self.model_fields_set
-        asked = {name: getattr(self, name) for name in _SAME if name in given}
+        asked = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
         return asked | ({} if self.misfire is None else self.misfire.of_rules())
-
-
-_SAME = ("tags", "retention_days", "delete_after_finish")
 
 
 class WholeTimerBody(TimerFields):
@@ -224,4 +193,4 @@ class PreviewBody(OfTimers):
     """A schedule to look at."""
 
     schedule: Schedule
-    count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
+    count: PreviewCount = 10

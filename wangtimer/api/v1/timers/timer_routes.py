@@ -16,7 +16,7 @@ from wangtimer.api.http.kept_answer import REPLAYED, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, once
-from wangtimer.api.v1.parameters import WHICH, AppHeader, ChangeHeader, TimerPath, etag
+from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
@@ -191,9 +191,9 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     resource = TimerResource(wiring)
     routes = Routes.of("timers", "timers")
     one, many = f"/timers/{WHICH}", "/timers"
-    add, headers = routes.add, ("ETag",)
+    add, headers = routes.add, (ETAG,)
     made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
-    of_made = ("Location", "ETag", REPLAYED)
+    of_made = ("Location", ETAG, REPLAYED)
     add(
         "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
     )
@@ -247,7 +247,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _tagged(timer: Timer) -> dict[str, str]:
-    return {"ETag": etag(timer.definition.version)}
+    return {ETAG: etag(timer.definition.version)}
 
 
 def _place(timer_id: int) -> str:
@@ -256,5 +256,5 @@ def _place(timer_id: int) -> str:
 
 def _as_made(answer: bytes) -> Response:
     made = orjson.loads(answer)
-    headers = {"Location": _place(made["id"]), "ETag": etag(made["version"])}
+    headers = {"Location": _place(made["id"]), ETAG: etag(made["version"])}
     return Response(answer, 201, headers, mimetype="application/json")

@@ -1,0 +1,159 @@
+"""An app's calendars: uploaded, read and deleted, whichever paths the request came by."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import plain
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS, Calendar, built_in
+from wangtimer.store.sql.calendar_followers import Progress
+from wangtimer.wiring import Wiring
+
+MOST_DAYS = 4_000
+
+CalendarName = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=NAME_CHARACTERS, description="unique in the app", examples=["plant-holidays"]
+    ),
+    AfterValidator(plain),
+]
+Days = Annotated[
+    list[str],
+    Field(
+        default_factory=list,
+        max_length=MOST_DAYS,
+        fail_fast=True,
+        description="further days",
+        examples=[["2027-01-01"]],
+    ),
+]
+WorkingDays = Annotated[
+    list[str],
+    Field(
+        default_factory=list,
+        max_length=MOST_DAYS,
+        fail_fast=True,
+        description="days on which timers fire all the same",
+        examples=[["2027-01-02"]],
+    ),
+]
+
+
+class HowFollowed(Sent):
+    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+
+    followers: Annotated[int, Field(description="timers that name it")]
+    left: Annotated[
+        int, Field(description="those that are still to take over its days: within seconds, as a rule")
+    ]
+    refused: Annotated[
+        int,
+        Field(
+            description="those that keep older days, because their moments could not be worked out by these"
+        ),
+    ]
+    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedCalendar:
+    """A calendar, and how far timers follow it; None for one that is always there."""
+
+    calendar: Calendar
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """An app's calendars. `listed_by` is the operation that lists them; each method raises `StoreAway`."""
+
+    wiring: Wiring
+    app: str
+    listed_by: str
+
+    def all(self) -> list[FollowedCalendar]:
+        """Return the calendars the app can name: those that are always there, and its own."""
+        return [
+            FollowedCalendar(one) for one in (*built_in().values(), *self.wiring.calendars.all_of(self.app))
+        ]
+
+    def get(self, name: str) -> FollowedCalendar:
+        """Return the calendar of this name; raises `Refused` where there is none."""
+        if name in built_in():
+            return FollowedCalendar(built_in()[name])
+        calendar = self.wiring.calendars.get(self.app, name)
+        if calendar is None:
+            raise self._unknown(name)
+        return FollowedCalendar(calendar, self.wiring.calendar_followers.progress(self.app, name))
+
+    def put(
+        self, name: str, weekdays: Iterable[int], days: Iterable[str], working: Iterable[str]
+    ) -> tuple[Calendar, Progress]:
+        """Upload a calendar, and have the timers that name it follow; weekdays count from 0, Monday.
+
+        Raises `Refused` for a name or day that cannot be taken, `Conflict` for one calendar too many.
+        """
+        if name in built_in():
+            raise Refused(
+                ErrorCode.BAD_VALUE, "name", f"{shown(name)} is always there", "choose another name"
+            )
+        calendar = Calendar(name, frozenset(weekdays), _days(days, "days"), _days(working, "working"))
+        self.wiring.calendars.put(self.app, calendar, int(self.wiring.clock.now_ms()))
+        progress = self.wiring.calendar_followers.progress(self.app, name)
+        if progress.left:
+            self.wiring.broker.send_follow()
+        return calendar, progress
+
+    def delete(self, name: str, mend: str) -> None:
+        """Delete a calendar that no timer names; raises `Refused`, with `mend` where a timer does."""
+        if users := self.wiring.calendars.timers_of(self.app, name):
+            reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
+            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend)
+        if not self.wiring.calendars.remove(self.app, name):
+            raise self._unknown(name)
+
+    def _unknown(self, name: str) -> Refused:
+        reason = f"the app has no calendar {shown(name)} of its own"
+        return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, f"{self.listed_by} lists them")
+
+
+def calendar_fields(calendar: Calendar) -> dict[str, Any]:
+    """Return what answers show of a calendar, its weekdays aside."""
+    return {
+        "name": calendar.name,
+        "days": sorted(day.isoformat() for day in calendar.days),
+        "working": sorted(day.isoformat() for day in calendar.working),
+        "first_year": calendar.first_year,
+        "last_year": calendar.last_year,
+        "is_built_in": calendar.name in built_in(),
+    }
+
+
+def following_fields(progress: Progress) -> dict[str, Any]:
+    """Return the fields of a `HowFollowed`."""
+    return {
+        "followers": progress.followers,
+        "left": progress.left,
+        "refused": progress.refused,
+        "refused_ids": list(progress.refused_ids),
+    }
+
+
+def _days(texts: Iterable[str], field: str) -> frozenset[date]:
+    return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
+
+
+def _day(text: str, field: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Refused(
+            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no day", "write it as in 2027-01-01"
+        ) from None

@@ -1,0 +1,67 @@
+"""From a field that core describes to the type by which a model of the API takes or shows it."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, create_model
+
+from wangtimer.api.http.envelope import is_none
+from wangtimer.api.http.field_types import GivenMoment, moment, plain
+from wangtimer.core.api_field import ApiField, ValueType
+
+Model = TypeVar("Model", bound=BaseModel)
+
+ShownMoment = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
+
+_SHOWN: dict[ValueType, Any] = {
+    ValueType.TEXT: str,
+    ValueType.NUMBER: int,
+    ValueType.MOMENT: ShownMoment,
+    ValueType.FLAG: bool,
+    ValueType.TEXTS: list[str],
+}
+
+
+def with_fields(model: type[Model], fields: dict[str, Any]) -> type[Model]:
+    """Return a model with these fields behind its own, each a type and a default."""
+    return create_model(
+        model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
+    )
+
+
+def given_type(field: ApiField) -> Any:
+    """Return how a request has the field; None where nothing is said."""
+    if field.holds is ValueType.MOMENT:
+        return Annotated[GivenMoment, moment(field.description or ""), Field(alias=field.json_name)]
+    examples = None if field.example is None else [field.example]
+    of, bounds = _given(field)
+    return Annotated[
+        of, Field(alias=field.json_name, description=field.description, examples=examples, **bounds)
+    ]
+
+
+def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
+    """Return the type of a field that is no moment, and its bounds."""
+    match field.holds:
+        case ValueType.NUMBER:
+            return int | None, {"ge": field.least, "le": field.most}
+        case ValueType.FLAG:
+            return bool | None, {}
+        case ValueType.TEXTS:
+            each = Annotated[str, Field(min_length=1, max_length=field.most_of_each), AfterValidator(plain)]
+            return list[each] | None, {"max_length": field.most, "fail_fast": True}
+        case _ if field.choices is not None:
+            return Literal[tuple(one.value for one in field.choices)] | None, {}
+        case _:
+            return str | None, {"min_length": field.least, "max_length": field.most}
+
+
+def shown_type(field: ApiField) -> Any:
+    """Return how an answer has the field that it leaves out where it is None."""
+    of = _SHOWN[field.holds] | None
+    return Annotated[of, Field(exclude_if=is_none, description=field.meaning or field.description)]
+
+
+def always_shown_type(field: ApiField) -> Any:
+    """Return how an answer has the field that it never leaves out."""
+    of = _SHOWN[field.holds] if field.choices is None else field.choices
+    return Annotated[of, Field(description=field.meaning)]

@@ -1,0 +1,84 @@
+"""The fields of requests and answers that say all but when a timer fires and what it calls, as core describes them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from wangtimer.api.asked.field_models import Model, always_shown_type, given_type, shown_type, with_fields
+from wangtimer.api.http.field_types import Given
+from wangtimer.core.api_field import ApiField, Shown
+from wangtimer.core.timers.field import TimerField
+from wangtimer.core.timers.fields import FIELDS
+from wangtimer.core.timers.timer import Timer
+
+_ASKED = tuple(one for field in FIELDS for one in field.asked)
+_NAMES = frozenset(one.name for one in _ASKED)
+# In v1 under their own names; what has another place there stands in a model of its own.
+OF_V1 = tuple(one for one in _ASKED if not one.v1)
+
+
+def taking_fields(model: type[Model]) -> type[Model]:
+    """Return a request's model of the compatible paths with all fields behind its own; none of them is required."""
+    return _taking(model, _ASKED)
+
+
+def taking_v1_fields(model: type[Model]) -> type[Model]:
+    """Return a request's model of v1 with those fields behind its own that it has by their own names."""
+    return _taking(model, OF_V1)
+
+
+def showing_fields(model: type[Model]) -> type[Model]:
+    """Return an answer's model of the compatible paths with all fields behind its own."""
+    return _showing(model, _ASKED, {Shown.ALWAYS})
+
+
+def showing_v1_fields(model: type[Model]) -> type[Model]:
+    """Return an answer's model of v1 with those fields behind its own that it has by their own names."""
+    return _showing(model, OF_V1, {Shown.ALWAYS, Shown.ALWAYS_IN_V1})
+
+
+def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
+    """Return the values that a timer is to have of all `FIELDS`, by name; what is not given stays as it `was`.
+
+    Raises `InvalidInput`.
+    """
+    given = {name: getattr(asked, name) for name in asked.model_fields_set & _NAMES}
+    return {field.name: field.read(given, was(field)) for field in FIELDS}
+
+
+def default_of(field: TimerField[Any]) -> Any:
+    """Return the value of a timer of which nothing is said."""
+    return field.default
+
+
+def shown_values(timer: Timer) -> dict[str, Any]:
+    """Return what the compatible paths show of the fields, by name."""
+    values = _values(timer)
+    return {one.name: _brief(values[one.name], one.shown) for one in _ASKED}
+
+
+def shown_v1_values(timer: Timer) -> dict[str, Any]:
+    """Return what v1 shows of the fields that it has by their own names."""
+    values = _values(timer)
+    return {one.name: values[one.name] for one in OF_V1}
+
+
+def _values(timer: Timer) -> dict[str, Any]:
+    return {name: value for field in FIELDS for name, value in field.shown(timer.value_of(field)).items()}
+
+
+def _brief(value: Any, shown: Shown) -> Any:
+    return value or None if shown is Shown.ALWAYS_IN_V1 else value
+
+
+def _taking(model: type[Model], fields: tuple[ApiField, ...]) -> type[Model]:
+    return with_fields(model, {one.name: (given_type(one), None) for one in fields})
+
+
+def _showing(model: type[Model], fields: tuple[ApiField, ...], always: set[Shown]) -> type[Model]:
+    return with_fields(
+        model,
+        {
+            one.name: (always_shown_type(one), ...) if one.shown in always else (shown_type(one), None)
+            for one in fields
+        },
+    )

@@ -1,0 +1,205 @@
+"""The fields of a timer beside its name, its schedule and its call: each is described here, and nowhere else.
+
+The models of both APIs, the columns, what an edit leaves of a value and what an answer shows of it follow from
+`FIELDS`. No field here is part of the schedule: an edit of it plans nothing anew.
+
+A further field is an entry of `FIELDS`, its value in `Owned`, and its column in `schema.sql`. Where firing needs to
+know it, its value is in `NewTimer` and `Definition` in place of `Owned`, and `store/redis/definitions.py` writes and
+reads it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
+from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
+
+MOST_TAGS = 16
+TAG_CHARACTERS = 64
+MOST_RETENTION_DAYS = 3_650
+LEAST_GRACE_MS = 1_000
+# In the column `keep_days`: the timer was to go with its last outcome, that is a failure, and it stays for the
+# setting's days.
+KEPT_AFTER_FAILURE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """What its owner says of a timer that firing need not know.
+
+    Once finished the timer is kept for `keep_days`; 0: no longer than a last outcome that is no failure; None: as long
+    as the service's setting says.
+    """
+
+    tags: tuple[str, ...] = ()
+    keep_days: int | None = None
+
+
+class _Misfire(TimerField[MisfireRule]):
+    """Three fields of a request make one rule; null is the same as absent."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: MisfireRule) -> MisfireRule:
+        policy, grace_ms, window_ms = (given.get(one.name) for one in self.asked)
+        return MisfireRule(
+            was.policy if policy is None else MisfirePolicy(policy),
+            was.grace_ms if grace_ms is None else grace_ms,
+            was.window_ms if window_ms is None else window_ms,
+        )
+
+    def stored(self, value: MisfireRule) -> dict[str, Any]:
+        return {
+            "misfire": value.policy.value,
+            "misfire_grace_ms": value.grace_ms,
+            "catchup_window_ms": value.window_ms,
+        }
+
+    def from_row(self, row: Mapping[str, Any]) -> MisfireRule:
+        return MisfireRule(MisfirePolicy(row["misfire"]), row["misfire_grace_ms"], row["catchup_window_ms"])
+
+    def shown(self, value: MisfireRule) -> dict[str, Any]:
+        return {
+            "misfire": value.policy,
+            "misfire_grace_ms": value.grace_ms,
+            "catchup_window_ms": value.window_ms,
+        }
+
+
+class _Tags(TimerField[tuple[str, ...]]):
+    """A JSON list, each tag once."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(given["tags"] or ())) if "tags" in given else was
+
+    def stored(self, value: tuple[str, ...]) -> dict[str, Any]:
+        return {"tags": orjson.dumps(value).decode() if value else None}
+
+    def from_row(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(orjson.loads(row["tags"])) if row["tags"] else ()
+
+    def shown(self, value: tuple[str, ...]) -> dict[str, Any]:
+        return {"tags": list(value)}
+
+
+class _KeepDays(TimerField[int | None]):
+    """Two fields of a request, each of which takes the place of the other: one says how long, the other not at all."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: int | None) -> int | None:
+        days: int | None = given.get("retention_days")
+        if given.get("delete_after_finish"):
+            if days is not None:
+                reason = "deleteAfterFinish is true: the timer is not kept"
+                raise InvalidInput("retentionDays", reason, "give one of them")
+            return 0
+        if days is not None:
+            return days
+        is_taken_away = ("delete_after_finish" if was == 0 else "retention_days") in given
+        return None if is_taken_away else was
+
+    def from_row(self, row: Mapping[str, Any]) -> int | None:
+        days: int | None = row["keep_days"]
+        return 0 if days == KEPT_AFTER_FAILURE else days
+
+    def shown(self, value: int | None) -> dict[str, Any]:
+        return {"retention_days": value or None, "delete_after_finish": value == 0}
+
+
+FIELDS: tuple[TimerField[Any], ...] = (
+    _Misfire(
+        "misfire",
+        default=USUAL,
+        asked=(
+            ApiField(
+                "misfire",
+                ValueType.TEXT,
+                "what to do with firings found more than misfireGraceMs late, say after an outage: make all, one only "
+                f"where no later moment has come by then, or none; {USUAL.policy} by default",
+                choices=MisfirePolicy,
+                v1="misfire.policy",
+                shown=Shown.ALWAYS,
+                meaning="what becomes of firings found long after their moment",
+            ),
+            ApiField(
+                "misfire_grace_ms",
+                ValueType.NUMBER,
+                f"{USUAL.grace_ms} by default",
+                USUAL.grace_ms,
+                least=LEAST_GRACE_MS,
+                most=MOST_SPAN_MS,
+                v1="misfire.grace",
+                shown=Shown.ALWAYS,
+            ),
+            ApiField(
+                "catchup_window_ms",
+                ValueType.NUMBER,
+                "firings found later than this are never made; 0, the default, is no such bound",
+                least=0,
+                most=MOST_SPAN_MS,
+                v1="misfire.catchupWindow",
+                shown=Shown.ALWAYS,
+                meaning="0: no such bound",
+            ),
+        ),
+        columns=(
+            FieldColumn("misfire", ColumnType.WORD, words=MisfirePolicy, is_nullable=False),
+            FieldColumn("misfire_grace_ms", ColumnType.NUMBER, is_nullable=False),
+            FieldColumn("catchup_window_ms", ColumnType.NUMBER, is_nullable=False),
+        ),
+        in_definition=True,
+    ),
+    _Tags(
+        "tags",
+        default=(),
+        asked=(
+            ApiField(
+                "tags",
+                ValueType.TEXTS,
+                "to find timers by",
+                ["billing"],
+                most=MOST_TAGS,
+                most_of_each=TAG_CHARACTERS,
+                shown=Shown.ALWAYS_IN_V1,
+            ),
+        ),
+        # `timer_tag` has them too, to be looked up. As JSON each quote and backslash takes two characters.
+        columns=(FieldColumn("tags", ColumnType.TEXT, characters=2_048),),
+    ),
+    _KeepDays(
+        "keep_days",
+        default=None,
+        asked=(
+            ApiField(
+                "retention_days",
+                ValueType.NUMBER,
+                "a finished timer is deleted, and its name or key free, so many days after its last moment; the "
+                "service's retention by default. Not with deleteAfterFinish: true",
+                7,
+                least=1,
+                most=MOST_RETENTION_DAYS,
+                meaning="once finished it is deleted so long after its last moment",
+            ),
+            ApiField(
+                "delete_after_finish",
+                ValueType.FLAG,
+                "true: a finished timer is deleted within two minutes once its last firing has succeeded or was "
+                "skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
+                shown=Shown.ALWAYS_IN_V1,
+                meaning="true: it is deleted once it is finished, unless its last firing failed",
+            ),
+        ),
+        # 0: no longer than its last outcome, and KEPT_AFTER_FAILURE in its place once that is a failure.
+        columns=(FieldColumn("keep_days", ColumnType.SMALL_NUMBER),),
+    ),
+)
+IN_DEFINITION = tuple(field for field in FIELDS if field.in_definition)
+IN_TIMER = tuple(field for field in FIELDS if not field.in_definition)
