@@ -1,6 +1,6 @@
 """The API in a process of its own, where timers have a field `note`: it is given, read, edited and taken away.
 
-Prints what it saw, as a JSON object: statuses and answers, the column after each change, and what Redis has.
+Prints what it saw, as a JSON object: answers, the column after a change, what Redis has, and what callers are shown.
 """
 
 import json
@@ -13,6 +13,10 @@ from sqlalchemy.schema import CreateTable
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import DEF, present
+from tests.cli.runs import json_of, runner_of
+from tests.client.served import serving
+from wangtimer.client import Client
+from wangtimer.client.timer_fields import Schedule
 from wangtimer.store.sql.tables import timers
 
 BODY = {"schedule": {"cron": "0 9 * * *"}, "target": {"url": URL}}
@@ -53,7 +57,28 @@ def main(database_url: str, store_url: str) -> None:
         "columns": str(CreateTable(timers).compile(dialect=dialect())),
     }
     world.close()
+    with serving(database_url, store_url) as served:
+        seen |= of_callers(served.url)
     print(json.dumps(seen))
+
+
+def of_callers(url: str) -> dict[str, Any]:
+    """Give, change and take away a note by the client and by the command line; return what each shows of it."""
+    client, run = Client(url, "shop"), runner_of(url)
+    schedule: Schedule = {"cron": "0 9 * * *"}
+    noted: Any = {"key": "by client", "note": "ask Bo", "schedule": schedule, "target": {"url": URL}}
+    changed: Any = {"note": "ask Cy"}
+    made = client.create_timer(**noted)
+    shell = ("--target", URL, "--cron", "0 9 * * *", "--note", "ask Di")
+    return {
+        "client": [made, client.patch_timer("key:by client", **changed)],
+        "shell": [
+            json_of(run("timers", "create", "by-shell", *shell, "--json")),
+            json_of(run("timers", "edit", "by-shell", "--note", "ask Ed", "--json")),
+            run("timers", "show", "by-shell").output,
+            json_of(run("timers", "edit", "by-shell", "--clear", "note", "--json")),
+        ],
+    }
 
 
 if __name__ == "__main__":
