@@ -1,8 +1,8 @@
 """A Quartz cron expression, read as Quartz and the copies of its reader (XXL-JOB) read it.
 
 Source: the CronTrigger tutorial, and what Quartz 2.3.2 does where that is silent; it made
-tests/cli/importing/quartz_moments.txt. Weekdays are 1 to 7 from SUNDAY, and exactly one of day and weekday is `?`. A time that the clock
-skips in spring is not run that day. In the hour that it repeats, only the second pass counts.
+tests/cli/importing/quartz_moments.txt. Weekdays are 1 to 7 from SUNDAY, and exactly one of day and weekday is `?`. A
+time that the clock skips in spring is not run that day. In the hour that it repeats, only the second pass counts.
 """
 
 import re
