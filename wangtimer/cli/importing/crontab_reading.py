@@ -1,9 +1,9 @@
 """The five fields of a crontab, read as Vixie cron and cronie read them.
 
 Source: crontab(5), and entry.c and cron.c of cronie 1.5. Day of the month and day of the week are either-or where
-neither begins with `*`. Where one does, as `*/2` too, both have to match. A number with a step (`5/10`) and a range that
-goes backward are errors there. Times in the hour that is skipped in spring are run right after it, and those of the
-repeated hour once, unless minute or hour begins with `*`.
+neither begins with `*`. Where one does, as `*/2` too, both have to match. A number with a step (`5/10`) and a range
+that goes backward are errors there. Times in the hour that is skipped in spring are run right after it, and those of
+the repeated hour once, unless minute or hour begins with `*`.
 """
 
 import re

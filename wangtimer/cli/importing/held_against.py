@@ -22,7 +22,8 @@ def hold_against(
     Raises `NotTaken`, with the first moment that differs. Moments that differ within a day of a change of the zone's
     clock are noted only, where that is accepted.
     """
-    our_moments, their_moments = ours.moments(now, END_MS, COMPARED), theirs(now, COMPARED)
+    our_moments = ours.moments(now, END_MS, COMPARED)
+    their_moments = [moment for moment in theirs(now, COMPARED) if moment < END_MS]
     if our_moments == their_moments:
         return our_moments, ()
     zone = ZoneInfo(ours.timezone)

@@ -52,18 +52,10 @@ def read_quartz_tables(source: str, prefix: str = PREFIX) -> list[Found]:
 
 def _found(row: Row, cron: Row | None, simple: Row | None, job: Row, key: str) -> Found:
     place = f"trigger {'.'.join(_identity(row)[1:])}"
-    original = text_of(cron, "cron_expression") if cron else text_of(row, "trigger_type")
+    original = _original(row, cron, simple)
     try:
         _refuse_calendar(row)
-        if cron is not None:
-            schedule, moments = _cron_schedule(row, cron)
-        elif simple is not None:
-            original = f"every {text_of(simple, 'repeat_interval')} ms"
-            schedule, moments = _simple_schedule(row, simple)
-        else:
-            raise NotTaken(
-                f"its type is {text_of(row, 'trigger_type')}, and only CRON and SIMPLE can be read"
-            )
+        schedule, moments = _schedule(row, cron, simple)
         job_group, job_name = _job(row)
         body = {"job": f"{job_group}.{job_name}", "class": text_of(job, "job_class_name")}
         data, notes = _data(row, job)
@@ -81,6 +73,22 @@ def _found(row: Row, cron: Row | None, simple: Row | None, job: Row, key: str) -
         )
     except NotTaken as error:
         return Refusal(place, original, str(error))
+
+
+def _original(row: Row, cron: Row | None, simple: Row | None) -> str:
+    if cron is not None:
+        return text_of(cron, "cron_expression")
+    return (
+        text_of(row, "trigger_type") if simple is None else f"every {text_of(simple, 'repeat_interval')} ms"
+    )
+
+
+def _schedule(row: Row, cron: Row | None, simple: Row | None) -> tuple[Mapping[str, Any], TheirMoments]:
+    if cron is not None:
+        return _cron_schedule(row, cron)
+    if simple is not None:
+        return _simple_schedule(row, simple)
+    raise NotTaken(f"its type is {text_of(row, 'trigger_type')}, and only CRON and SIMPLE can be read")
 
 
 def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments]:
@@ -109,18 +117,19 @@ def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMom
     start_ms, end_ms = number_of(row, "start_time") or 0, number_of(row, "end_time") or 0
     if repeats == 0:
         return {"at": _shown(start_ms)}, only_once(start_ms)
-    if interval_ms % 1_000 and interval_ms < 1_000:
+    if interval_ms < 1_000:
         raise NotTaken(f"its interval is {interval_ms} ms, and the shortest here is a second")
     schedule: dict[str, Any] = {"every": f"{interval_ms}ms", "anchorAt": _shown(start_ms)}
     schedule["startAt"] = _shown(start_ms)
     if repeats > 0:
         schedule["maxFirings"] = repeats + 1
     if end_ms:
-        schedule["endAt"] = _shown(end_ms)
+        # The end itself is no moment of a simple trigger.
+        schedule["endAt"] = _shown(end_ms - 1)
     theirs = every_so_often(interval_ms, start_ms, None if repeats < 0 else repeats + 1)
 
     def moments(after_ms: int, count: int) -> list[int]:
-        return [moment for moment in theirs(after_ms, count) if not end_ms or moment <= end_ms]
+        return [moment for moment in theirs(after_ms, count) if not end_ms or moment < end_ms]
 
     return schedule, moments
 
@@ -142,7 +151,10 @@ def _notes(row: Row) -> list[str]:
 
 
 def _data(row: Row, job: Row) -> tuple[dict[str, str], list[str]]:
-    """Return the job's data where they are properties in text, the trigger's before the job's; and what could not be read."""
+    """Return the data of job and trigger where they are properties in text, and notes on what is not.
+
+    Of the same name, the trigger's counts.
+    """
     data: dict[str, str] = {}
     unread = 0
     for one in (job, row):

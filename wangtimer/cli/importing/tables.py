@@ -19,8 +19,8 @@ class BadSource(Exception):
 def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
     """Return the rows of those of the wanted tables that a source has, by name; all names in lower case.
 
-    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file, which is the
-    first table. Raises `BadSource`.
+    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file, which
+    is the first table. Raises `BadSource`.
     """
     names = [name.lower() for name in wanted]
     if "://" in source:
