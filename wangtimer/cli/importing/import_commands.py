@@ -116,7 +116,11 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
 )
 @click.option("--tz-of-job", is_flag=True, help="A variable TZ is the job's, and no zone of the schedule.")
 def crontab(
-    source: str, now: int, timezone: ZoneInfo | None, file_format: str | None, tz_of_job: bool
+    source: str,
+    now: int,  # noqa: ARG001 - all sources get it
+    timezone: ZoneInfo | None,
+    file_format: str | None,
+    tz_of_job: bool,
 ) -> list[Found]:
     """Import a crontab; SOURCE is a file, or - for standard input."""
     from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
