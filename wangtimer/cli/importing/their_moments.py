@@ -90,15 +90,13 @@ def ms_of(moment: datetime) -> int:
 def _end_of_gap(wall: datetime, zone: ZoneInfo) -> int:
     """Return the first moment after the gap of the wall clock in which a wall time lies."""
     # Read by the offset before the gap, a time in it is as far behind its end as it is into it.
-    after = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
-    low, high = after - timedelta(days=2), after
+    high = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     offset = high.astimezone(zone).utcoffset()
-    low = next(
-        after - timedelta(minutes=back)
-        for back in range(1, 2 * 1_440)
-        if (after - timedelta(minutes=back)).astimezone(zone).utcoffset() != offset
-    )
+    low = high
+    while low.astimezone(zone).utcoffset() == offset:
+        low -= timedelta(minutes=15)
     while high - low > timedelta(seconds=1):
         middle = low + (high - low) / 2
         low, high = (low, middle) if middle.astimezone(zone).utcoffset() == offset else (middle, high)
-    return ms_of(high + timedelta(microseconds=999_999))
+    # Offsets change at whole seconds.
+    return ms_of(high)
