@@ -11,7 +11,10 @@ _STATEMENT = re.compile(
     r"(?P<name>[\w.`\"]+)",
     re.IGNORECASE | re.MULTILINE,
 )
-_COLUMN = re.compile(r"^\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))\s+\w", re.MULTILINE)
+_COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))\s+\w")
+_COMMENT = re.compile(r"--[^\n]*")
+# What may divide a list of columns; texts and comments are one sign each.
+_SIGN = re.compile(r"'(?:[^'\\]|\\.|'')*'|--[^\n]*|[(),]")
 _NO_COLUMNS = frozenset({"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"})
 _COLUMNS = re.compile(r"\s*\(([\w\s,`\"]+)\)\s*(?=VALUES)", re.IGNORECASE)
 _VALUES = re.compile(r"\s*VALUES\s*", re.IGNORECASE)
@@ -42,7 +45,7 @@ def read_dump(text: str) -> dict[str, list[Row]]:
     while found := _STATEMENT.search(text, at):
         table, at = _bare(found["name"]), found.end()
         if found["create"]:
-            columns[table] = _columns_of(text[at : text.find(";", at)])
+            columns[table] = _columns_of(text, at)
             rows.setdefault(table, [])
             continue
         names = columns.get(table)
@@ -106,12 +109,27 @@ def _unescaped(text: str, has_escapes: bool) -> str:
     return _ESCAPED.sub(lambda one: "'" if one[1] is None else _ESCAPES.get(one[1], one[1]), text)
 
 
-def _columns_of(statement: str) -> list[str]:
-    inner = statement[statement.find("(") + 1 :]
-    # One column a line; those of one line alone are divided first, but not within brackets.
-    lines = re.sub(r",(?![^()]*\))", ",\n", inner)
-    names = [found["quoted"] or found["plain"] for found in _COLUMN.finditer(lines)]
+def _columns_of(text: str, at: int) -> list[str]:
+    """Return the columns of a CREATE TABLE whose list of them begins after `at`."""
+    parts = (_COMMENT.sub("", part) for part in _parts(text, text.find("(", at) + 1))
+    found = [_COLUMN.match(part) for part in parts]
+    names = [one["quoted"] or one["plain"] for one in found if one is not None]
     return [name.lower() for name in names if name.upper() not in _NO_COLUMNS]
+
+
+def _parts(text: str, at: int) -> Iterator[str]:
+    """Yield the parts of a list in brackets, which begins at `at`; commas within brackets and texts divide nothing."""
+    begin, depth = at, 1
+    for sign in _SIGN.finditer(text, at):
+        if sign[0] == "(":
+            depth += 1
+        elif sign[0] == ")":
+            depth -= 1
+        if depth == 0 or (sign[0] == "," and depth == 1):
+            yield text[begin : sign.start()]
+            begin = sign.end()
+        if depth == 0:
+            return
 
 
 def _bare(name: str) -> str:

@@ -90,7 +90,7 @@ def _csv(path: Path) -> list[Row]:
 
 
 def _over_sql(url: str, names: list[str]) -> dict[str, list[Row]]:
-    from sqlalchemy import MetaData, Table, create_engine, inspect, select
+    from sqlalchemy import create_engine, inspect, literal_column, select, table
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
     try:
@@ -101,7 +101,7 @@ def _over_sql(url: str, names: list[str]) -> dict[str, list[Row]]:
                 name: [
                     _lowered(row)
                     for row in connection.execute(
-                        select(Table(there[name], MetaData(), autoload_with=connection))
+                        select(literal_column("*")).select_from(table(there[name]))
                     ).mappings()
                 ]
                 for name in names
