@@ -11,7 +11,7 @@ _STATEMENT = re.compile(
     r"(?P<name>[\w.`\"]+)",
     re.IGNORECASE | re.MULTILINE,
 )
-_COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))\s+\w")
+_COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))(?:\s|\Z)")
 _COMMENT = re.compile(r"--[^\n]*")
 # What may divide a list of columns; texts and comments are one sign each.
 _SIGN = re.compile(r"'(?:[^'\\]|\\.|'')*'|--[^\n]*|[(),]")
@@ -113,8 +113,8 @@ def _columns_of(text: str, at: int) -> list[str]:
     """Return the columns of a CREATE TABLE whose list of them begins after `at`."""
     parts = (_COMMENT.sub("", part) for part in _parts(text, text.find("(", at) + 1))
     found = [_COLUMN.match(part) for part in parts]
-    names = [one["quoted"] or one["plain"] for one in found if one is not None]
-    return [name.lower() for name in names if name.upper() not in _NO_COLUMNS]
+    columns = [one for one in found if one is not None and (one["plain"] or "").upper() not in _NO_COLUMNS]
+    return [(one["quoted"] or one["plain"]).lower() for one in columns]
 
 
 def _parts(text: str, at: int) -> Iterator[str]:
