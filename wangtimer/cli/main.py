@@ -7,10 +7,12 @@ import click
 
 from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.settings import settings
+from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
 from wangtimer.cli.firings.firing_commands import firings
 from wangtimer.cli.firings.load_command import load
+from wangtimer.cli.importing.import_commands import import_timers
 from wangtimer.cli.terminal.asking import EXIT_CODES
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.timers.cron_command import cron
@@ -45,6 +47,8 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(apply)
+commands.add_command(import_timers)
 commands.add_command(schema)
 commands.add_command(doctor)
 

@@ -1,0 +1,276 @@
+"""`wangtimer apply` against the real service."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.api.world import World
+from tests.cli.runs import Run, runner_of
+from tests.client.served import Served
+
+URL = "http://target.example/fire"
+NIGHTLY = f"""\
+- key: nightly
+  schedule: {{cron: 0 2 * * *, timezone: Asia/Shanghai}}
+  target: {{url: {URL}, json: {{limit: 100}}}}
+- key: often
+  schedule: {{every: 5m}}
+  target: {{url: {URL}}}
+  tags: [billing]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "timers.yaml"
+    found.write_text(NIGHTLY)
+    return found
+
+
+def timers(served: Served, app: str = "shop") -> dict[str, Any]:
+    answer = requests.get(f"{served.url}/v1/timers?limit=500", headers={"WangTimer-App": app}, timeout=30)
+    return {row["key"]: row for row in answer.json()["items"]}
+
+
+def test_a_missing_timer_is_made_and_enabled_and_twice_changes_nothing(
+    run: Run, served: Served, file: Path
+) -> None:
+    made = run("apply", "-f", file, "--yes")
+    assert made.exit_code == 0, made.output
+    assert "2 created, 0 changed, 0 deleted" in made.stdout
+    before = timers(served)
+    assert before["nightly"]["enabled"] is True
+    assert before["nightly"]["schedule"]["cron"] == "0 2 * * *"
+    again = run("apply", "-f", file, "--yes")
+    assert again.exit_code == 0
+    assert again.stdout == "0 to create, 0 to change, 0 to delete, 2 unchanged\n"
+    assert timers(served) == before
+
+
+def test_a_dry_run_shows_each_field_and_ends_with_2_and_changes_nothing(
+    run: Run, served: Served, file: Path
+) -> None:
+    run("apply", "-f", file, "--yes")
+    before = timers(served)
+    file.write_text(
+        NIGHTLY.replace("0 2", "30 2").replace("5m}", "5m}\n  enabled: false").replace("100", "7")
+    )
+    shown = run("apply", "-f", file, "--dry-run")
+    assert shown.exit_code == 2
+    assert shown.stdout.splitlines() == [
+        f"~ nightly  {file}:1",
+        '    schedule.cron: "0 2 * * *" -> "30 2 * * *"',
+        '    target.body: "{\\"limit\\":100}" -> "{\\"limit\\":7}"',
+        f"~ often  {file}:4",
+        "    enabled: true -> false",
+        "0 to create, 2 to change, 0 to delete, 0 unchanged",
+    ]
+    assert timers(served) == before
+
+
+def test_what_differs_is_made_so(run: Run, served: Served, file: Path) -> None:
+    run("apply", "-f", file, "--yes")
+    requests.patch(
+        f"{served.url}/v1/timers/key:nightly",
+        json={"misfire": {"policy": "skip"}, "target": {"headers": {"X-By": "hand"}}, "tags": ["x"]},
+        headers={"WangTimer-App": "shop"},
+        timeout=30,
+    ).raise_for_status()
+    mended = run("apply", "-f", file, "--yes")
+    assert mended.exit_code == 0, mended.output
+    assert 'misfire.policy: "skip" -> "fire_all"' in mended.stdout
+    assert 'target.headers.X-By: "hand" -> none' in mended.stdout
+    row = timers(served)["nightly"]
+    assert (row["misfire"]["policy"], row["tags"]) == ("fire_all", [])
+    assert row["target"]["headers"] == {"Content-Type": ["application/json"]}
+
+
+def test_an_interval_goes_on_from_where_it_was_counted(run: Run, served: Served, file: Path) -> None:
+    run("apply", "-f", file, "--yes")
+    before = timers(served)["often"]["schedule"]["anchorAt"]
+    served.world.clock.now += 77_000
+    file.write_text(NIGHTLY.replace("[billing]", "[other]"))
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    after = timers(served)["often"]
+    assert (after["schedule"]["anchorAt"], after["tags"]) == (before, ["other"])
+
+
+def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_others(
+    run: Run, served: Served, file: Path
+) -> None:
+    run("timers", "create", "by-hand", "--every", "1h", "--callback", URL, "--enable")
+    other = file.with_name("other.yaml")
+    other.write_text(NIGHTLY.replace("key: ", "key: other-"))
+    assert run("apply", "-f", other, "--set", "other", "--yes").exit_code == 0
+    assert run("apply", "-f", file, "--set", "shop", "--yes").exit_code == 0
+    file.write_text("\n".join(NIGHTLY.splitlines()[:3]))
+    kept = run("apply", "-f", file, "--set", "shop", "--dry-run")
+    assert kept.exit_code == 0
+    assert "? often  not in the files" in kept.stdout
+    shown = run("apply", "-f", file, "--set", "shop", "--prune", "--dry-run")
+    assert shown.exit_code == 2
+    assert "- often  not in the files" in shown.stdout
+    pruned = run("apply", "-f", file, "--set", "shop", "--prune", "--yes")
+    assert pruned.exit_code == 0, pruned.output
+    assert "0 created, 0 changed, 1 deleted" in pruned.stdout
+    assert set(timers(served)) == {"by-hand", "other-nightly", "other-often", "nightly"}
+
+
+def test_a_timer_of_another_set_is_refused(run: Run, served: Served, file: Path) -> None:
+    run("apply", "-f", file, "--set", "one", "--yes")
+    before = timers(served)
+    for options in (("--set", "two"), ()):
+        refused = run("apply", "-f", file, *options, "--yes")
+        assert refused.exit_code == 1
+        assert f"{file}:1: timer 'nightly': it belongs to the set 'one'" in refused.stderr
+    assert timers(served) == before
+
+
+def test_faults_are_named_by_file_line_and_key_and_nothing_is_sent(
+    run: Run, served: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text(NIGHTLY)
+    (tmp_path / "b.yaml").write_text(
+        f"""\
+- key: bad-cron
+  schedule:
+    cron: 61 * * * *
+  target: {{url: {URL}}}
+- key: nightly
+  schedule: {{every: 1h}}
+  target: {{url: {URL}}}
+- schedule: {{every: 1h}}
+  target: {{url: {URL}}}
+- key: soon
+  schedule: {{delay: 1h}}
+  target: {{url: {URL}}}
+- key: marked
+  schedule: {{every: 1h}}
+  target: {{url: {URL}}}
+  tags: [set=x]
+"""
+    )
+    refused = run("apply", "-f", tmp_path, "--yes")
+    assert refused.exit_code == 1
+    b = tmp_path / "b.yaml"
+    lines = refused.stderr.splitlines()
+    assert lines[0].startswith(
+        f"wangtimer: {b}:3: timer 'bad-cron': schedule.cron: minute '61' cannot be read"
+    )
+    assert f"{b}:5: timer 'nightly': the key is given twice, first at {tmp_path / 'a.yaml'}:1" in lines[1]
+    assert f"{b}:8: key: missing" in lines[2]
+    assert f"{b}:11: timer 'soon': schedule.delay" in lines[3]
+    assert f"{b}:16: timer 'marked': tags: a tag begins with set=" in lines[4]
+    assert lines[5] == "wangtimer: 5 faults; nothing was sent"
+    assert timers(served) == {}
+
+
+def test_it_asks_before_it_does_anything(run: Run, served: Served, file: Path) -> None:
+    assert run("apply", "-f", file, input="n\n").exit_code == 1
+    assert timers(served) == {}
+    assert run("apply", "-f", file, input="y\n").exit_code == 0
+    assert set(timers(served)) == {"nightly", "often"}
+
+
+@pytest.mark.parametrize(
+    "options", [("--prune",), ("--set", " x"), ("--nonsense",), ("--set", "a", "--set", "b")]
+)
+def test_wrong_use_ends_with_1_for_2_says_that_there_are_differences(
+    run: Run, file: Path, options: tuple[str, ...]
+) -> None:
+    assert run("apply", "-f", file, "--yes", *options).exit_code == 1
+
+
+def test_a_one_shot_whose_moment_has_passed_is_let_be(run: Run, served: Served, file: Path) -> None:
+    moment = "2020-01-01T00:00:00Z"
+    file.write_text(f"key: past\nschedule: {{at: {moment}}}\ntarget: {{url: {URL}}}\n")
+    found = run("apply", "-f", file, "--yes")
+    assert found.exit_code == 0
+    assert "its last moment has passed, and it is not made" in found.stdout
+    assert timers(served) == {}
+
+
+def test_a_calendar_of_the_app_may_be_named_and_an_unknown_one_is_a_fault(
+    run: Run, served: Served, file: Path
+) -> None:
+    file.write_text(NIGHTLY.replace("2 * * *,", "2 * * *, excludeCalendar: plant,"))
+    refused = run("apply", "-f", file, "--yes")
+    assert refused.exit_code == 1
+    assert (
+        f"{file}:2: timer 'nightly': schedule.excludeCalendar: there is no calendar 'plant'" in refused.stderr
+    )
+    requests.put(
+        f"{served.url}/v1/calendars/plant",
+        json={"days": ["2027-01-01"]},
+        headers={"WangTimer-App": "shop"},
+        timeout=30,
+    ).raise_for_status()
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    assert run("apply", "-f", file, "--dry-run").exit_code == 0
+
+
+def test_the_differences_are_told_as_json(run: Run, file: Path) -> None:
+    run("apply", "-f", file, "--yes")
+    file.write_text(
+        NIGHTLY.replace("0 2", "0 3") + f"- key: new\n  schedule: {{every: 1h}}\n  target: {{url: {URL}}}\n"
+    )
+    shown = run("apply", "-f", file, "--dry-run", "--json")
+    assert shown.exit_code == 2
+    found = json.loads(shown.stdout)
+    assert found["create"] == [{"key": "new", "place": f"{file}:8"}]
+    assert found["change"][0]["fields"] == [{"name": "schedule.cron", "old": "0 2 * * *", "new": "0 3 * * *"}]
+    assert (found["unchanged"], found["delete"], found["over"]) == (1, [], [])
+
+
+def test_what_a_header_holds_as_a_secret_is_not_shown(run: Run, file: Path) -> None:
+    run("apply", "-f", file, "--yes")
+    file.write_text(NIGHTLY.replace("json:", "headers: {Authorization: Bearer x}, json:"))
+    shown = run("apply", "-f", file, "--dry-run")
+    assert 'target.headers.Authorization: none -> "(not shown)"' in shown.stdout
+    assert "Bearer" not in shown.output
+
+
+def test_a_service_that_cannot_be_reached_ends_with_1(file: Path) -> None:
+    refused = runner_of("http://127.0.0.1:1")("apply", "-f", file, "--yes")
+    assert refused.exit_code == 1
+    assert "is the service running" in refused.stderr
+
+
+def test_a_timer_that_somebody_changed_meanwhile_is_told_and_the_others_are_changed(
+    run: Run, served: Served, small_world: World, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wangtimer.cli.as_code import service_calls
+
+    run("apply", "-f", file, "--yes")
+    file.write_text(NIGHTLY.replace("0 2", "0 3").replace("5m", "6m"))
+    plain = service_calls.Service.replace
+
+    def replaced(self: Any, timer_id: int, version: int, document: Any) -> None:
+        plain(self, timer_id, version - (document["key"] == "often"), document)
+
+    monkeypatch.setattr(service_calls.Service, "replace", replaced)
+    done = run("apply", "-f", file, "--yes")
+    assert done.exit_code == 3
+    assert f"{file}:4: timer 'often' was not changed" in done.stderr
+    assert timers(served)["nightly"]["schedule"]["cron"] == "0 3 * * *"
+    assert timers(served)["often"]["schedule"]["every"] == "5m"
+
+
+def test_thousands_of_timers_are_made_in_batches(run: Run, served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "many.json"
+    many = [
+        {"key": f"many-{number}", "schedule": {"cron": "0 9 * * *"}, "target": {"url": URL}, "enabled": False}
+        for number in range(1_203)
+    ]
+    file.write_text(json.dumps({"timers": many}))
+    made = run("apply", "-f", file, "--set", "many", "--yes")
+    assert made.exit_code == 0, made.output
+    assert "1203 created" in made.stdout
+    again = run("apply", "-f", file, "--set", "many", "--dry-run")
+    assert again.exit_code == 0
+    assert "1203 unchanged" in again.stdout
+    file.write_text(json.dumps(many[:100]))
+    assert "1103 deleted" in run("apply", "-f", file, "--set", "many", "--prune", "--yes").stdout

@@ -1,0 +1,107 @@
+"""Crontabs: lines, variables, commands."""
+
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.cli.importing.imports import SHANGHAI, imported, refusals
+from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
+from wangtimer.cli.importing.entries import Entry, Found, Refusal
+
+
+def read(
+    text: str, *, is_system: bool = False, daemon: ZoneInfo | None = SHANGHAI, tz_of_job: bool = False
+) -> list[Found]:
+    return read_crontab_file(text, "tab", is_system, daemon, tz_of_job)
+
+
+def bodies(text: str, is_system: bool = False) -> list[object]:
+    return [one.body for one in read(text, is_system=is_system) if isinstance(one, Entry)]
+
+
+def test_its_lines_become_timers() -> None:
+    found = imported(
+        read(
+            "# m h dom mon dow command\nMAILTO=ops@example.com\n\n"
+            "*/5 9-17 * * 1-5\t/usr/local/bin/close.sh --limit=3\n@daily cd /srv && ./backup\n"
+        )
+    )
+    assert found["close.sh"].document == {
+        "key": "close.sh",
+        "schedule": {"cron": "*/5 9-17 * * 1-5", "timezone": "Asia/Shanghai"},
+        "target": {
+            "url": "https://jobs.example/close.sh",
+            "json": {"command": "/usr/local/bin/close.sh --limit=3"},
+        },
+        "tags": ["from=test"],
+    }
+    assert found["close.sh"].notes == ("the variables of its environment are not taken over: MAILTO",)
+    assert found["backup"].document["schedule"]["cron"] == "@daily"
+    assert found["backup"].entry.place == "tab:5"
+
+
+def test_a_percent_sign_ends_the_command_and_begins_its_input() -> None:
+    assert bodies("0 9 * * * mail -s 50\\% ops%Hello%World\n") == [
+        {"command": "mail -s 50% ops", "input": "Hello\nWorld\n"}
+    ]
+    assert bodies("0 9 * * * date +\\%F\n") == [{"command": "date +%F"}]
+
+
+def test_a_system_crontab_has_a_user_in_each_line() -> None:
+    assert bodies("-17 * * * * root run-parts /etc/cron.hourly\n@daily www x y\n", is_system=True) == [
+        {"command": "run-parts /etc/cron.hourly", "user": "root"},
+        {"command": "x y", "user": "www"},
+    ]
+    assert is_system_crontab("/etc/crontab")
+    assert is_system_crontab("/etc/cron.d/backup")
+    assert not is_system_crontab("/var/spool/cron/crontabs/root")
+
+
+def test_the_same_program_twice_gets_a_number() -> None:
+    assert set(imported(read("0 1 * * * X=1 /a/job\n0 2 * * * job -v\n"))) == {"job", "job-2"}
+
+
+def test_cron_tz_is_the_zone_of_the_lines_below_it() -> None:
+    found = imported(read("0 1 * * * a\nCRON_TZ='Europe/Berlin'\n0 1 * * * b\nCRON_TZ=\n0 1 * * * c\n"))
+    zones = {key: one.document["schedule"]["timezone"] for key, one in found.items()}
+    assert zones == {"a": "Asia/Shanghai", "b": "Europe/Berlin", "c": "Asia/Shanghai"}
+
+
+def test_what_is_below_a_tz_is_refused_unless_it_is_said_whose_it_is() -> None:
+    text = "TZ=Europe/Berlin\n0 1 * * * a\n"
+    assert "TZ=Europe/Berlin stands above it" in refusals(read(text))["tab:2"]
+    found = imported(read(text, tz_of_job=True))["a"]
+    assert found.document["schedule"]["timezone"] == "Asia/Shanghai"
+    assert refusals(read(text.replace("Europe/Berlin", "Asia/Shanghai"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("@reboot /usr/bin/start", "@reboot is no moment"),
+        ("@every_minute x", "@every_minute is none of @yearly"),
+        ("0 9 * * *", "it has no command"),
+        ("0 9 * * 8 x", "day of week '8' is none that cron reads"),
+        ("5/10 * * * * x", "crons differ in what it means"),
+        ("0 0 30 2 * x", "never fires"),
+    ],
+)
+def test_what_is_no_timer_is_refused_by_its_line(line: str, reason: str) -> None:
+    assert reason in refusals(read(f"# x\n{line}\n"))["tab:2"]
+
+
+def test_a_day_of_every_second_day_and_a_weekday_is_refused_with_its_first_differing_moment() -> None:
+    reason = refusals(read("0 0 */2 * 1 x\n"))["tab:1"]
+    assert reason == (
+        "moment 1 is 2026-12-07T00:00:00.000+08:00 (Monday) there and "
+        "2026-11-27T00:00:00.000+08:00 (Friday) here"
+    )
+
+
+def test_a_line_without_a_known_zone_is_refused() -> None:
+    found = read("0 9 * * * x\nCRON_TZ=UTC\n0 9 * * * y\nCRON_TZ=Mars/Olympus\n0 9 * * * z\n", daemon=None)
+    assert [type(one) for one in found] == [Refusal, Entry, Refusal]
+    assert refusals(found) == {
+        "tab:1": "its zone is not known; name that of its machine with --timezone",
+        "tab:5": "CRON_TZ=Mars/Olympus is no IANA zone",
+    }

@@ -1,0 +1,109 @@
+"""`wangtimer import ...`: the file it writes, the report, the exit codes; and `apply` takes the file."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.runs import Run, runner_of
+from tests.client.served import Served
+
+URL = "https://jobs.example/{name}"
+NOWHERE = "http://127.0.0.1:1"
+GOOD = "0 9 * * 1-5 close --all\n*/10 * * * * poll\n"
+
+
+@pytest.fixture
+def offline() -> Run:
+    """Runs `wangtimer ...` where there is no service."""
+    return runner_of(NOWHERE)
+
+
+@pytest.fixture
+def crontab(tmp_path: Path) -> Path:
+    found = tmp_path / "crontab"
+    found.write_text(GOOD)
+    return found
+
+
+def test_it_writes_a_file_and_shows_what_each_becomes(offline: Run, crontab: Path, tmp_path: Path) -> None:
+    out = tmp_path / "timers.yaml"
+    done = offline(
+        "import", "crontab", crontab, "--timezone", "Asia/Shanghai", "--target-url", URL, "--out", out
+    )
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[:3] == [
+        f"close  {crontab}:1: 0 9 * * 1-5",
+        "         at 09:00 from Monday to Friday (Asia/Shanghai)",
+        "         POST https://jobs.example/close",
+    ]
+    assert lines[3].endswith("T09:00:00.000+08:00; the next 100 moments were compared")
+    assert lines[-1] == "2 of 2 entries become timers"
+    text = out.read_text()
+    assert f"# {crontab}:1: 0 9 * * 1-5\n- key: close\n" in text
+    assert [one["key"] for one in yaml.safe_load(text)] == ["close", "poll"]
+
+
+def test_without_a_file_the_timers_are_standard_output(offline: Run, crontab: Path) -> None:
+    done = offline(
+        "import", "crontab", "-", "--timezone", "UTC", "--target-url", URL, "--tag", "a", input=GOOD
+    )
+    assert done.exit_code == 0
+    assert [one["tags"] for one in yaml.safe_load(done.stdout)] == [["from=crontab", "a"]] * 2
+    assert "2 of 2 entries become timers" in done.stderr
+
+
+def test_some_refused_end_with_3_all_refused_with_1(offline: Run, crontab: Path) -> None:
+    crontab.write_text(GOOD + "@reboot boot\n")
+    some = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
+    assert some.exit_code == 3
+    assert "# REFUSED" in some.stdout
+    assert f"REFUSED  {crontab}:3: @reboot boot\n         @reboot is no moment" in some.stderr
+    crontab.write_text("@reboot boot\n")
+    all_of_them = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
+    assert all_of_them.exit_code == 1
+    assert yaml.safe_load(all_of_them.stdout) == []
+
+
+def test_a_source_that_cannot_be_read_ends_with_1(offline: Run, tmp_path: Path) -> None:
+    for words in (
+        ("crontab", tmp_path / "no", "--timezone", "UTC"),
+        ("xxl-job", tmp_path / "no.sql", "--timezone", "UTC"),
+        ("quartz", f"sqlite:///{tmp_path}/empty.db"),
+        ("celery-beat", "no.such.module"),
+    ):
+        done = offline("import", *words, "--target-url", URL)
+        assert done.exit_code == 1, done.output
+        assert done.stderr.startswith("wangtimer: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("crontab", "x", "--target-url", "http://x/{nam}"),
+        ("crontab", "x", "--target-url", URL, "--timezone", "Mars"),
+        ("crontab", "x", "--target-url", URL, "--header", "none"),
+        ("crontab", "x", "--target-url", URL, "--target", "none"),
+        ("crontab", "x"),
+        ("xxl-job", "x", "--target-url", URL),
+    ],
+)
+def test_wrong_use_ends_with_2(offline: Run, words: tuple[str, ...]) -> None:
+    assert offline("import", *words).exit_code == 2
+
+
+def test_a_url_that_no_timer_may_have_is_told_of_each(offline: Run, crontab: Path) -> None:
+    done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", "ftp://x/{name}")
+    assert done.exit_code == 1
+    assert "target.url: it is neither http nor https" in done.stderr
+
+
+def test_apply_takes_the_file(run: Run, served: Served, crontab: Path, tmp_path: Path) -> None:
+    out = tmp_path / "timers.yaml"
+    words = ("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL, "--out", out)
+    assert run(*words).exit_code == 0
+    applied = run("apply", "-f", out, "--set", "crontab", "--yes")
+    assert applied.exit_code == 0, applied.output
+    assert run(*words).exit_code == 0
+    assert "2 unchanged" in run("apply", "-f", out, "--set", "crontab", "--dry-run").stdout

@@ -1,0 +1,104 @@
+"""A timer as a file says it, read by the API's own rules: what the service would make of it, without asking it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.asked.asked_timer import new_timer
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.pointers import own_name
+from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
+from wangtimer.api.v1.timers.timer_models import NewTimerBody
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
+from wangtimer.store.sql.timers import NewTimer
+
+# Every schedule has moments after it.
+LONG_AGO = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTimer:
+    """A timer that is to be: `document` is the body of a request for it, `shown` is what an answer shows of it then.
+
+    `schedule` has its moments, an ending being counted from `now`. `is_over`: it has no moment left.
+    """
+
+    key: str
+    document: Mapping[str, Any]
+    shown: Mapping[str, Any]
+    schedule: Schedule
+    is_over: bool
+
+
+def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) -> WantedTimer:
+    """Return the timer that a document of v1 (POST /v1/timers) asks for at `now` (ms UTC).
+
+    Raises `InvalidInput`, its field by the name it has in the document. Beside what the service refuses, a file may not
+    leave out `key`, and may not have `delay`, which counts anew from each request.
+    """
+    try:
+        body: NewTimerBody = read_model(NewTimerBody, document)
+        _refuse_unrepeatable(body, document)
+        new, is_over = _new_timer(body, app, now, find_calendar)
+    except InvalidInput as error:
+        raise InvalidInput(own_name(error.field), error.reason, error.mend, error.meant) from error
+    timer = _timer_of(new, body.enabled, now)
+    fields = ShownTimer(**timer_fields(timer, now)).model_dump(mode="json", by_alias=True)
+    schedule = replace(new.ending, counted_from=now).applied_to(new.schedule)
+    return WantedTimer(new.name, document, fields, schedule, is_over)
+
+
+def any_calendar(name: str) -> Calendar:
+    """Return a calendar by its name, one without days where it is none that is always there."""
+    return built_in().get(name) or Calendar(name)
+
+
+def one_of(names: frozenset[str]) -> FindCalendar:
+    """Return what finds calendars of these names, beside those that are always there."""
+
+    def find(name: str) -> Calendar:
+        if name in names or name in built_in():
+            return any_calendar(name)
+        raise Refused(
+            ErrorCode.BAD_SCHEDULE,
+            "excludeCalendar",
+            f"there is no calendar {shown(name)}",
+            f"name one of {', '.join(sorted({*built_in(), *names}))}, or upload it first",
+        )
+
+    return find
+
+
+def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> None:
+    if body.key is None:
+        mend = "give each timer a key of your own: a file is applied by it"
+        raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
+    if body.schedule.delay is not None:
+        mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
+        reason = "a delay counts from each request, and a file is applied again and again"
+        raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
+    if len(json.dumps(document, ensure_ascii=False).encode()) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
+
+
+def _new_timer(body: NewTimerBody, app: str, now: int, find_calendar: FindCalendar) -> tuple[NewTimer, bool]:
+    """Return the timer, and whether it has no moment left: one that had some is no mistake in a file."""
+    terms = body.terms(str(body.key))
+    try:
+        new = new_timer(app, terms, now, find_calendar)
+    except InvalidInput:
+        return new_timer(app, terms, LONG_AGO, find_calendar), True
+    return new, new.schedule.first_after(now) is None
+
+
+def _timer_of(new: NewTimer, is_enabled: bool, now: int) -> Timer:
+    status = TimerStatus.ENABLED if is_enabled else TimerStatus.DISABLED
+    definition = Definition(1, new.app, 1, status, new.schedule, new.notify, misfire=new.misfire)
+    return Timer(definition, new.name, now, None, now, now, new.ending, new.tags, new.keep_days)

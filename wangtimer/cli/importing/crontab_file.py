@@ -1,0 +1,152 @@
+"""A crontab: its lines, variables and commands, as crontab(5) has them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from wangtimer.cli.importing.crontab_reading import FIELDS, MACROS, CrontabZone, read_crontab
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
+from wangtimer.cli.importing.keys import fit_for_key, numbering
+
+SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
+_VARIABLE = re.compile(
+    r"""("(?P<quoted>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s="']+))\s*=\s*(?P<value>.*)"""
+)
+_ASSIGNMENT = re.compile(r"\w+=\S*\s+")
+_DIRECTORY = re.compile(r"cd\s[^;&|]*(?:&&|;)\s*")
+# A % ends the command, and is a new line in what follows; \% is a percent sign.
+_PERCENT = re.compile(r"(?<!\\)%")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read of a file so far: the variables in force."""
+
+    file: str
+    is_system: bool
+    daemon: ZoneInfo | None
+    tz_is_of_job: bool
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that says when to run what."""
+
+    when: str
+    user: str | None
+    command: str
+    given: str | None
+
+
+def is_system_crontab(path: str) -> bool:
+    """Tell whether a file of this path has a user in each line."""
+    return path.startswith(SYSTEM_FILES)
+
+
+def read_crontab_file(
+    text: str, file: str, is_system: bool, daemon: ZoneInfo | None, tz_is_of_job: bool
+) -> list[Found]:
+    """Return the entries of a crontab.
+
+    `is_system`: each line has a user before its command. `daemon` is the zone of cron's machine. `tz_is_of_job`: a
+    variable `TZ` is the job's alone, as in cronie; otherwise what stands below it is refused, for crons differ.
+    """
+    reading = _Reading(file, is_system, daemon, tz_is_of_job)
+    key_of = numbering()
+    found: list[Found] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if variable := _VARIABLE.fullmatch(line):
+            name = variable["quoted"] or variable["single"] or variable["plain"] or ""
+            reading.variables[name] = _unquoted(variable["value"].strip())
+            continue
+        place = f"{file}:{number}"
+        try:
+            split = _split(line.removeprefix("-"), is_system)
+            key = key_of(fit_for_key(_program(split.command)))
+            found.append(_entry(reading, place, split, key))
+        except NotTaken as error:
+            found.append(Refusal(place, line, str(error)))
+    return found
+
+
+def _entry(reading: _Reading, place: str, line: _Line, key: str) -> Entry:
+    where = _zone_of(reading)
+    body = {"command": line.command, "user": line.user, "input": line.given}
+    schedule = read_crontab(line.when, where)
+    return Entry(
+        place,
+        line.when,
+        key,
+        fit_for_key(_program(line.command)),
+        {"cron": line.when, "timezone": where.zone.key},
+        {name: value for name, value in body.items() if value is not None},
+        schedule.moments,
+        notes=tuple(_notes(reading.variables)),
+    )
+
+
+def _split(line: str, is_system: bool) -> _Line:
+    count = 1 if line.startswith("@") else len(FIELDS)
+    parts = line.split(None, count + is_system)
+    if len(parts) <= count + is_system:
+        raise NotTaken("it has no command" if parts else "it is empty")
+    when = " ".join(parts[:count])
+    if when == "@reboot":
+        raise NotTaken("@reboot is no moment: start it with the machine, by systemd for one")
+    if count == 1 and when not in MACROS:
+        raise NotTaken(f"{when} is none of {', '.join(MACROS)}")
+    command, *given = _PERCENT.split(parts[-1].rstrip())
+    lines = "".join(f"{one}\n" for one in given) if given else None
+    return _Line(
+        when,
+        parts[count] if is_system else None,
+        command.replace("\\%", "%").strip(),
+        None if lines is None else lines.replace("\\%", "%"),
+    )
+
+
+def _zone_of(reading: _Reading) -> CrontabZone:
+    variables = reading.variables
+    own = variables.get("TZ", "")
+    if own and not reading.tz_is_of_job and not variables.get("CRON_TZ") and own != _key(reading.daemon):
+        raise NotTaken(
+            f"TZ={own} stands above it: cronie and Debian's cron give it to the job alone, others plan by it; "
+            "say --tz-of-job for the first, and write CRON_TZ for the second"
+        )
+    named = variables.get("CRON_TZ", "")
+    return CrontabZone(reading.daemon, _zone(named) if named else None)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise NotTaken(f"CRON_TZ={name} is no IANA zone") from None
+
+
+def _key(zone: ZoneInfo | None) -> str | None:
+    return None if zone is None else zone.key
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value
+
+
+def _program(command: str) -> str:
+    """Return the name of the program that a command starts, as its path's last part."""
+    while found := (_ASSIGNMENT.match(command) or _DIRECTORY.match(command)):
+        command = command[found.end() :]
+    words = command.split()
+    return PurePath(words[0]).name if words else command
+
+
+def _notes(variables: Iterable[str]) -> Iterable[str]:
+    if names := [name for name in variables if name != "CRON_TZ"]:
+        yield f"the variables of its environment are not taken over: {', '.join(names)}"

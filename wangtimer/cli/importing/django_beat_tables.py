@@ -1,0 +1,168 @@
+"""The tables of django-celery-beat: periodic tasks with crontabs, intervals and clocked moments."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from wangtimer.cli.importing.celery_module import interval
+from wangtimer.cli.importing.celery_reading import read_celery_crontab
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
+from wangtimer.cli.importing.intervals import every_so_often, only_once
+from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.sql_dump import Row
+from wangtimer.cli.importing.tables import flag_of, moment_of, number_of, read_tables, table_of, text_of
+from wangtimer.cli.importing.their_moments import ms_of
+
+TASKS = "django_celery_beat_periodictask"
+CRONTABS = "django_celery_beat_crontabschedule"
+INTERVALS = "django_celery_beat_intervalschedule"
+CLOCKED = "django_celery_beat_clockedschedule"
+SOLAR = "django_celery_beat_solarschedule"
+# By which of its columns a task has its schedule, and where that is.
+KINDS = {"crontab_id": CRONTABS, "interval_id": INTERVALS, "clocked_id": CLOCKED, "solar_id": SOLAR}
+CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
+OPTIONS = ("queue", "exchange", "routing_key", "priority", "headers", "expire_seconds")
+# Celery makes it, for its own results.
+OWN_TASK = "celery.backend_cleanup"
+
+Tables = Mapping[str, Mapping[int, Row]]
+
+
+def read_django_beat(source: str, now: int) -> list[Found]:
+    """Return the periodic tasks of a database; raises `BadSource`."""
+    read = read_tables(source, [TASKS, *KINDS.values()])
+    tasks = table_of(read, TASKS, source)
+    tables = {name: {number_of(row, "id") or 0: row for row in read.get(name, [])} for name in KINDS.values()}
+    key_of = numbering()
+    return [
+        _found(row, tables, now, key_of(fit_for_key(text_of(row, "name"))))
+        for row in sorted(tasks, key=lambda row: number_of(row, "id") or 0)
+    ]
+
+
+def _found(row: Row, tables: Tables, now: int, key: str) -> Found:
+    place = f"periodic task {text_of(row, 'name')!r}"
+    original = ""
+    try:
+        kind, of = _kind(row, tables)
+        original = _original(kind, of)
+        if text_of(row, "task") == OWN_TASK:
+            raise NotTaken("it clears Celery's own results: leave it to Celery")  # noqa: TRY301
+        schedule, moments = _schedule(row, kind, of, now)
+        schedule, moments = _bounded(row, schedule, moments, kind)
+        body = {
+            "task": text_of(row, "task"),
+            "args": _json(row, "args", []),
+            "kwargs": _json(row, "kwargs", {}),
+        }
+        return Entry(
+            place,
+            original,
+            key,
+            text_of(row, "task"),
+            schedule,
+            body,
+            moments,
+            is_enabled=flag_of(row, "enabled"),
+            notes=tuple(_notes(row)),
+        )
+    except NotTaken as error:
+        return Refusal(place, original, str(error))
+
+
+def _kind(row: Row, tables: Tables) -> tuple[str, Row]:
+    for column, table in KINDS.items():
+        if (number := number_of(row, column)) is not None:
+            if number not in tables[table]:
+                raise NotTaken(f"its {column} is {number}, which {table} does not have")
+            return table, tables[table][number]
+    raise NotTaken("it has no schedule")
+
+
+def _original(kind: str, of: Row) -> str:
+    if kind == CRONTABS:
+        return " ".join(text_of(of, name) for name in CRONTAB_FIELDS)
+    if kind == INTERVALS:
+        return f"every {text_of(of, 'every')} {text_of(of, 'period')}"
+    return text_of(of, "clocked_time") if kind == CLOCKED else text_of(of, "event")
+
+
+def _schedule(row: Row, kind: str, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
+    if kind == CRONTABS:
+        fields = {name: text_of(of, name) or "*" for name in CRONTAB_FIELDS}
+        return read_celery_crontab(fields, text_of(of, "timezone") or "UTC")
+    if kind == CLOCKED:
+        at = _moment(of, "clocked_time")
+        if at is None:
+            raise NotTaken("it has no clocked_time")
+        return {"at": _shown(at)}, only_once(ms_of(at))
+    if kind == SOLAR:
+        raise NotTaken(
+            f"it is a solar schedule ({text_of(of, 'event')}), and the sun's moments are no cron expression"
+        )
+    return _interval(row, of, now)
+
+
+def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
+    period = text_of(of, "period")
+    try:
+        interval_ms = timedelta(**{period: number_of(of, "every") or 0}) // timedelta(milliseconds=1)
+    except TypeError:
+        raise NotTaken(
+            f"its period {period!r} is none of days, hours, minutes, seconds, microseconds"
+        ) from None
+    last = _moment(row, "last_run_at") or _moment(row, "start_time")
+    schedule, moments = interval(interval_ms, now)
+    if last is None:
+        return schedule, moments
+    return schedule | {"anchorAt": _shown(last)}, every_so_often(interval_ms, ms_of(last))
+
+
+def _bounded(
+    row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str
+) -> tuple[dict[str, Any], TheirMoments]:
+    """Return the schedule within the task's start and end; one that is to run once is over after a moment."""
+    start, end = _moment(row, "start_time"), _moment(row, "expires")
+    is_once = flag_of(row, "one_off")
+    if is_once and (number_of(row, "total_run_count") or 0):
+        raise NotTaken("it was to run once, and has")
+    if kind == CLOCKED:
+        return schedule, moments
+    if start is not None:
+        schedule = schedule | {"startAt": _shown(start)}
+    if end is not None:
+        # At the end itself it no longer runs.
+        schedule = schedule | {"endAt": _shown(end - timedelta(milliseconds=1))}
+    if is_once:
+        schedule = schedule | {"maxFirings": 1}
+
+    def bounded(after_ms: int, count: int) -> list[int]:
+        from_ms = after_ms if start is None else max(after_ms, ms_of(start) - 1)
+        found = moments(from_ms, 1 if is_once else count)
+        return [moment for moment in found if end is None or moment < ms_of(end)]
+
+    return schedule, bounded
+
+
+def _notes(row: Row) -> list[str]:
+    options = [name for name in OPTIONS if text_of(row, name) not in ("", "{}", "NULL")]
+    return [f"its options are not taken over: {', '.join(options)}"] if options else []
+
+
+def _json(row: Row, name: str, nothing: Any) -> Any:
+    try:
+        return json.loads(text_of(row, name) or json.dumps(nothing))
+    except ValueError:
+        raise NotTaken(f"its {name} are no JSON: {text_of(row, name)[:60]}") from None
+
+
+def _moment(row: Row, name: str) -> datetime | None:
+    try:
+        return moment_of(row, name)
+    except ValueError:
+        raise NotTaken(f"its {name} {text_of(row, name)!r} is no moment") from None
+
+
+def _shown(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")

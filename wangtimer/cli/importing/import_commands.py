@@ -1,0 +1,227 @@
+"""`wangtimer import ...`: what other schedulers have, as a file of timers for `wangtimer apply`."""
+
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from wangtimer.cli.importing.entries import Found, Refusal
+from wangtimer.cli.importing.tables import BadSource, shown_source
+from wangtimer.cli.importing.target_mapping import TargetMapping
+from wangtimer.cli.terminal.asking import Failed, end_of_many
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+
+EXIT_CODES = (
+    "Exit codes: 0 all entries became timers; 1 none did, or the source cannot be read; 2 wrong use; "
+    "3 some were refused."
+)
+
+
+class ZoneName(click.ParamType[ZoneInfo]):
+    """An IANA zone."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
+        """Return the zone; wrong use otherwise."""
+        if isinstance(value, ZoneInfo):
+            return value
+        try:
+            return ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self.fail(f"{value!r} is no IANA zone; write one such as Asia/Shanghai", param, ctx)
+
+
+ZONE = ZoneName()
+
+
+@click.group("import", cls=OnceGroup, epilog=EXIT_CODES)
+def import_timers() -> None:
+    """Show what another scheduler's entries become, and write them as a file of timers.
+
+    Needs no server. Of each entry the next 100 moments are compared: those of the timer by our rules, the scheduler's
+    by a reading of its own. An entry whose moments differ is refused.
+    """
+
+
+def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
+    """Return a decorator for a command that reads entries: it gives options, and makes timers of what is returned."""
+
+    def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
+        @click.argument("source")
+        @click.option(
+            "--target-url",
+            required=True,
+            metavar="URL",
+            help="The URL to call; {name} in it is what the source calls, {key} the timer's key.",
+        )
+        @click.option(
+            "--target",
+            "targets",
+            multiple=True,
+            metavar="NAME=URL",
+            help="Another URL for this name; again for more.",
+        )
+        @click.option("--method", help="POST by default.")
+        @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more.")
+        @click.option("--tag", "tags", multiple=True, help="A tag of each timer; again for more.")
+        @click.option(
+            "--out",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="The file to write; standard output by default, and then the report goes to standard error.",
+        )
+        @click.option(
+            "--accept-clock-changes",
+            is_flag=True,
+            help="Take entries whose moments differ only on days on which the clocks change.",
+        )
+        @wraps(command)
+        def run(
+            source: str,
+            target_url: str,
+            targets: tuple[str, ...],
+            method: str | None,
+            headers: tuple[str, ...],
+            tags: tuple[str, ...],
+            out: Path | None,
+            accept_clock_changes: bool,
+            **arguments: Any,
+        ) -> None:
+            mapping = _mapping(target_url, targets, method, headers)
+            now = int(time.time() * 1_000)
+            try:
+                found = command(source, now=now, **arguments)
+            except BadSource as error:
+                raise Failed(str(error)) from None
+            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, out)
+
+        return run
+
+    return decorate
+
+
+@import_timers.command(cls=OnceCommand, epilog=EXIT_CODES)
+@_importing("crontab")
+@click.option("--timezone", type=ZONE, help="The zone of cron's machine; needed where no CRON_TZ says it.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["user", "system"]),
+    help="system: a user stands before each command. By default it is that of /etc/crontab and /etc/cron.d alone.",
+)
+@click.option("--tz-of-job", is_flag=True, help="A variable TZ is the job's, and no zone of the schedule.")
+def crontab(
+    source: str,
+    now: int,  # noqa: ARG001 - all sources get it
+    timezone: ZoneInfo | None,
+    file_format: str | None,
+    tz_of_job: bool,
+) -> list[Found]:
+    """Import a crontab; SOURCE is a file, or - for standard input."""
+    from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
+
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSource(f"{source}: {error}") from None
+    is_system = file_format == "system" if file_format else is_system_crontab(source)
+    return read_crontab_file(text, source, is_system, timezone, tz_of_job)
+
+
+@import_timers.command("xxl-job", cls=OnceCommand, epilog=EXIT_CODES)
+@_importing("xxl-job")
+@click.option("--timezone", type=ZONE, required=True, help="The zone of XXL-JOB's admin server.")
+def xxl_job(source: str, now: int, timezone: ZoneInfo) -> list[Found]:
+    """Import the jobs of XXL-JOB.
+
+    SOURCE is the SQLAlchemy URL of its database, a dump of its table xxl_job_info, or a CSV file of it.
+    """
+    from wangtimer.cli.importing.xxl_job_table import read_xxl_job
+
+    return read_xxl_job(source, timezone, now)
+
+
+@import_timers.command(cls=OnceCommand, epilog=EXIT_CODES)
+@_importing("quartz")
+@click.option("--table-prefix", default="QRTZ_", show_default=True, help="Of its tables.")
+def quartz(source: str, now: int, table_prefix: str) -> list[Found]:  # noqa: ARG001 - all sources get it
+    """Import the triggers of Quartz.
+
+    SOURCE is the SQLAlchemy URL of its job store, a dump of its tables, or a folder with a CSV file of each.
+    """
+    from wangtimer.cli.importing.quartz_tables import read_quartz_tables
+
+    return read_quartz_tables(source, table_prefix)
+
+
+@import_timers.command("celery-beat", cls=OnceCommand, epilog=EXIT_CODES)
+@_importing("celery-beat")
+@click.option("--timezone", type=ZONE, help="In place of the app's own; tables have one for each crontab.")
+def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]:
+    """Import the entries of Celery beat.
+
+    SOURCE is a Python module (package.module, package.module:app, a file), which is run; or django-celery-beat's
+    tables: an SQLAlchemy URL, a dump, or a folder with a CSV file of each.
+    """
+    if "://" in source or source.endswith((".sql", ".csv")) or Path(source).is_dir():
+        from wangtimer.cli.importing.django_beat_tables import read_django_beat
+
+        return read_django_beat(source, now)
+    from wangtimer.cli.importing.celery_module import read_celery_module
+
+    return read_celery_module(source, None if timezone is None else timezone.key, now)
+
+
+def _finish(
+    source_name: str,
+    source: str,
+    found: list[Found],
+    mapping: TargetMapping,
+    now: int,
+    accepts_clock_changes: bool,
+    tags: tuple[str, ...],
+    out: Path | None,
+) -> None:
+    # The API's rules take a second to import, and no other command needs them.
+    from wangtimer.cli.importing.import_report import show_report
+    from wangtimer.cli.importing.imported import Importing
+    from wangtimer.cli.importing.timers_file import timers_file
+
+    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags).each(found))
+    text = timers_file(shown_source(source), outcomes, now)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Failed(f"{out}: {error}") from None
+    show_report(outcomes, to_stderr=out is None)
+    refused = sum(isinstance(one, Refusal) for one in outcomes)
+    end_of_many(len(outcomes) - refused, refused)
+
+
+def _mapping(
+    url: str, targets: tuple[str, ...], method: str | None, headers: tuple[str, ...]
+) -> TargetMapping:
+    try:
+        return TargetMapping(
+            url,
+            dict(_pair(one, "=", "--target", "NAME=URL") for one in targets),
+            method,
+            dict(_pair(one, ":", "--header", "NAME:VALUE") for one in headers),
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _pair(text: str, sign: str, option: str, wanted: str) -> tuple[str, str]:
+    name, there, value = text.partition(sign)
+    if not there or not name.strip():
+        raise click.UsageError(f"{option}: {text!r} is not {wanted}")
+    return name.strip(), value.strip()

@@ -1,0 +1,106 @@
+"""XXL-JOB's table `xxl_job_info`, of versions 2.0 to 3.x."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
+from wangtimer.cli.importing.intervals import every_so_often
+from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.quartz_reading import read_quartz
+from wangtimer.cli.importing.sql_dump import Row
+from wangtimer.cli.importing.tables import number_of, read_tables, table_of, text_of
+
+TABLE = "xxl_job_info"
+# A trigger is a misfire once it is so late.
+GRACE = "5s"
+MISFIRES = {
+    "DO_NOTHING": {"policy": "skip", "grace": GRACE},
+    "FIRE_ONCE_NOW": {"policy": "fire_latest", "grace": GRACE},
+}
+# Columns whose meaning a timer does not have, each with the value that says nothing.
+WITHOUT_COUNTERPART = {
+    "child_jobid": ("", "the jobs that it starts afterwards"),
+    "executor_fail_retry_count": ("0", "retries by XXL-JOB"),
+    "executor_timeout": ("0", "its timeout, in s"),
+    "alarm_email": ("", "mail about failures"),
+}
+BROADCAST = "SHARDING_BROADCAST"
+
+
+def read_xxl_job(source: str, zone: ZoneInfo, now: int) -> list[Found]:
+    """Return the jobs of an XXL-JOB; `zone` is that of its admin server. Raises `BadSource`."""
+    rows = table_of(read_tables(source, [TABLE]), TABLE, source)
+    key_of = numbering()
+    return [_found(row, zone, now, key_of(_key(row))) for row in sorted(rows, key=_id)]
+
+
+def _found(row: Row, zone: ZoneInfo, now: int, key: str) -> Found:
+    place = f"{TABLE} {_id(row)}"
+    original = text_of(row, "schedule_conf") or text_of(row, "job_cron")
+    try:
+        handler = _handler(row)
+        schedule, moments = _schedule(row, original, zone, now)
+        return Entry(
+            place,
+            original,
+            key,
+            handler,
+            schedule,
+            {"handler": handler, "param": text_of(row, "executor_param")},
+            moments,
+            is_enabled=number_of(row, "trigger_status") == 1,
+            misfire=MISFIRES.get(text_of(row, "misfire_strategy") or "DO_NOTHING"),
+            notes=tuple(_notes(row)),
+        )
+    except NotTaken as error:
+        return Refusal(place, original, str(error))
+
+
+def _schedule(row: Row, original: str, zone: ZoneInfo, now: int) -> tuple[Mapping[str, Any], TheirMoments]:
+    # Up to 2.2 every job had a cron expression.
+    kind = text_of(row, "schedule_type") or ("CRON" if original else "NONE")
+    if kind == "CRON":
+        schedule = {"cron": " ".join(original.split()), "dialect": "quartz", "timezone": zone.key}
+        return schedule, read_quartz(original, zone).moments
+    if kind == "FIX_RATE":
+        if not original.isdecimal() or not int(original):
+            raise NotTaken(f"its interval {original!r} is no number of seconds")
+        interval_s, anchor_ms = int(original), number_of(row, "trigger_next_time") or now
+        anchor = datetime.fromtimestamp(anchor_ms / 1_000, UTC).isoformat(timespec="milliseconds")
+        return {"every": f"{interval_s}s", "anchorAt": anchor}, every_so_often(interval_s * 1_000, anchor_ms)
+    if kind == "NONE":
+        raise NotTaken("it has no schedule: it is started by hand or by another job")
+    raise NotTaken(f"its schedule_type {kind} is none of CRON, FIX_RATE and NONE")
+
+
+def _handler(row: Row) -> str:
+    kind = text_of(row, "glue_type")
+    if kind and kind != "BEAN":
+        raise NotTaken(
+            f"its glue_type is {kind}, code that XXL-JOB keeps: make it a service that can be called"
+        )
+    handler = text_of(row, "executor_handler")
+    if not handler:
+        raise NotTaken("it names no executor_handler to call")
+    return handler
+
+
+def _notes(row: Row) -> list[str]:
+    notes = [
+        f"not taken over: {what} ({name} {text_of(row, name)})"
+        for name, (nothing, what) in WITHOUT_COUNTERPART.items()
+        if text_of(row, name) not in ("", nothing)
+    ]
+    if text_of(row, "executor_route_strategy") == BROADCAST:
+        notes.append("not taken over: it runs on every executor; one call is made here")
+    return notes
+
+
+def _key(row: Row) -> str:
+    return fit_for_key(text_of(row, "executor_handler") or f"job-{_id(row)}")
+
+
+def _id(row: Row) -> int:
+    return number_of(row, "id") or 0
