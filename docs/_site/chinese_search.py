@@ -12,7 +12,8 @@ from sphinx.search.en import SearchEnglish
 _RUNS = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
-# The browser cuts what is typed in the same way; the index is asked for all the parts.
+# The browser asks the index for all parts of what is typed: of a Chinese run only each second pair, as most words have
+# two characters, so that 取消定时器 finds a page with 取消订单的定时器.
 _SPLITTER = r"""
 function splitQuery(query) {
   const parts = [];
@@ -20,7 +21,7 @@ function splitQuery(query) {
     const pieces = run.split(/([\u3400-\u9fff]+)/).filter((piece) => piece);
     for (const piece of pieces) {
       if (!/[\u3400-\u9fff]/.test(piece) || piece.length < 2) parts.push(piece);
-      else for (let i = 0; i + 1 < piece.length; i++) parts.push(piece.slice(i, i + 2));
+      else for (let i = 0; i < piece.length; i += 2) parts.push(piece.slice(Math.min(i, piece.length - 2)).slice(0, 2));
     }
   }
   return parts;
