@@ -109,6 +109,7 @@ class Page:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
+                text=True,
             )
         self._others.append(process)
         assert wait_for(lambda: listens(self.place.target_port), SECONDS), self.shown(block)

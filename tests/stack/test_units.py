@@ -88,7 +88,7 @@ def test_every_setting_of_a_page_is_one_and_can_be_read(page: Path) -> None:
 def assert_settings(given: dict[str, str]) -> None:
     fields = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in given.items()}
     assert set(fields) <= set(Settings.model_fields)
-    Settings(**fields)
+    Settings.model_validate(fields)
 
 
 def test_a_further_callback_process_differs_by_its_node_name_only() -> None:
