@@ -20,7 +20,7 @@ trap 'failed=$?' ERR
 trap - ERR
 printf '\\n%s %s\\n' '{ended}' $failed
 """
-SECONDS = 20
+SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)

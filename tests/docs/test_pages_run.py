@@ -54,7 +54,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         running.end()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_its_examples_run_as_they_are_typed(page: Path, service: Service, tmp_path: Path) -> None:
     (tmp_path / ".wangtimer").symlink_to(service.data)
