@@ -24,6 +24,7 @@ OWN_TESTS = {
     "docs/v1.md": "tests/docs/test_requests.py",
     "docs/cli.md": "tests/cli/test_cli_page.py",
     "docs/sdk.md": "tests/client/test_sdk_page.py",
+    "docs/how-to/test-your-timers.md": "tests/testing/test_how_to_page.py",
 }
 
 
