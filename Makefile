@@ -83,7 +83,7 @@ bench: .venv/.installed-bench ## measure speed against its bounds and other syst
 	@sh .ci/system-packages bench
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
-docs: .venv/.installed-dev ## build the documentation as a site with a search, in build/docs; a broken link fails
+docs: .venv/.installed-docs ## build the documentation as a site with a search, in build/docs; a broken link fails
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "build/docs/index.html"
 
@@ -117,6 +117,12 @@ clean: ## remove .venv and every cache (the data in .wangtimer stay)
 	@echo "installing into .venv, with what tests and linters need ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,docs]"
 	@touch .venv/.installed $@
+
+# Needs no Debian package.
+.venv/.installed-docs: .venv/bin/python pyproject.toml
+	@echo "installing into .venv, with what builds the documentation ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
 
 .venv/.installed-bench: .venv/.installed-dev
 	@echo "installing into .venv, with what benchmarks need ..."
