@@ -15,7 +15,7 @@ MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers time
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench lint format clean
+.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,10 @@ bench: .venv/.installed-bench ## measure speed against its bounds and other syst
 	@sh .ci/system-packages bench
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
+docs: .venv/.installed-docs ## build the documentation as a site with a search, in build/docs; a broken link fails
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
 lint: .venv/.installed-dev ## check style, format, types and import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -122,15 +126,21 @@ clean: ## remove .venv and every cache (the data in .wangtimer stay)
 .venv/.installed-dev: .venv/bin/python pyproject.toml .ci/system-packages
 	@PYTHON=$(BIN)/python sh .ci/system-packages
 	@echo "installing into .venv, with what tests and linters need ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,docs]"
 	@touch .venv/.installed $@
+
+# Needs no Debian package.
+.venv/.installed-docs: .venv/bin/python pyproject.toml
+	@echo "installing into .venv, with what builds the documentation ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
 
 .venv/.installed-bench: .venv/.installed-dev
 	@echo "installing into .venv, with what benchmarks need ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,bench]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,docs,bench]"
 	@touch $@
 
 .venv/.installed-clients: .venv/.installed-dev
 	@echo "installing into .venv, with what generates clients ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,clients]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql,dev,docs,clients]"
 	@touch $@

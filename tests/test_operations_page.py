@@ -40,6 +40,6 @@ def test_every_command_can_be_typed(example: str, monkeypatch: pytest.MonkeyPatc
     assert command.make_context(command.name, arguments).command is command
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
-def test_the_readme_leads_to_it(page: str) -> None:
-    assert "(docs/operations.md)" in (ROOT / page).read_text()
+@pytest.mark.parametrize("page", ["docs/how-to/index.md", "docs/zh/how-to/index.md"])
+def test_the_list_of_how_tos_leads_to_it(page: str) -> None:
+    assert "(../operations.md)" in (ROOT / page).read_text()

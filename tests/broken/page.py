@@ -11,7 +11,7 @@ from tests.broken.sections import SECTIONS, Section, section_of
 
 HEAD = """# What is promised, what breaks it on purpose, and where it does not hold
 
-Each section has a promise of the [README](../README.md#guarantees) in its words, where it does not hold, and the
+Each section has one of the [guarantees](explanation/guarantees.md) in its words, where it does not hold, and the
 faults of `make chaos` that try it under load ([what they measured](reliability.md)). Its table has the parts of the
 promise. Each part has a patch that breaks it on purpose, and the tests that must go red then: `make broken` applies
 each patch to a copy of the code, and runs them. `make simulate` runs the real stages under made-up faults, and `make
@@ -31,7 +31,7 @@ def page(promised: Sequence[Promise]) -> str:
 
 
 def _section(section: Section, promised: Sequence[Promise]) -> str:
-    quoted = [f"> {section.readme}\n"] if section.readme else []
+    quoted = [f"> {section.promised}\n"] if section.promised else []
     unless = ["Where it does not hold:\n", *(f"* {one}" for one in section.unless), ""]
     rows = [f"Tried under load by: {', '.join(section.rows)}.\n"] if section.rows else []
     table = ["| promise | broken by | seen by |", "|---|---|---|", *map(_row, promised), ""]

@@ -1,4 +1,4 @@
-"""The sections of `docs/promises.md`: the README's promises, where each does not hold, what faults try it.
+"""The sections of `docs/promises.md`: the promises that users are given, where each does not hold, what faults try it.
 
 A patch names its section in its header, before a colon: `Promise: Nothing is lost: what ...`.
 """
@@ -12,12 +12,12 @@ from tests.broken.promises import BadHeader, Promise
 class Section:
     """Promises of one kind.
 
-    `readme`: the README's words for them, as they stand there; "" where it has none. `unless`: where they do not hold.
-    `rows`: the rows of `make chaos` that try them under load.
+    `promised`: the words of `docs/explanation/guarantees.md` for them, as they stand there; "" where it has none.
+    `unless`: where they do not hold. `rows`: the rows of `make chaos` that try them under load.
     """
 
     name: str
-    readme: str
+    promised: str
     unless: tuple[str, ...]
     rows: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The README's walkthrough does what it says when it is pasted, in both languages."""
+"""The walkthrough of the compatible paths does what it says when it is pasted, in both languages."""
 
 import json
 import re
@@ -17,12 +17,12 @@ from wangtimer.stack.supervisor import wait_for
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
 
 ROOT = Path(__file__).parents[2]
-READMES = ("README.md", "README.zh-CN.md")
+PAGES = ("docs/api.md", "docs/api.zh-CN.md")
 
 
-def steps(readme: str) -> list[str]:
+def steps(page: str) -> list[str]:
     """Return the walkthrough's steps, as they are pasted; the comments that number them stay."""
-    (block,) = re.findall(r"<!-- walkthrough -->\n```sh\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
+    (block,) = re.findall(r"<!-- walkthrough -->\n```sh\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     return re.split(r"^(?=# \d)", block, flags=re.MULTILINE)[1:]
 
 
@@ -44,13 +44,13 @@ def test_the_walkthrough_runs_as_it_is_pasted(tmp_path: Path, target: tuple[int,
     service = up(tmp_path, port)
     try:
         service.await_line("Ctrl-C", seconds=60)
-        for readme in READMES:
-            walk(readme, port, target_port, out)
+        for page in PAGES:
+            walk(page, port, target_port, out)
     finally:
         service.end()
 
 
-def walk(readme: str, port: int, target_port: int, out: Path) -> None:
+def walk(page: str, port: int, target_port: int, out: Path) -> None:
     """Paste the steps up to the call into one shell, and the others once the call has come."""
     before = out.read_text().count("\n")
     shell = shutil.which("bash") or "sh"
@@ -62,8 +62,8 @@ def walk(readme: str, port: int, target_port: int, out: Path) -> None:
         # A timer of its own in each language: a name is free only once.
         step.replace("localhost:5000", f"localhost:{port}")
         .replace("127.0.0.1:8000", f"127.0.0.1:{target_port}")
-        .replace("close-unpaid-orders", f"close-unpaid-orders-{readme}")
-        for step in steps(readme)
+        .replace("close-unpaid-orders", f"close-unpaid-orders-{PAGES.index(page)}")
+        for step in steps(page)
     )
     # The answers come one a line.
     pasted.stdin.write(f"{made}{enabled}\necho\n{called}")
@@ -71,5 +71,5 @@ def walk(readme: str, port: int, target_port: int, out: Path) -> None:
     has_come = wait_for(lambda: out.read_text().count("\n") > before, seconds=20)
     answers, _ = pasted.communicate(f"{listed}\necho\n{ended}", timeout=30)
     assert [json.loads(line)["code"] for line in answers.split("\n") if line] == [0, 0, 0], answers
-    assert has_come, f"{readme}: nothing was called"
+    assert has_come, f"{page}: nothing was called"
     assert json.loads(out.read_text().splitlines()[-1])["path"] == "/close"

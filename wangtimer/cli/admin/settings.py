@@ -8,7 +8,9 @@ from wangtimer.shown_url import shown_url
 
 
 @click.command(cls=OnceCommand)
-@click.option("--markdown", is_flag=True, help="Print the table of the README: defaults instead of values.")
+@click.option(
+    "--markdown", is_flag=True, help="Print the table of the documentation: defaults instead of values."
+)
 def settings(markdown: bool) -> None:
     """Show every setting: its variable, what it is now, what it means."""
     click.echo(markdown_table() if markdown else _present())

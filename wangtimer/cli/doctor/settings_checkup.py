@@ -19,7 +19,7 @@ def check_bind(http_bind: str) -> Iterator[Finding]:
     for address in map(str.strip, http_bind.split(",")):
         if address.startswith(("unix:", "fd://")) or _is_loopback(address.rpartition(":")[0].strip("[]")):
             continue
-        mend = "put a proxy in front that reads requests whole; see README, Put a proxy before web"
+        mend = "put a proxy in front that reads requests whole; see docs/how-to/secure.md"
         yield warning("settings", f"WANGTIMER_HTTP_BIND is {address}: slow clients hold its threads", mend)
 
 

@@ -13,7 +13,7 @@ from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.drift import lacks
 
 PART = "sql"
-# The oldest versions that are meant to do: the README says on which of them it was run.
+# The oldest versions that are meant to do: docs/how-to/deploy-with-systemd.md says on which of them it was run.
 OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
 UPGRADE = "wangtimer schema upgrade --apply"
 

@@ -1,0 +1,97 @@
+"""The systemd unit and the Kubernetes manifest start what the Procfile starts (checked without either)."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.blocks import blocks
+from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.stack.procfile import Command, read_commands
+
+ROOT = Path(__file__).parents[2]
+UNIT = (ROOT / "deploy/systemd/wangtimer@.service").read_text()
+MANIFEST = ROOT / "deploy/kubernetes/wangtimer.yaml"
+PAGES = (ROOT / "docs/how-to/deploy-with-systemd.md", ROOT / "docs/how-to/deploy-on-kubernetes.md")
+# A page for people that asks for a password; the manifest leaves it out.
+NOT_IN_THE_CLUSTER = {"flower"}
+
+
+@pytest.mark.parametrize("command", read_commands().values(), ids=lambda command: command.name)
+def test_the_unit_runs_the_line_of_the_procfile_that_its_instance_names(command: Command) -> None:
+    (script,) = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", UNIT, re.M)
+    # What systemd makes of it; in place of the command its words are printed.
+    typed = script.replace("$$", "$").replace("%i", command.name).replace("/etc/wangtimer/", f"{ROOT}/")
+    printed = typed.replace("eval exec ", """eval printf "'%s\\n'" """)
+    done = subprocess.run(["/bin/sh", "-c", printed], capture_output=True, text=True, check=True)
+    assert tuple(done.stdout.splitlines()) == command.argv
+
+
+def test_a_stop_leaves_the_unit_s_calls_the_time_they_may_take() -> None:
+    (seconds,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.M)
+    assert int(seconds) * 1_000 > Settings().callback_timeout_ms
+
+
+def documents() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(MANIFEST.read_text()))
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """Return the pod of each process, by its name."""
+    return {
+        one["metadata"]["labels"]["process"]: one["spec"]["template"]["spec"]
+        for one in documents()
+        if one["kind"] == "Deployment"
+    }
+
+
+def test_the_manifest_starts_each_process_with_the_procfile_s_command() -> None:
+    started = {name: tuple(pod["containers"][0]["command"]) for name, pod in pods().items()}
+    meant = {name: one.argv for name, one in read_commands().items() if name not in NOT_IN_THE_CLUSTER}
+    assert started == meant
+
+
+def test_each_deployment_finds_its_own_pods_and_the_service_those_of_the_api() -> None:
+    for one in documents():
+        if one["kind"] == "Deployment":
+            labels = one["spec"]["template"]["metadata"]["labels"]
+            assert one["spec"]["selector"]["matchLabels"] == labels == one["metadata"]["labels"]
+        elif one["kind"] == "Service":
+            assert one["spec"]["selector"] == {"app": "wangtimer", "process": "web"}
+
+
+def test_workers_have_the_time_that_a_call_may_take_and_are_asked_by_their_node_names() -> None:
+    for name, pod in pods().items():
+        assert pod["terminationGracePeriodSeconds"] * 1_000 > Settings().callback_timeout_ms
+        if name != "web":
+            (probe,) = pod["containers"][0]["livenessProbe"]["exec"]["command"][2:]
+            assert probe.endswith(f" -d {name}@$HOSTNAME")
+
+
+def test_every_setting_of_the_manifest_is_one() -> None:
+    (config,) = [one["data"] for one in documents() if one["kind"] == "ConfigMap"]
+    assert_settings(config)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_of_a_page_is_one_and_can_be_read(page: Path) -> None:
+    files = [block.text for block in blocks(page) if block.language == "ini"]
+    assert files
+    for text in files:
+        assert_settings(dict(line.split("=", 1) for line in text.splitlines()))
+
+
+def assert_settings(given: dict[str, str]) -> None:
+    fields = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in given.items()}
+    assert set(fields) <= set(Settings.model_fields)
+    Settings.model_validate(fields)
+
+
+def test_a_further_callback_process_differs_by_its_node_name_only() -> None:
+    (line,) = [block.text for block in blocks(PAGES[0]) if block.language == "text"]
+    name, _, command = line.strip().partition(": ")
+    assert (name, tuple(shlex.split(command))) == ("callback2", read_commands()["callback"].numbered(2).argv)
