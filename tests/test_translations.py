@@ -18,7 +18,7 @@ PAGES = [
     *((f"docs/{page}", f"docs/zh/{page}") for page in TRANSLATED if page != FRONT),
 ]
 # How-to pages that nobody has translated yet.
-ENGLISH_ONLY = {"come-from-another-scheduler.md", "test-your-timers.md", "timers-as-code.md"}
+ENGLISH_ONLY: set[str] = set()
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # What is indented behind an empty line.
 _INDENTED = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")
