@@ -274,7 +274,8 @@ class Registrar:
         return firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
 
     def _told(self, timer: Timer, firings: list[Firing], now: int) -> Timer:
-        return replace(timer, is_told=self.tell_redis([timer.definition], firings, now))
+        is_told = self.tell_redis([timer.definition], firings, now)
+        return timer if is_told == timer.is_told else replace(timer, is_told=is_told)
 
     def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
         """Tell Redis what is committed; False where it does not know the definitions: then the sweep does so."""

@@ -90,8 +90,9 @@ def read_model(model: type[Model], given: Any) -> Model:
 
 def read_header(model: type[BaseModel]) -> dict[str, str]:
     """Return those headers of the request that a model has fields for."""
+    headers = request.headers
     names = (field.alias or name for name, field in model.model_fields.items())
-    return {name: request.headers[name] for name in names if name in request.headers}
+    return {name: value for name in names if (value := headers.get(name)) is not None}
 
 
 def read_query() -> dict[str, Any]:

@@ -18,6 +18,9 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.settings import read_settings
 
+# How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), and not at each
+# turn of its loop, of which a request has two.
+SIGN_EVERY_S = 1.0
 # Bytes of an answer that lie in the kernel until they are taken. It says that there is room once a third is: of the
 # 4 MB it takes by itself, a client at the least pace would take two minutes for that, and could not be told from none.
 SEND_BUFFER_BYTES = 65_536
@@ -133,6 +136,14 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         super().__init__(*args, **options)
         settings = read_settings()
         self._head_s, self._body_s = settings.http_head_timeout_s, settings.http_body_timeout_s
+        self._next_sign_at = 0.0
+
+    def notify(self) -> None:
+        """Give a sign of life, where the last one is a second old."""
+        now = time.monotonic()
+        if now >= self._next_sign_at:
+            self._next_sign_at = now + SIGN_EVERY_S
+            super().notify()
 
     def enqueue_req(self, conn: TConn) -> None:
         """Hand a connection to a thread."""

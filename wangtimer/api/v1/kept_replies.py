@@ -87,7 +87,7 @@ def asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
     header = taken["header"]
     parts = [f"v1 {operation}", str(getattr(header, "if_match", None))]
     parts += [
-        one.model_dump_json(warnings=False)
+        one.model_dump_json(warnings=False, exclude_defaults=True)
         for one in map(taken.get, ("path", "body"))
         if isinstance(one, BaseModel)
     ]

@@ -11,6 +11,7 @@ from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.schema import Schema
 from flask_openapi.utils import get_model_schema, normalize_name
 from pydantic import BaseModel
+from werkzeug.datastructures import Headers
 
 from wangtimer.api.http.documented import TOO_LONG
 from wangtimer.api.http.envelope import Sent
@@ -40,6 +41,14 @@ class Reply:
 
 
 View = Callable[..., Sent | Reply | Response]
+
+
+class Whole(Response):
+    """An answer with a body, whose headers are all there: werkzeug need not look at each once more."""
+
+    def get_wsgi_headers(self, _environ: Any) -> Headers:
+        """Return the headers; the length of the body is among them, and places are spelled in ASCII."""
+        return self.headers
 
 
 def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Response]:
@@ -80,7 +89,7 @@ def response_of(answer: Sent | Reply | Response) -> Response:
     if reply.body is None:
         return Response(status=reply.status, headers=dict(reply.headers))
     text = reply.body.__pydantic_serializer__.to_json(reply.body, by_alias=True)
-    return Response(text, reply.status, dict(reply.headers), mimetype="application/json")
+    return Whole(text, reply.status, dict(reply.headers), mimetype="application/json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
 from wangtimer.store.sql.timers import NewTimer
 
@@ -100,5 +101,6 @@ def _new_timer(body: NewTimerBody, app: str, now: int, find_calendar: FindCalend
 
 def _timer_of(new: NewTimer, is_enabled: bool, now: int) -> Timer:
     status = TimerStatus.ENABLED if is_enabled else TimerStatus.DISABLED
-    definition = Definition(1, new.app, 1, status, new.schedule, new.notify, misfire=new.misfire)
-    return Timer(definition, new.name, now, None, now, now, new.ending, new.tags, new.keep_days)
+    definition = Definition(1, new.app, 1, status, new.schedule, new.notify)
+    timer = Timer(definition, new.name, now, None, now, now, new.ending)
+    return timer.with_values({one.name: new.value_of(one) for one in FIELDS})

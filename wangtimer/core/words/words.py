@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Protocol
 
 from wangtimer.core.cron.cron_meaning import Meaning
@@ -42,6 +43,7 @@ class Words(Protocol):
 WORDS: dict[Language, Words] = {Language.EN: words_en, Language.ZH: words_zh}
 
 
+@lru_cache(maxsize=256)  # each language wants it
 def moment_text(moment_ms: int, timezone: str) -> str:
     """Return a moment on the wall clock of a zone: to the minute, or as fine as it needs; with its offset
     from UTC where that wall time comes twice.

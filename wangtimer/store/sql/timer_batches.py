@@ -23,7 +23,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import read_rows, timer_of
+from wangtimer.store.sql.timer_rows import inserting, read_rows, timer_of, written_row
 from wangtimer.store.sql.timers import change, changed_to, marked, new_row, remove_tags
 
 # Whoever creates timers of the same names in between makes the rest be tried again, so often.
@@ -32,7 +32,6 @@ TRIES = 5
 # Versions by timer's id, as they were read.
 Versions = Mapping[int, int]
 
-_INSERT = insert(timers)
 _NAMED = by_index(
     select(timers).where(
         timers.c.app == bindparam("of_app"),
@@ -173,7 +172,7 @@ class TimerBatches:
             made = [timer_of(row) for row in free]
             if free:
                 _mark_calendars(sql, app, free, schedules)
-                sql.execute(_INSERT, free)
+                inserting(sql.dialect).run(sql, free, written_row)
                 _add_tags_of(sql, made)
             taken: dict[str, Timer | NameTaken] = {name: NameTaken(row["id"]) for name, row in held.items()}
             return taken | {timer.name: timer for timer in [*made, *(timer_of(held[name]) for name in own)]}

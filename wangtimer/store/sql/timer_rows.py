@@ -1,9 +1,12 @@
 """How timers become rows, and rows timers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 import orjson
+from sqlalchemy import insert
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import Unreadable
 from wangtimer.core.kinds.kinds import kind_of, rule_from_text
@@ -16,8 +19,26 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
 from wangtimer.core.timers.timer import UNREAD, Definition, NewTimer, Notify, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
+
+_INSERTED = tuple(column.name for column in timers.c if column is not timers.c.tombstone)
+
+
+@cache
+def inserting(dialect: Dialect) -> ManyRows:
+    """Return the insert of timers; `written_row` puts each in words."""
+    named = insert(timers).from_select(_INSERTED, rows_to_come(), include_defaults=False)
+    return ManyRows(named, dialect)
+
+
+def written_row(row: Mapping[str, Any], texts: Texts) -> str:
+    """Write a timer's row, in the order of the insert's columns."""
+    values = [row[name] for name in _INSERTED]
+    written = [texts.write(value) if isinstance(value, str) else number(value) for value in values]
+    return f"({','.join(written)})"
 
 
 def terms(of: NewTimer | Timer) -> dict[str, Any]:

@@ -34,7 +34,15 @@ from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import definition_of, one_timer_of, read_rows, terms, timer_of
+from wangtimer.store.sql.timer_rows import (
+    definition_of,
+    inserting,
+    one_timer_of,
+    read_rows,
+    terms,
+    timer_of,
+    written_row,
+)
 
 Row = TypeVar("Row")
 
@@ -52,7 +60,6 @@ _TO_PLAN = [column for column in timers.c if column is not timers.c.notify]
 MOST_CLASHES = 5
 
 # What each request runs is built once: building a statement costs more CPU than running it.
-_INSERT = insert(timers)
 _LIVING = select(timers).where(
     timers.c.id == bindparam("timer_id"), timers.c.app == bindparam("app"), timers.c.tombstone == 0
 )
@@ -129,7 +136,10 @@ class TimerStore:
             if plan_near is not None:
                 near, firings = plan_near(made)
                 made = _enabled_at_once(near)
-                row |= terms(made) | _marks_of(made)
+                row |= _marks_of(made)
+                if made.ending != new.ending:
+                    # Its moments are counted from now on.
+                    row |= terms(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
             try:
                 return made, self._database.write(insert_all, Step.SQL_CREATE)
@@ -384,7 +394,7 @@ def _insert(
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
-    sql.execute(_INSERT, row)
+    inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
     if keep is not None:
         keep_answer(sql, keep.asked, keep.answer(made), made.created_at)
@@ -416,6 +426,7 @@ def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
         "disabled_at": 0,
         "planned_until": now,
         "next_fire_at": new.schedule.first_after(now),
+        "plan_by": 0,
         "created_at": now,
         "updated_at": now,
     }

@@ -93,7 +93,7 @@ class Schedule(Given):
 def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFields:
     """Return a whole schedule as the shared rules read it; raises `Refused`."""
     schedule.refuse_unless_one_rule(path.rstrip("."))
-    return ScheduleFields.model_construct(**schedule.of_rules(path))
+    return ScheduleFields.of_checked(**schedule.of_rules(path))
 
 
 # Words of the compatible paths, of other schedulers, and of people, for fields of a timer here.

@@ -48,7 +48,7 @@ class Target(Given):
     def of_rules(self) -> NotifyParam:
         """Return the call as the shared rules have it; raises `Refused` for both a body and JSON."""
         body, header = _body_of(self, self.headers)
-        return NotifyParam.model_construct(url=self.url, method=self.method, header=header, body=body)
+        return NotifyParam.of_checked(url=self.url, method=self.method, header=header, body=body)
 
 
 class TargetChange(Given):
@@ -68,7 +68,7 @@ class TargetChange(Given):
         given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
-        return NotifyChange.model_construct(**given)
+        return NotifyChange.of_checked(**given)
 
 
 def _body_of(
@@ -154,7 +154,7 @@ class WholeTimerBody(TimerFields):
         """Return the timer's terms as the shared rules have them; raises `Refused`."""
         self.schedule.refuse_unless_one_rule()
         asked = self.of_rules() | self.schedule.of_rules()
-        return TimerTerms.model_construct(name=key, notify=self.target.of_rules(), **asked)
+        return TimerTerms.of_checked(name=key, notify=self.target.of_rules(), **asked)
 
 
 class NewTimerBody(WholeTimerBody):
@@ -186,7 +186,7 @@ class TimerPatch(TimerFields):
             asked["notify"] = self.target.of_rules()
         if self.key is not None:
             asked["name"] = self.key
-        return ChangedTerms.model_construct(**asked)
+        return ChangedTerms.of_checked(**asked)
 
 
 class PreviewBody(OfTimers):
