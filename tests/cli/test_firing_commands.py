@@ -40,6 +40,7 @@ def test_firings_are_filtered(run: Run, moments: list[int]) -> None:
     assert shown("--status", "failed") == []
     assert shown("--since", "1h", "--limit", 1) == moments[-1:]
     assert shown("--later-than", "1s") == []
+    assert shown("--tag", "none") == []
 
 
 def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, each: int, moments: list[int]) -> None:
@@ -129,13 +130,30 @@ def test_a_firing_shows_when_each_attempt_was_sent() -> None:
         {"attempt": 2, "sentAt": None, **attempt},
     ]
     with flaky() as told:
-        told.answer = {**firing, "attempts": attempts}
+        told.answer = {**firing, "attempts": attempts, "request": None, "requestState": "not_sent"}
         lines = runner_of(told.url)("firings", "show", "1-5").stdout.splitlines()
     assert [line.split()[:2] for line in lines[-3:]] == [
         ["attempt", "sent"],
         ["1", "2027-01-15T08:00:00.007Z"],
         ["2", "-"],
     ]
+
+
+def test_a_firing_shows_its_request_as_it_was_sent() -> None:
+    firing = {"id": "1-5", "fireAt": "", "kind": "scheduled", "status": "failed", "waitedFor": ""}
+    firing |= dict.fromkeys(("latenessMs", "durationMs", "attempt", "httpStatus", "error", "output"))
+    headers = {"Authorization": ["***"], "X": ["1", "2\x1b"]}
+    request = {"attempt": 2, "method": "PUT", "url": "http://t/", "headers": headers, "body": "{}"}
+    with flaky() as told:
+        told.answer = {**firing, "attempts": [], "request": request, "requestState": "as_sent"}
+        shown = runner_of(told.url)("firings", "show", "1-5").stdout
+    lines = [
+        "PUT http://t/ (attempt 2, as it was sent)",
+        "Authorization: ***",
+        "X: 1",
+        "X: 2\N{REPLACEMENT CHARACTER}",
+    ]
+    assert shown.endswith("\n".join(["", *lines, "", "{}", ""]))
 
 
 def test_a_dry_run_of_a_replay_says_why_not(run: Run, each: int, moments: list[int]) -> None:

@@ -102,7 +102,7 @@ def test_a_lost_answer_makes_the_counts_a_least_and_the_exit_code_3(told: Told, 
 
 def test_one_change_whose_answer_was_lost_is_exit_code_3(told: Told, run: Run) -> None:
     told.losses = [1]
-    result = run("firings", "fire", 7)
+    result = run("timers", "edit", 7, "--tag", "x")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.endswith("; what was asked may have been done\n")
 

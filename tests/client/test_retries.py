@@ -11,6 +11,7 @@ from wangtimer.client import (
     BadAnswer,
     Client,
     ClientError,
+    Conflict,
     NotFound,
     PreconditionFailed,
     Target,
@@ -76,13 +77,21 @@ SAFE: dict[str, Callable[[Client], Any]] = {
     "count what would change": lambda client: client.batch_delete_timers(all=True, dry_run=True),
     "preview": lambda client: client.preview_schedule(cron="@daily"),
 }
-UNSAFE: dict[str, Callable[[Client], Any]] = {
-    "patch at any version": lambda client: client.patch_timer(7, tags=["x"]),
+# Safe because of the key that all tries carry.
+KEYED: dict[str, Callable[[Client], Any]] = {
+    "create": lambda client: client.create_timer(**NEW),
     "create many": lambda client: client.batch_create_timers([NEW]),
     "fire now": lambda client: client.fire_timer(7),
-    "put so far from now": lambda client: client.put_timer("key:a", target=TARGET, schedule={"delay": "60s"}),
     "change up to a limit": lambda client: client.batch_delete_timers(all=True, limit=10),
+    "change these": lambda client: client.batch_enable_timers(keys=["a"]),
+    "replay one": lambda client: client.replay_firing("7-1"),
     "replay up to a limit": lambda client: client.replay_firings(since=1),
+    "backfill": lambda client: client.backfill_timer(7, since=1, until=2),
+}
+SAFE |= {f"{name}, keyed": call for name, call in KEYED.items()}
+UNSAFE: dict[str, Callable[[Client], Any]] = {
+    "patch at any version": lambda client: client.patch_timer(7, tags=["x"]),
+    "put so far from now": lambda client: client.put_timer("key:a", target=TARGET, schedule={"delay": "60s"}),
 }
 # What is good for every one of these calls.
 ANSWER: dict[str, Any] = {
@@ -99,6 +108,7 @@ ANSWER: dict[str, Any] = {
     "replayed": 0,
     "planned": 0,
     "nextSince": None,
+    "items": [],
 }
 
 
@@ -318,14 +328,51 @@ def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, clie
         client.enable_timer(7)
 
 
-def test_a_create_carries_one_key_over_all_its_tries_and_another_the_next_time(
-    told: Told, client: Client
+@pytest.mark.parametrize("name", KEYED)
+def test_one_key_goes_over_all_tries_of_a_call_and_another_the_next_time(
+    told: Told, client: Client, name: str
 ) -> None:
-    told.fails = ["cut"]
-    SAFE["create"](client)
-    SAFE["create"](client)
+    told.answer, told.fails = ANSWER, ["cut"]
+    KEYED[name](client)
+    KEYED[name](client)
     first, again, other = (header["Idempotency-Key"] for _, _, header in told.came)
     assert first == again != other
+
+
+def test_a_key_of_ones_own_is_sent_where_one_is_taken(told: Told, client: Client) -> None:
+    told.answer = ANSWER
+    client.fire_timer(7, idempotency_key="mine")
+    client.enable_timer(7, idempotency_key="mine")
+    client.cancel_firing("7-1", idempotency_key="mine")
+    client.enable_timer(7)
+    assert [header.get("Idempotency-Key") for _, _, header in told.came] == ["mine"] * 3 + [None]
+    for key in ("", "a b", "名", "x" * 256):
+        with pytest.raises(ValueError, match="is no Idempotency-Key"):
+            client.fire_timer(7, idempotency_key=key)
+
+
+def test_a_try_that_is_still_under_way_is_waited_for(told: Told, client: Client) -> None:
+    under_way = problem(40902, "still under way; repeat it", parameter="Idempotency-Key")
+    told.fails, told.answers, told.statuses = ["cut"], [under_way, under_way, ANSWER], [409, 409]
+    client.fire_timer(7)
+    assert len(told.came) == 4
+    told.answers, told.statuses = [under_way] * 4, [409] * 4
+    with pytest.raises(Conflict) as caught:
+        client.fire_timer(7)
+    assert caught.value.was_in_doubt
+
+
+def test_an_answer_that_was_kept_is_that_of_all_tries(told: Told, client: Client) -> None:
+    told.answer, told.fails, told.header = CHANGE, ["cut"], {"Idempotent-Replayed": "true"}
+    assert [one["wasInDoubt"] for one in client.change_timers_in_rounds("disable", all=True)] == [False]
+
+
+def test_a_change_that_meets_its_own_work_leaves_its_key_out(told: Told, client: Client) -> None:
+    told.fails, told.statuses = ["cut"], [412]
+    told.answers = [CONFLICT, TIMER, {**TIMER, "preview": {}}]
+    client.enable_timer(7, version=3, idempotency_key="mine")
+    keys = [header.get("Idempotency-Key") for _, _, header in told.came]
+    assert keys == ["mine", "mine", None, None]
 
 
 def test_it_gives_up_after_its_retries_and_says_what_it_met(told: Told, client: Client) -> None:

@@ -1,15 +1,17 @@
 """What the groups of operations have in common: the app they name, how they name a timer, the way to the service."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 from .answer import Answer
 from .errors import NotFound, PreconditionFailed
 from .own_work import stands_as_wanted
 from .timer_fields import Timer
-from .transport import Call, Transport
+from .transport import IDEMPOTENCY_KEY, Call, Transport
 from .values import given
 
 MOST_A_PAGE = 500
@@ -19,6 +21,7 @@ UNKNOWN_TIMER = 40401
 # A timer: its id, or `key:` and the app's key as in `key:order-42`, or what an answer says of it.
 Which = int | str | Mapping[str, Any]
 _BY_KEY = "key:"
+_VISIBLE = re.compile(r"[!-~]{1,255}")
 
 
 def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
@@ -49,6 +52,17 @@ def key_in(which: Which) -> str | None:
     return name.removeprefix(_BY_KEY) if name.startswith(_BY_KEY) else None
 
 
+def keyed(idempotency_key: str | None) -> dict[str, str]:
+    """Return the header of a key; none of None. ValueError for a key that no header can have."""
+    if idempotency_key is None:
+        return {}
+    if not _VISIBLE.fullmatch(idempotency_key):
+        raise ValueError(
+            f"{idempotency_key!r} is no Idempotency-Key; write 1 to 255 visible ASCII characters"
+        )
+    return {IDEMPOTENCY_KEY: idempotency_key}
+
+
 class Calls:
     """Operations of one app."""
 
@@ -59,8 +73,16 @@ class Calls:
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return self._ask(Call("GET", path, query=given(query or {})))
 
-    def _post(self, path: str, body: Mapping[str, Any], bears_repeating: bool = True) -> Answer:
-        return self._ask(Call("POST", path, body=body, bears_repeating=bears_repeating))
+    def _post(
+        self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key)))
+
+    def _post_once(
+        self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """Post what is not the same done twice, under an Idempotency-Key: a new one unless given."""
+        return self._post(path, body, uuid4().hex if idempotency_key is None else idempotency_key)
 
     def _ask(self, call: Call) -> Answer:
         if self.app is None:
@@ -109,7 +131,9 @@ class Calls:
             timer = self._get(place).typed(Timer, "id", "version")
             if timer["version"] != version + 1 or not stands_as_wanted(timer, wanted):
                 raise
-        return self._ask(_at_version(call, version + 1))
+        # The key is that of the request for the version before.
+        header = {name: value for name, value in call.header.items() if name != IDEMPOTENCY_KEY}
+        return self._ask(_at_version(replace(call, header=header), version + 1))
 
 
 def _at_version(call: Call, version: int) -> Call:

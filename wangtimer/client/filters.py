@@ -37,6 +37,7 @@ class FiringFilter(TypedDict, total=False):
     """Which firings; all conditions hold together, `until` is now by default."""
 
     timer: Which
+    tag: str
     status: FiringStatus
     kind: FiringKind
     since: Moment

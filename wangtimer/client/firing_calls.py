@@ -15,7 +15,6 @@ from .firing_types import (
     FiringsPage,
     Replay,
 )
-from .transport import Call
 from .values import Moment, given
 
 FIRINGS = "/v1/firings"
@@ -43,44 +42,53 @@ class FiringCalls(Calls):
         """Return a firing with its attempts."""
         return self._get(_place(firing_id)).typed(FiringHistory, "attempts")
 
-    def cancel_firing(self, firing_id: str) -> CancelledFiring:
+    def cancel_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> CancelledFiring:
         """Have a firing that is still to come be skipped; twice is the same as once."""
-        return self._ask(Call("POST", f"{_place(firing_id)}:cancel")).typed(CancelledFiring, "id")
+        return self._post(f"{_place(firing_id)}:cancel", None, idempotency_key).typed(CancelledFiring, "id")
 
-    def replay_firing(self, firing_id: str) -> Replay:
-        """Attempt a firing that failed or was skipped once more, with the same id."""
-        return self._ask(Call("POST", f"{_place(firing_id)}:replay")).counts(Replay, "replayed")
+    def replay_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> Replay:
+        """Attempt a firing that failed or was skipped once more, with the same id.
 
-    def fire_timer(self, which: Which) -> Firing:
+        Carries an Idempotency-Key, a new one unless given.
+        """
+        return self._post_once(f"{_place(firing_id)}:replay", None, idempotency_key).counts(
+            Replay, "replayed"
+        )
+
+    def fire_timer(self, which: Which, *, idempotency_key: str | None = None) -> Firing:
         """Have a timer fire now, whatever its schedule; return the new firing.
 
-        Not sent again after no answer: it might fire twice.
+        Carries an Idempotency-Key, a new one unless given: sent again after no answer, it does not fire twice.
         """
-        call = Call("POST", f"{self._path(which)}:fire", bears_repeating=False)
-        return self._ask(call).typed(Firing, "id")
+        return self._post_once(f"{self._path(which)}:fire", None, idempotency_key).typed(Firing, "id")
 
-    def replay_firings(self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]) -> Replay:
+    def replay_firings(
+        self,
+        *,
+        spread: Spread | None = None,
+        idempotency_key: str | None = None,
+        **wanted: Unpack[Replayed],
+    ) -> Replay:
         """Attempt firings once more: those of `ids`, or up to 10,000 that failed or were skipped `since`.
 
-        `remaining` says how many are left to do; `replay_in_rounds` goes on. Those `since` a moment are not sent again
-        after no answer: it might replay as many others.
+        `remaining` says how many are left to do; `replay_in_rounds` goes on. Carries an Idempotency-Key, a new one
+        unless given: sent again after no answer, it replays no others.
         """
-        body = given({**_named(wanted), **(spread or {})})
-        return self._replay(body, bears_repeating="ids" in body or bool(body.get("dryRun")))
+        return self._replay(given({**_named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]
     ) -> Iterator[Replay]:
         """Replay all that match, yielding what each round did, until none remains or a round gets no further.
 
-        What fails anew meanwhile is not replayed again: not more than matched at first. A round is sent again after no
-        answer, since all are to be replayed.
+        What fails anew meanwhile is not replayed again: not more than matched at first. Each round carries an
+        Idempotency-Key of its own.
         """
         body = given({**_named(wanted), **(spread or {})})
         matched: int | None = None
         replayed, left = 0, 1
         while left and (matched is None or replayed < matched):
-            done = self._replay(body, bears_repeating=True)
+            done = self._replay(body, None)
             yield done
             if not done["replayed"]:
                 return
@@ -89,14 +97,23 @@ class FiringCalls(Calls):
             replayed, left = replayed + done["replayed"], done["remaining"]
 
     def backfill_timer(
-        self, which: Which, *, since: Moment, until: Moment, **spread: Unpack[Spread]
+        self,
+        which: Which,
+        *,
+        since: Moment,
+        until: Moment,
+        idempotency_key: str | None = None,
+        **spread: Unpack[Spread],
     ) -> Backfill:
         """Make the firings of a timer's past moments for which there is none, up to 10,000.
 
-        Where some remain, `nextSince` and `lastDueAt` begin the next round; `backfill_in_rounds` goes on.
+        Where some remain, `nextSince` and `lastDueAt` begin the next round; `backfill_in_rounds` goes on. Carries an
+        Idempotency-Key, a new one unless given.
         """
         body = given({"since": since, "until": until, **spread})
-        return self._post(f"{self._path(which)}:backfill", body).counts(Backfill, "planned", "nextSince")
+        post = self._post if body.get("dryRun") else self._post_once
+        answer = post(f"{self._path(which)}:backfill", body, idempotency_key)
+        return answer.counts(Backfill, "planned", "nextSince")
 
     def backfill_in_rounds(
         self, which: Which, *, since: Moment, until: Moment, **spread: Unpack[Spread]
@@ -112,8 +129,9 @@ class FiringCalls(Calls):
             if done["lastDueAt"] is not None:
                 spread["startAt"] = done["lastDueAt"]
 
-    def _replay(self, body: Mapping[str, Any], bears_repeating: bool) -> Replay:
-        return self._post(f"{FIRINGS}:replay", body, bears_repeating).counts(Replay, "replayed", "remaining")
+    def _replay(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
+        post = self._post if body.get("dryRun") else self._post_once
+        return post(f"{FIRINGS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
 
 
 def _place(firing_id: str) -> str:

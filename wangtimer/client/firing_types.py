@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 from .filters import FiringKind, FiringStatus
+from .timer_fields import Method
 
 
 class Firing(TypedDict):
@@ -52,10 +53,25 @@ class Attempt(TypedDict):
     error: str
 
 
+class SentRequest(TypedDict):
+    """A request as it went over the connection, its secrets masked: `***`."""
+
+    attempt: int
+    method: Method
+    url: str
+    headers: dict[str, list[str]]
+    body: str
+
+
 class FiringHistory(Firing):
-    """A firing with each of its attempts."""
+    """A firing with each of its attempts, and the request of the last that was sent.
+
+    `request` None: nothing was sent (`not_sent`), or the timer was changed since (`timer_changed`).
+    """
 
     attempts: list[Attempt]
+    request: SentRequest | None
+    requestState: Literal["as_sent", "not_sent", "timer_changed"]
 
 
 class FiringCounts(TypedDict):

@@ -43,13 +43,15 @@ class ManyTimerCalls(Calls):
         query = {"sort": sort, "limit": limit, "cursor": cursor, **wanted}
         return self._get(TIMERS, query).typed(TimersPage, "items", "nextCursor")
 
-    def batch_create_timers(self, timers: Sequence[NewTimer]) -> NewTimersOutcome:
+    def batch_create_timers(
+        self, timers: Sequence[NewTimer], *, idempotency_key: str | None = None
+    ) -> NewTimersOutcome:
         """Make up to 1,000 timers, and say what became of each; one that fails stops no other.
 
-        Not sent again after no answer: it carries no Idempotency-Key.
+        Carries an Idempotency-Key, a new one unless given.
         """
         body = {"timers": [given(timer) for timer in timers]}
-        answer = self._post(f"{TIMERS}:batchCreate", body, bears_repeating=False)
+        answer = self._post_once(f"{TIMERS}:batchCreate", body, idempotency_key)
         return answer.typed(NewTimersOutcome, "items")
 
     def batch_enable_timers(
@@ -58,15 +60,16 @@ class ManyTimerCalls(Calls):
         dry_run: bool = False,
         limit: int = MOST_A_ROUND,
         after_id: int | None = None,
+        idempotency_key: str | None = None,
         **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         """Enable up to `limit` timers: those of `keys`, `ids` or a `filter`, or `all`.
 
         `dry_run` only counts them. `remaining` says how many are left to do; the next round passes by what failed with
-        the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does. Only `keys`, `ids` and a dry run are
-        sent again after no answer: anything else might change up to `limit` others.
+        the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does. Carries an Idempotency-Key, a new one
+        unless given: sent again after no answer, it changes no others.
         """
-        return self._batch("enable", which, dry_run, limit, after_id)
+        return self._batch("enable", which, dry_run, limit, after_id, idempotency_key)
 
     def batch_disable_timers(
         self,
@@ -74,10 +77,11 @@ class ManyTimerCalls(Calls):
         dry_run: bool = False,
         limit: int = MOST_A_ROUND,
         after_id: int | None = None,
+        idempotency_key: str | None = None,
         **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         """Disable up to `limit` timers, named and counted as by `batch_enable_timers`."""
-        return self._batch("disable", which, dry_run, limit, after_id)
+        return self._batch("disable", which, dry_run, limit, after_id, idempotency_key)
 
     def batch_delete_timers(
         self,
@@ -85,17 +89,18 @@ class ManyTimerCalls(Calls):
         dry_run: bool = False,
         limit: int = MOST_A_ROUND,
         after_id: int | None = None,
+        idempotency_key: str | None = None,
         **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         """Delete up to `limit` timers, named and counted as by `batch_enable_timers`."""
-        return self._batch("delete", which, dry_run, limit, after_id)
+        return self._batch("delete", which, dry_run, limit, after_id, idempotency_key)
 
     def change_timers_in_rounds(
         self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
     ) -> Iterator[ManyTimersOutcome]:
         """Change all that match, however many, yielding what each round did; `dry_run` only counts them.
 
-        A round is sent again after no answer, since all are to be changed.
+        Each round carries an Idempotency-Key of its own.
         """
         named = "ids" if "ids" in which else "keys"
         listed = list(which.get(named, ()))  # type: ignore[call-overload]
@@ -109,20 +114,29 @@ class ManyTimerCalls(Calls):
     ) -> Iterator[ManyTimersOutcome]:
         after_id: int | None = None
         while True:
-            done = self._changed(action, {**body, **given({"afterId": after_id})}, bears_repeating=True)
+            done = self._changed(action, {**body, **given({"afterId": after_id})}, None)
             yield done if body["dryRun"] else {**done, "remaining": done["remaining"] + still_to_come}
             after_id = done["lastId"]
             if body["dryRun"] or not done["remaining"] or after_id is None:
                 return
 
     def _batch(
-        self, action: Action, which: ManyTimers, dry_run: bool, limit: int, after_id: int | None
+        self,
+        action: Action,
+        which: ManyTimers,
+        dry_run: bool,
+        limit: int,
+        after_id: int | None,
+        idempotency_key: str | None,
     ) -> ManyTimersOutcome:
         body = {**written(which), "dryRun": dry_run, "limit": limit, **given({"afterId": after_id})}
-        return self._changed(action, body, bears_repeating=dry_run or "ids" in which or "keys" in which)
+        return self._changed(action, body, idempotency_key)
 
-    def _changed(self, action: Action, body: Mapping[str, Any], bears_repeating: bool) -> ManyTimersOutcome:
-        answer = self._post(f"{TIMERS}:batch{action.capitalize()}", body, bears_repeating)
+    def _changed(
+        self, action: Action, body: Mapping[str, Any], idempotency_key: str | None
+    ) -> ManyTimersOutcome:
+        post = self._post if body["dryRun"] else self._post_once
+        answer = post(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key)
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 
     def get_load(self, *, minutes: int | None = None) -> Load:

@@ -1,10 +1,9 @@
 """The operations on one timer, and on a schedule."""
 
 from typing import Unpack, cast
-from uuid import uuid4
 
 from .answer import Answer
-from .calls import TIMERS, Calls, Which, key_in
+from .calls import TIMERS, Calls, Which, key_in, keyed
 from .errors import NotFound
 from .own_work import put_whole
 from .timer_fields import NewTimer, Schedule, Timer, TimerBody, TimerPatch
@@ -21,9 +20,7 @@ class TimerCalls(Calls):
 
         Carries an Idempotency-Key, a new one unless given, so that it is safe to send it again.
         """
-        header = {"Idempotency-Key": idempotency_key or uuid4().hex}
-        answer = self._ask(Call("POST", TIMERS, body=given(timer), header=header))
-        return answer.typed(ChangedTimer, "id")
+        return self._post_once(TIMERS, given(timer), idempotency_key).typed(ChangedTimer, "id")
 
     def put_timer(self, which: Which, *, version: int | None = None, **timer: Unpack[TimerBody]) -> PutTimer:
         """Make a timer be so; by `key:` it is made where there is none.
@@ -62,16 +59,22 @@ class TimerCalls(Calls):
         """Return a timer; `NotFound` where the app has none of this id or key."""
         return self._get(self._path(which)).typed(Timer, "id")
 
-    def enable_timer(self, which: Which, *, version: int | None = None) -> ChangedTimer:
+    def enable_timer(
+        self, which: Which, *, version: int | None = None, idempotency_key: str | None = None
+    ) -> ChangedTimer:
         """Enable a timer; twice is the same as once."""
-        return self._switch(which, True, version).typed(ChangedTimer, "id")
+        return self._switch(which, True, version, idempotency_key).typed(ChangedTimer, "id")
 
-    def disable_timer(self, which: Which, *, version: int | None = None) -> SwitchedOffTimer:
+    def disable_timer(
+        self, which: Which, *, version: int | None = None, idempotency_key: str | None = None
+    ) -> SwitchedOffTimer:
         """Disable a timer: a moment later than `countsWithin` no longer fires.
 
         `stopped` of the answer says what becomes of the next moment.
         """
-        return self._switch(which, False, version).typed(SwitchedOffTimer, "timer", "stopped")
+        return self._switch(which, False, version, idempotency_key).typed(
+            SwitchedOffTimer, "timer", "stopped"
+        )
 
     def delete_timer(self, which: Which, *, version: int | None = None) -> Deletion:
         """Delete a timer: a moment later than `countsWithin` no longer fires.
@@ -93,7 +96,10 @@ class TimerCalls(Calls):
         body = {"schedule": given(schedule), "count": count}
         return self._post("/v1/schedules:preview", body).typed(Preview, "nextMoments")
 
-    def _switch(self, which: Which, enabled: bool, version: int | None) -> Answer:
+    def _switch(
+        self, which: Which, enabled: bool, version: int | None, idempotency_key: str | None
+    ) -> Answer:
         place = self._path(which)
-        call = Call("POST", f"{place}:{'enable' if enabled else 'disable'}")
+        verb = "enable" if enabled else "disable"
+        call = Call("POST", f"{place}:{verb}", header=keyed(idempotency_key))
         return self._change(place, call, version, {"enabled": enabled})

@@ -12,8 +12,9 @@ import requests
 from urllib3.exceptions import NewConnectionError
 
 from .answer import Answer
-from .errors import BadAnswer, ClientError, Problem, Unreachable, refused
+from .errors import BadAnswer, ClientError, Conflict, Problem, Unreachable, refused
 
+IDEMPOTENCY_KEY, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 # Statuses of a server, or a proxy before it, that may be well again in a moment.
 AWAY = frozenset({502, 503, 504})
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
@@ -90,7 +91,9 @@ class Transport:
         response, was_in_doubt = self._send(call)
         try:
             body = _read(response, call)
-            return Answer(call.path, response.status_code, body, was_in_doubt, call.method != "GET")
+            # An answer that was kept is that of the first try, whole.
+            is_in_doubt = was_in_doubt and REPLAYED not in response.headers
+            return Answer(call.path, response.status_code, body, is_in_doubt, call.method != "GET")
         except ClientError as error:
             # Only a 4xx says that nothing was done.
             is_refused = 400 <= response.status_code < 500
@@ -126,12 +129,13 @@ class Transport:
             )
         except requests.RequestException as error:
             return self._unreachable(error, call)
-        if response.status_code not in AWAY or response.status_code == call.accepted:
+        if response.status_code == call.accepted:
             return response
         try:
             _read(response, call)
         except ClientError as error:
-            return Failure(error, call.method != "GET", wait_s=_retry_after_s(response))
+            if response.status_code in AWAY or _is_under_way(error):
+                return Failure(error, call.method != "GET", wait_s=_retry_after_s(response))
         return response
 
     def _unreachable(self, error: requests.RequestException, call: Call) -> Failure:
@@ -189,6 +193,11 @@ def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
         raise refused(cast(Problem, {**answer, "status": response.status_code}))
     shown = response.text[:SHOWN_CHARACTERS]
     raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
+
+
+def _is_under_way(error: ClientError) -> bool:
+    """Tell whether an earlier try of the call, with the same Idempotency-Key, has not been answered yet."""
+    return isinstance(error, Conflict) and error.parameter == IDEMPOTENCY_KEY
 
 
 def _is_problem(answer: Any) -> bool:

@@ -13,6 +13,7 @@ SINCE = click.option("--since", type=PAST, help="From this moment on: RFC 3339, 
 UNTIL = click.option("--until", type=PAST, help="Up to this moment; now by default.")
 FILTERS = (
     TIMER,
+    click.option("--tag", help="Of timers with this tag."),
     click.option("--status", type=click.Choice(["pending", "succeeded", "failed", "skipped"])),
     click.option("--kind", type=click.Choice(["scheduled", "manual", "backfill"])),
     SINCE,

@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from wangtimer.cli.terminal.how_soon import show_how_soon
-from wangtimer.cli.terminal.output import show_pairs, show_table
+from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client import Firing, FiringHistory
 from wangtimer.client.firing_types import CancelledFiring
 
@@ -49,8 +49,10 @@ def show_firing(firing: Firing | FiringHistory) -> None:
         }
     )
     if "attempts" in firing:
+        history = cast(FiringHistory, firing)
         click.echo()
-        _show_attempts(cast(FiringHistory, firing))
+        _show_attempts(history)
+        _show_request(history)
 
 
 def show_cancelled(firing: CancelledFiring) -> None:
@@ -77,6 +79,19 @@ def _show_attempts(firing: FiringHistory) -> None:
             for one in firing["attempts"]
         ),
     )
+
+
+def _show_request(firing: FiringHistory) -> None:
+    request = firing["request"]
+    if request is None:
+        return
+    click.echo()
+    show_line(f"{request['method']} {request['url']} (attempt {request['attempt']}, as it was sent)")
+    for name, values in request["headers"].items():
+        for value in values:
+            show_line(f"{name}: {value}")
+    if request["body"]:
+        show_line(f"\n{request['body']}")
 
 
 def _ms(value: int | None) -> str | None:
