@@ -217,7 +217,7 @@ def test_calendars_are_put_read_listed_and_deleted(client: Client) -> None:
     )
     assert put["following"] is not None
     assert client.get_calendar("plant") == put
-    assert "plant" in [one["name"] for one in client.list_calendars()]
+    assert "plant" in [one["name"] for one in client.calendars()]
     client.delete_calendar("plant")
     with pytest.raises(NotFound):
         client.get_calendar("plant")

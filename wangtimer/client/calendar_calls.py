@@ -1,13 +1,13 @@
 """The operations on calendars, and the service's health."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import quote
 
-from .calls import Calls
+from .calls import Calls, all_rows
 from .errors import NotFound
 from .firing_types import PartsHealth
-from .timer_types import Calendar, Weekday
+from .timer_types import Calendar, CalendarsPage, Weekday
 from .transport import Call
 
 CALENDARS = "/v1/calendars"
@@ -36,9 +36,14 @@ class CalendarCalls(Calls):
         """Return a calendar, and how far timers follow it."""
         return self._get(_place(name)).typed(Calendar, "name")
 
-    def list_calendars(self) -> list[Calendar]:
-        """Return the calendars the app can name."""
-        return cast(list[Calendar], self._get(CALENDARS).typed(dict[str, Any], "items")["items"])
+    def calendars(self, *, most: int | None = None) -> Iterator[Calendar]:
+        """Yield the calendars the app can name, `most` of them or all, asking for page after page."""
+        return all_rows(lambda limit, cursor: self.list_calendars(limit=limit, cursor=cursor), most)
+
+    def list_calendars(self, *, limit: int | None = None, cursor: str | None = None) -> CalendarsPage:
+        """Return one page; `cursor` is the `nextCursor` of the page before. `calendars` asks for all of them."""
+        query = {"limit": limit, "cursor": cursor}
+        return self._get(CALENDARS, query).typed(CalendarsPage, "items", "nextCursor")
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no timer names."""

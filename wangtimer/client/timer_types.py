@@ -181,6 +181,13 @@ class Calendar(TypedDict):
     following: Following | None
 
 
+class CalendarsPage(TypedDict):
+    """A page of calendars; `nextCursor` None: the last."""
+
+    items: list[Calendar]
+    nextCursor: str | None
+
+
 class MinuteOfLoad(TypedDict):
     """Firings planned for a minute."""
 
