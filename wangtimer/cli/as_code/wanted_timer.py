@@ -17,8 +17,7 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.fields import FIELDS
-from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
-from wangtimer.store.sql.timers import NewTimer
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 
 # Every schedule has moments after it.
 LONG_AGO = 0
