@@ -72,11 +72,14 @@ fuzz: .venv/.installed-dev ## call every documented operation of the deployed ap
 	@$(BIN)/python -m tests.fuzz --examples $(or $(EXAMPLES),5000) --seed $(or $(SEED),0)
 
 # Needs npm; nothing else does but make clients. The lock names each package that is installed.
-lint-openapi: ## lint openapi.json by Redocly's strict rules, without one warning (needs npm)
+$(OPENAPI_LINT)/.installed: tests/openapi_lint/package.json tests/openapi_lint/package-lock.json tests/openapi_lint/redocly.yaml
 	@command -v npm >/dev/null || { echo "there is no npm: on Debian apt-get install npm (Node.js 20 or later)" >&2; exit 1; }
 	@mkdir -p $(OPENAPI_LINT)
-	@cp tests/openapi_lint/package.json tests/openapi_lint/package-lock.json tests/openapi_lint/redocly.yaml $(OPENAPI_LINT)
+	@cp $^ $(OPENAPI_LINT)
 	@cd $(OPENAPI_LINT) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+lint-openapi: $(OPENAPI_LINT)/.installed ## lint openapi.json by Redocly's strict rules, without one warning (needs npm)
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI_LINT)/node_modules/.bin/redocly lint \
 		--config $(OPENAPI_LINT)/redocly.yaml openapi.json
 
