@@ -10,7 +10,7 @@ from wangtimer.api.compat.timers.timer_models import CreateTimer, EditTimer, Put
 from wangtimer.api.http.described import Described
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.timers.timer_answers import ShownTimer
-from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerBody, TimerPatch
+from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch, WholeTimerBody
 from wangtimer.core.api_field import ApiField
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
@@ -42,7 +42,7 @@ def schema_of(model: type[Described], place: str) -> dict[str, Any]:
 def test_each_field_has_its_place_in_requests_and_answers_of_both_apis(one: ApiField) -> None:
     for model in (CreateTimer, PutTimer, EditTimer, TimerData):
         assert schema_of(model, one.json_name)
-    for model in (NewTimerBody, TimerBody, TimerPatch, ShownTimer):
+    for model in (NewTimerBody, WholeTimerBody, TimerPatch, ShownTimer):
         assert schema_of(model, one.place)
 
 

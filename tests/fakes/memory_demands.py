@@ -10,6 +10,7 @@ from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStat
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.demands import Replay, free_moment, refuse_begun
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.kept_answers import FiringToKeep
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
@@ -19,7 +20,11 @@ class MemoryDemands:
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
-    def fire_now(self, app: str, timer_id: int, now: int, bucket: int) -> tuple[Timer, Firing]:
+    def fire_now(
+        self, app: str, timer_id: int, now: int, bucket: int, keep: FiringToKeep | None = None
+    ) -> tuple[Timer, Firing]:
+        assert keep is None, "answers are kept in real SQL only"
+
         def work() -> tuple[Timer, Firing]:
             timer = living(self._timers, app, timer_id)
             at = free_moment(timer, {key[1] for key in self._firings if key[0] == timer_id}, now)

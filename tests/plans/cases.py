@@ -365,6 +365,10 @@ class Stores:
         return [
             Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),
             Case("KeptAnswers.find", lambda: self.answers.find(f"app{last // 10}", f"key{last}", NOW)),
+            Case("KeptAnswers.claim", lambda: self.answers.claim(self._asked(), NOW)),
+            Case("KeptAnswers.claim: held", self._claimed_twice),
+            Case("KeptAnswers.end_claim", lambda: self._claimed(None)),
+            Case("KeptAnswers.end_claim: kept", lambda: self._claimed("{}")),
             Case("KeptAnswers.purge", lambda: self.answers.purge(NOW, 1_000)),
             Case("CalendarStore.put", lambda: self.calendars.put(SMALL_APP, calendar, NOW)),
             Case("CalendarStore.get", lambda: self.calendars.get(SMALL_APP, "ours")),
@@ -388,6 +392,20 @@ class Stores:
         wanted = FiringFilter(SMALL_APP, statuses=(FiringStatus.SUCCEEDED,), first=NOW - DAY_MS, last=NOW)
         found = [one.firing for one in self.firing_lists.page(wanted, 20)]
         return sorted(found, key=lambda row: (row.fire_at, row.timer_id))
+
+    def _asked(self) -> Asked:
+        self._number += 1
+        return Asked(SMALL_APP, f"claimed {self._mark} {self._number}", "")
+
+    def _claimed(self, answer: str | None) -> None:
+        asked = self._asked()
+        self.answers.claim(asked, NOW)
+        self.answers.end_claim(asked, answer)
+
+    def _claimed_twice(self) -> None:
+        asked = self._asked()
+        self.answers.claim(asked, NOW)
+        self.answers.claim(asked, NOW)
 
     def _a_settled(self) -> tuple[int, int]:
         number = self.tables.rows // 2

@@ -12,10 +12,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.flow.planning import firings_of, plan
 from wangtimer.core.flow.slicing import BucketRule
-from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
-from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.redis.definitions import definition_text
 from wangtimer.store.sql.timer_rows import terms
@@ -47,7 +45,7 @@ def further_kind() -> Iterator[None]:
 
 
 def columns(schedule: Schedule) -> dict[str, object]:
-    row = terms(schedule, ENDLESS, NOTIFY, USUAL, (), None)
+    row = terms(NewTimer("shop", "payday", schedule, NOTIFY))
     return {name: row[name] for name in (*NONE, "timezone")}
 
 

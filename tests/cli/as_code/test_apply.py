@@ -101,7 +101,7 @@ def test_an_interval_goes_on_from_where_it_was_counted(run: Run, served: Served,
 def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_others(
     run: Run, served: Served, file: Path
 ) -> None:
-    run("timers", "create", "by-hand", "--every", "1h", "--callback", URL, "--enable")
+    assert run("timers", "create", "by-hand", "--every", "1h", "--callback", URL).exit_code == 0
     other = file.with_name("other.yaml")
     other.write_text(NIGHTLY.replace("key: ", "key: other-"))
     assert run("apply", "-f", other, "--set", "other", "--yes").exit_code == 0
