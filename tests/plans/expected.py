@@ -160,7 +160,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     ),
     "AttemptStore.history": frozenset(["attempt.PRIMARY", "firing.PRIMARY"]),
     "KeptAnswers.find": frozenset(["idempotency.PRIMARY"]),
-    "KeptAnswers.claim": frozenset(["insert"]),
+    "KeptAnswers.claim": frozenset(["idempotency.PRIMARY", "insert"]),
     "KeptAnswers.claim: held": frozenset(["idempotency.PRIMARY", "insert"]),
     "KeptAnswers.end_claim": frozenset(["idempotency.PRIMARY", "insert"]),
     "KeptAnswers.end_claim: kept": frozenset(["idempotency.PRIMARY", "insert"]),
