@@ -146,7 +146,7 @@ def conclude(
         expected = promised - (set(badly_met) & waits) - free
         return judge(expected, trial.calls(), window, repeatable, touched, strike.maybe | waits | free)
 
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S + row.backlog_s
     while verdict().lost and time.monotonic() < deadline:
         trial.tend_for(1)
     pending = _pending_once_calm(trial, but_in_lanes=bool(badly_met))

@@ -10,7 +10,7 @@ from tests.chaos.run import Measured, measure
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name.replace(" ", "-") for row in ROWS])
 def test_a_fault_keeps_its_bounds(row: Row, tmp_path: Path, measured: list[Measured]) -> None:
     one = measure(row, tmp_path)
