@@ -1,7 +1,7 @@
 """The trigger: owns a slice for as long as it has work, arms firings ahead of their moment, sends them on."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -89,10 +89,15 @@ class Trigger:
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs nobody for a while, or is another's, or work must end."""
-        with self.credits.share(slice_, credit) as share:
-            self._watch(Watch(slice_, token, share, self.clock.monotonic()))
+        for pause_s in self.turns(slice_, token, credit):
+            self.clock.sleep(pause_s)
 
-    def _watch(self, watch: Watch) -> None:
+    def turns(self, slice_: Slice, token: str, credit: int) -> Iterator[float]:
+        """Make the turns of `watch` one by one; after each but the last, yield how long to pause, in seconds."""
+        with self.credits.share(slice_, credit) as share:
+            yield from self._watch(Watch(slice_, token, share, self.clock.monotonic()))
+
+    def _watch(self, watch: Watch) -> Iterator[float]:
         while not self.is_stopping():
             turn = self._turn(watch)
             if turn is None:
@@ -104,7 +109,7 @@ class Trigger:
             if self._may_close(watch, turn):
                 self._close(watch)
                 return
-            self.clock.sleep(self._pause_s(watch.slice, turn))
+            yield self._pause_s(watch.slice, turn)
         self._quietly(lambda: self.slices.unlock(watch.slice, watch.token))
 
     def _turn(self, watch: Watch) -> Turn | None:

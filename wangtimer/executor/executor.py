@@ -91,13 +91,13 @@ class Executor:
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; returns when every member is settled, or `PATIENCE_S` after the last moment."""
-        begun = self._begin(chunk)
+        begun = self.begin(chunk)
         del chunk  # a thousand members, and the wait may be long
         if begun is not None:
             claim, patience_s = begun
             claim.is_done.wait(patience_s)
 
-    def _begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
+    def begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
         return (claim, self._patience_s(self.fire_claimed(claim, chunk, taken).last)) if taken else None

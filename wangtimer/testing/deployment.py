@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 from wangtimer.callback import DeliveryEngine
 from wangtimer.celery import app as celery_app
 from wangtimer.core.flow.credit import Credits
-from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.timers.bad_timers import BadTimers
@@ -39,7 +38,7 @@ from wangtimer.testing.doubles import (
 )
 from wangtimer.testing.doubles.memory_engine import TakeCall
 from wangtimer.testing.events import Events, SteeredClock
-from wangtimer.testing.stepped_trigger import SteppedTrigger
+from wangtimer.trigger import Trigger
 from wangtimer.wiring import Wiring, once
 
 # Further ahead than anything is planned.
@@ -99,14 +98,6 @@ class BoundlessWindow:
         """Hold no less."""
 
 
-class PromptExecutor(Executor):
-    """Nobody waits for a chunk's end: that only keeps a worker's place."""
-
-    def fire(self, chunk: Chunk) -> None:
-        """Have what can be claimed of a chunk sent."""
-        self._begin(chunk)
-
-
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -150,9 +141,9 @@ class Deployment(Wiring):
         )
 
     @once
-    def trigger(self) -> SteppedTrigger:
-        """Arms firings, a turn at a time."""
-        return SteppedTrigger(
+    def trigger(self) -> Trigger:
+        """Arms firings; no outbox here ever fills."""
+        return Trigger(
             self.slices,
             self.agenda,
             self.hot,
@@ -183,7 +174,7 @@ class Deployment(Wiring):
         s = self.settings
         lease_s = s.running_lease_ms / 1_000
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
-        return PromptExecutor(
+        return Executor(
             self.slices,
             self.hot,
             Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),

@@ -141,7 +141,7 @@ class Driver:
     def _fire(self, chunk: Chunk) -> None:
         # The sweep says so every few seconds: whoever changes a timer tells the definitions here at once.
         self._parts.definitions.note_told(int(self._clock.now_ms()))
-        self._parts.executor.fire(chunk)
+        self._parts.executor.begin(chunk)
         self._keep_later()
 
     def _keep_later(self) -> None:
