@@ -140,24 +140,23 @@ def add_pending(deployment: Deployment, number: int) -> None:
 
 def add_many_to_plan(deployment: Deployment) -> None:
     """Make timers whose plans fill more than one transaction; their first moments are half an hour away."""
-    begin = int(time.time() * 1_000) + HOUR_MS // 2
-    prefix = f"many-{uuid4().hex}"
-    every_10_s = _row(Cohort("*/10 * * * * *", "UTC", 100, deployment.target.url), prefix)
-    rows = [
-        every_10_s | {"name": f"{prefix}-{i}", "planned_until": begin, "next_fire_at": begin + 10_000}
-        for i in range(100)
-    ]
-    _insert(create_engine(deployment.database_url, poolclass=NullPool), prefix, rows)
+    _add_to_plan(
+        deployment, Cohort("*/10 * * * * *", "UTC", 100, deployment.target.url), HOUR_MS // 2, 10_000
+    )
 
 
 def add_soon_due(deployment: Deployment) -> None:
     """Make timers to plan whose first moments come within the window of Redis; what they call is not judged."""
-    begin = int(time.time() * 1_000) + HOUR_MS // 120
-    prefix = f"soon-{uuid4().hex}"
-    each_minute = _row(Cohort("* * * * *", "UTC", 20, deployment.target.unlogged_url), prefix)
+    _add_to_plan(deployment, Cohort("* * * * *", "UTC", 20, deployment.target.unlogged_url), 30_000, 60_000)
+
+
+def _add_to_plan(deployment: Deployment, cohort: Cohort, begin_in_ms: int, every_ms: int) -> None:
+    begin = int(time.time() * 1_000) + begin_in_ms
+    prefix = f"to-plan-{uuid4().hex}"
+    row = _row(cohort, prefix)
     rows = [
-        each_minute | {"name": f"{prefix}-{i}", "planned_until": begin, "next_fire_at": begin + 60_000}
-        for i in range(20)
+        row | {"name": f"{prefix}-{i}", "planned_until": begin, "next_fire_at": begin + every_ms}
+        for i in range(cohort.count)
     ]
     _insert(create_engine(deployment.database_url, poolclass=NullPool), prefix, rows)
 

@@ -365,7 +365,7 @@ class Stores:
         return [
             Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),
             Case("KeptAnswers.find", lambda: self.answers.find(f"app{last // 10}", f"key{last}", NOW)),
-            Case("KeptAnswers.claim", lambda: self.answers.claim(self._asked(), NOW)),
+            Case("KeptAnswers.claim", lambda: self.answers.claim(self._asked(), "mine", NOW)),
             Case("KeptAnswers.claim: held", self._claimed_twice),
             Case("KeptAnswers.end_claim", lambda: self._claimed(None)),
             Case("KeptAnswers.end_claim: kept", lambda: self._claimed("{}")),
@@ -399,13 +399,13 @@ class Stores:
 
     def _claimed(self, answer: str | None) -> None:
         asked = self._asked()
-        self.answers.claim(asked, NOW)
-        self.answers.end_claim(asked, answer)
+        self.answers.claim(asked, "mine", NOW)
+        self.answers.end_claim(asked, "mine", answer)
 
     def _claimed_twice(self) -> None:
         asked = self._asked()
-        self.answers.claim(asked, NOW)
-        self.answers.claim(asked, NOW)
+        self.answers.claim(asked, "mine", NOW)
+        self.answers.claim(asked, "another", NOW)
 
     def _a_settled(self) -> tuple[int, int]:
         number = self.tables.rows // 2

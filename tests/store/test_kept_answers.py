@@ -10,7 +10,14 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.purger import PAGE, Purger
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.kept_answers import KEPT_MS, Asked, KeptAnswer, ToKeep, keep_answer
+from wangtimer.store.sql.kept_answers import (
+    KEPT_MS,
+    LONGEST_REQUEST_MS,
+    Asked,
+    KeptAnswer,
+    ToKeep,
+    keep_answer,
+)
 from wangtimer.testing.doubles import HandClock
 
 
@@ -70,3 +77,28 @@ def test_what_is_older_than_a_day_is_purged_page_by_page(database: Database, rea
     Purger(real.firings, real.timers, real.answers, clock, retention_ms=DAY_MS).purge()
     assert real.answers.purge(NOW + KEPT_MS + PAGE + 5, 9) == 0
     assert real.answers.find("shop", "fresh", clock.now_ms()) is not None
+
+
+WANTED = Asked("shop", "k", "hash")
+
+
+def test_a_claim_bears_repeating(real: SqlWorld) -> None:
+    """Its commit may have been applied though the connection was lost before it was heard of."""
+    assert real.answers.claim(WANTED, "mine", NOW) is None
+    assert real.answers.claim(WANTED, "mine", NOW) is None
+    held = real.answers.claim(WANTED, "another", NOW)
+    assert held is not None
+    assert held.is_under_way
+
+
+def test_whose_claim_was_taken_over_ends_it_no_more(real: SqlWorld) -> None:
+    later = NOW + LONGEST_REQUEST_MS
+    assert real.answers.claim(WANTED, "slow", NOW) is None
+    assert real.answers.claim(WANTED, "next", later) is None
+    real.answers.end_claim(WANTED, "slow", None)
+    real.answers.end_claim(WANTED, "slow", "late")
+    held = real.answers.find("shop", "k", later)
+    assert held is not None
+    assert held.is_under_way
+    real.answers.end_claim(WANTED, "next", "[201]")
+    assert real.answers.find("shop", "k", later) == KeptAnswer("hash", "[201]")

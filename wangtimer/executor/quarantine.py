@@ -156,7 +156,10 @@ class Quarantine:
         return is_mine
 
     def _put_back(self, held: Held) -> None:
-        """Give it back to its slice; where Redis is away its lease runs out, which does not blame it."""
+        """Give it back to its slice; where Redis is away its lease runs out.
+
+        That blames it only where Redis noted the try and then was away from here for longer than the lease.
+        """
         now = int(self._clock.now_ms())
         try:
             self._slices.put_back(held.claim.stands_in, held.claim.id, [DueMember(held.member, now)])

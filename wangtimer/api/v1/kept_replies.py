@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from hashlib import sha256
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import structlog
@@ -48,16 +49,17 @@ def once(wiring: Callable[[], Wiring], view: View) -> View:
         if header.idempotency_key is None:
             return response_of(view(**taken))
         kept, asked = wiring().kept_answers, asked_under(view.__qualname__, taken)
-        held = kept.claim(asked, int(wiring().clock.now_ms()))
+        claim_id = uuid4().hex
+        held = kept.claim(asked, claim_id, int(wiring().clock.now_ms()))
         if held is not None:
             return replayed(held, asked)
         try:
             response = response_of(view(**taken))
         except BaseException:
             # What was refused is not kept, and a fault may be gone when the request comes again.
-            _end_claim(kept, asked, None)
+            _end_claim(kept, asked, claim_id, None)
             raise
-        _end_claim(kept, asked, kept_text(response))
+        _end_claim(kept, asked, claim_id, kept_text(response))
         return response
 
     return answer
@@ -120,9 +122,9 @@ def replayed(held: KeptAnswer, asked: Asked) -> Response:
     return Response(body, status, headers | {REPLAYED: "true"}, mimetype="application/json")
 
 
-def _end_claim(kept: KeptAnswers, asked: Asked, answer: str | None) -> None:
+def _end_claim(kept: KeptAnswers, asked: Asked, claim_id: str, answer: str | None) -> None:
     """Keep an answer, or forget the request. What was done is told though SQL is away: the claim ends by itself."""
     try:
-        kept.end_claim(asked, answer)
+        kept.end_claim(asked, claim_id, answer)
     except StoreAway as error:
         log.warning("answer_not_kept", error=str(error))

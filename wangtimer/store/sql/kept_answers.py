@@ -16,8 +16,8 @@ from wangtimer.store.sql.tables import idempotency
 KEPT_MS = 86_400_000
 # A request that is under way for longer has ended without an answer: with its process, or with SQL.
 LONGEST_REQUEST_MS = 60_000
-# In place of the answer of a request that is under way.
-_NONE_YET = ""
+# What stands in place of the answer of a request that is under way begins so, and then names the claim; no answer does.
+_UNDER_WAY = "under way: "
 
 _KEY = (idempotency.c.app, idempotency.c.idempotency_key)
 _KEPT = and_(_KEY[0] == bindparam("of_app"), _KEY[1] == bindparam("key"))
@@ -26,9 +26,14 @@ _FIND = select(idempotency.c.body_hash, idempotency.c.answer).where(
 )
 _FORGET_OLD = delete(idempotency).where(_KEPT, idempotency.c.created_at <= bindparam("kept_since"))
 _INSERT = insert(idempotency)
-_HELD = select(idempotency.c.body_hash, idempotency.c.answer, idempotency.c.created_at).where(_KEPT)
-_CLAIMED = and_(_KEPT, idempotency.c.body_hash == bindparam("of_hash"), idempotency.c.answer == _NONE_YET)
-_CLAIM_AGAIN = update(idempotency).where(_CLAIMED, idempotency.c.created_at <= bindparam("abandoned_since"))
+_HELD = select(idempotency.c.body_hash, idempotency.c.answer).where(_KEPT)
+_CLAIMED = and_(_KEPT, idempotency.c.answer == bindparam("of_claim"))
+_CLAIM_AGAIN = update(idempotency).where(
+    _KEPT,
+    idempotency.c.body_hash == bindparam("of_hash"),
+    idempotency.c.answer.startswith(_UNDER_WAY),
+    idempotency.c.created_at <= bindparam("abandoned_since"),
+)
 _FINISH = update(idempotency).where(_CLAIMED)
 _RELEASE = delete(idempotency).where(_CLAIMED)
 
@@ -68,7 +73,7 @@ class KeptAnswer:
     @property
     def is_under_way(self) -> bool:
         """Whether there is no answer yet."""
-        return self.answer == _NONE_YET
+        return self.answer.startswith(_UNDER_WAY)
 
 
 class KeptAnswers:
@@ -83,30 +88,36 @@ class KeptAnswers:
         row = self._database.read(lambda sql: sql.execute(_FIND, given).one_or_none())
         return None if row is None else KeptAnswer(row.body_hash, row.answer)
 
-    def claim(self, asked: Asked, now: int) -> KeptAnswer | None:
+    def claim(self, asked: Asked, claim_id: str, now: int) -> KeptAnswer | None:
         """Note that a request is under way (now, ms UTC), and return None; or what its key has already.
 
-        A claim of the same request that is older than `LONGEST_REQUEST_MS` is taken over. Raises `StoreAway`.
+        A claim of the same request that is older than `LONGEST_REQUEST_MS` is taken over. Repeated by the same claim it
+        does nothing. Raises `StoreAway`.
         """
-        given = _given(asked)
+        mine = _UNDER_WAY + claim_id
+        given = {"of_app": asked.app, "key": asked.key}
+        abandoned = {"of_hash": asked.body_hash, "abandoned_since": now - LONGEST_REQUEST_MS}
 
         def work(sql: Connection) -> KeptAnswer | None:
             try:
-                keep_answer(sql, asked, _NONE_YET, now)
+                keep_answer(sql, asked, mine, now)
             except IntegrityError:
-                abandoned = {"abandoned_since": now - LONGEST_REQUEST_MS}
-                if sql.execute(_CLAIM_AGAIN.values(created_at=now), given | abandoned).rowcount:
+                if sql.execute(_CLAIM_AGAIN.values(answer=mine, created_at=now), given | abandoned).rowcount:
                     return None
                 row = sql.execute(_HELD, given).one()
-                return KeptAnswer(row.body_hash, row.answer)
+                return None if row.answer == mine else KeptAnswer(row.body_hash, row.answer)
             return None
 
         return self._database.write(work, Step.SQL_CLAIM_KEY)
 
-    def end_claim(self, asked: Asked, answer: str | None) -> None:
-        """Keep the answer of a claimed request; None: forget the request. Raises `StoreAway`."""
+    def end_claim(self, asked: Asked, claim_id: str, answer: str | None) -> None:
+        """Keep the answer of a claimed request; None: forget the request. Raises `StoreAway`.
+
+        Where the claim was taken over, nothing changes.
+        """
         end = _RELEASE if answer is None else _FINISH.values(answer=answer)
-        self._database.write(lambda sql: sql.execute(end, _given(asked)), Step.SQL_END_CLAIM)
+        given = {"of_app": asked.app, "key": asked.key, "of_claim": _UNDER_WAY + claim_id}
+        self._database.write(lambda sql: sql.execute(end, given), Step.SQL_END_CLAIM)
 
     def purge(self, now: int, limit: int) -> int:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
@@ -118,10 +129,6 @@ class KeptAnswers:
         return self._database.write(
             lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_ANSWERS
         )
-
-
-def _given(asked: Asked) -> dict[str, str]:
-    return {"of_app": asked.app, "key": asked.key, "of_hash": asked.body_hash}
 
 
 def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:
