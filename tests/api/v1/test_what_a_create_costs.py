@@ -44,12 +44,17 @@ def test_a_key_to_repeat_it_under_costs_three_statements_more(world: V1World, re
 
 
 def test_a_create_calls_few_functions(world: V1World) -> None:
+    """Of several the one with the fewest: now and then Redis' time is read too, or a collection runs."""
     _warm(world)
-    environ = _environ({"key": "counted", "schedule": IN_AN_HOUR, "target": {"url": URL}})
-    with _calls() as calls:
-        answer = b"".join(world.app.wsgi_app(environ, lambda *_: None))
-    assert json.loads(answer)["key"] == "counted"
-    assert 0 < calls.total() < MOST_CALLS, calls.most_common(40)
+    counted = []
+    for number in range(5):
+        environ = _environ({"key": f"counted-{number}", "schedule": IN_AN_HOUR, "target": {"url": URL}})
+        with _calls() as calls:
+            answer = b"".join(world.app.wsgi_app(environ, lambda *_: None))
+        assert json.loads(answer)["key"] == f"counted-{number}"
+        counted.append(calls)
+    fewest = min(counted, key=Counter.total)
+    assert 0 < fewest.total() < MOST_CALLS, fewest.most_common(40)
 
 
 def _cost_of(
