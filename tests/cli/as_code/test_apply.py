@@ -193,6 +193,16 @@ def test_a_one_shot_whose_moment_has_passed_is_let_be(run: Run, served: Served, 
     assert timers(served) == {}
 
 
+def test_a_calendar_of_a_later_page_is_found(run: Run, served: Served, file: Path) -> None:
+    calendars = [f"plant-{number:02}" for number in range(60)]
+    for name in calendars:
+        put = {"headers": {"WangTimer-App": "shop"}, "json": {"days": ["2027-01-01"]}, "timeout": 30}
+        assert requests.put(f"{served.url}/v1/calendars/{name}", **put).ok
+    file.write_text(NIGHTLY.replace("Shanghai}", f"Shanghai, excludeCalendar: {calendars[-1]}}}"))
+    made = run("apply", "-f", file, "--yes")
+    assert made.exit_code == 0, made.output
+
+
 def test_a_calendar_of_the_app_may_be_named_and_an_unknown_one_is_a_fault(
     run: Run, served: Served, file: Path
 ) -> None:

@@ -20,9 +20,9 @@ REFUSED_FROM, BROKEN_FROM = 400, 500
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """An app's timers over v1. Not for several threads at once. Its methods raise `Failed`, and `InDoubt`.
+    """An app's timers over v1, as documents. Not for several threads at once.
 
-    It is to be replaced by `wangtimer.client` once that speaks v1.
+    Its methods raise `Failed`, and `InDoubt`.
     """
 
     url: str
@@ -31,15 +31,15 @@ class Service:
 
     def timers_with_tag(self, tag: str) -> Iterator[Mapping[str, Any]]:
         """Yield the app's timers with this tag."""
-        return self._pages({"tag": tag})
+        return self._pages("/v1/timers", {"tag": tag})
 
     def all_timers(self) -> Iterator[Mapping[str, Any]]:
         """Yield the app's timers."""
-        return self._pages({})
+        return self._pages("/v1/timers", {})
 
     def timer_of_key(self, key: str) -> Mapping[str, Any] | None:
         """Return the timer of this key, None where there is none."""
-        return next(self._pages({"key": key}), None)
+        return next(self._pages("/v1/timers", {"key": key}), None)
 
     def unknown_keys(self, keys: Sequence[str]) -> set[str]:
         """Return those of the keys that no timer of the app has."""
@@ -52,7 +52,7 @@ class Service:
 
     def calendar_names(self) -> set[str]:
         """Return the names of the calendars that the app may name."""
-        return {one["name"] for one in self._ask("GET", "/v1/calendars", repeats=True)["items"]}
+        return {one["name"] for one in self._pages("/v1/calendars", {})}
 
     def create(self, documents: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Make timers, at most `MOST_A_BATCH`, and return what became of each."""
@@ -79,10 +79,10 @@ class Service:
                 asked["afterId"] = done["lastId"]
         return failed
 
-    def _pages(self, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
         asked: dict[str, Any] = {**query, "limit": PAGE}
         while True:
-            page = self._ask("GET", "/v1/timers", query=asked, repeats=True)
+            page = self._ask("GET", path, query=asked, repeats=True)
             yield from page["items"]
             if page["nextCursor"] is None:
                 return
