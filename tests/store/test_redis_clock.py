@@ -238,8 +238,10 @@ class Listener:
 
     def __init__(self) -> None:
         self.noted: list[float] = []
+        self.asked_for_scripts: list[bool] = []
 
     def wants_time(self, is_script: bool) -> bool:
+        self.asked_for_scripts.append(is_script)
         return True
 
     def note(self, seconds: int, microseconds: int, sent_at: float) -> None:
@@ -255,6 +257,14 @@ def test_what_is_run_brings_the_time_and_its_own_answer(real: RedisConnection) -
     assert real.run_all([], lambda pipe: pipe.exists("nothing")) == [0]
     assert len(listener.noted) == 2
     assert abs(listener.noted[0] - time.time()) < 5
+
+
+def test_what_is_polled_brings_the_time_as_seldom_as_plain_commands_do(real: RedisConnection) -> None:
+    listener = Listener()
+    real.bring_time_to(listener)
+    real.run("unlock", ["nobody's"], ["token"])
+    real.run("unlock", ["nobody's"], ["token"], is_polled=True)
+    assert listener.asked_for_scripts == [True, False]
 
 
 def test_a_process_that_claims_has_looked_at_the_time(real: RedisConnection) -> None:

@@ -145,10 +145,16 @@ class RedisConnection:
         """Bring Redis' time to a listener, in the same round trip as what is run, whenever it wants it."""
         self._time_listener = listener
 
-    def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
-        """Run one script and return its answer; raises `StoreAway`."""
+    def run(
+        self, name: str, keys: Sequence[str], arguments: Sequence[Argument], is_polled: bool = False
+    ) -> Any:
+        """Run one script and return its answer; raises `StoreAway`.
+
+        `is_polled`: it runs again and again while nothing happens, so Redis' time comes along no more often than with
+        plain commands.
+        """
         called = script(name)
-        if self._brings_time(is_script=True):
+        if self._brings_time(is_script=not is_polled):
             return self._run_all([ScriptCall(called, keys, arguments)], None, brings_time=True)[0]
 
         def call(client: "Redis") -> Any:

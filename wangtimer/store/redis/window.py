@@ -95,7 +95,7 @@ class Window:
         arguments += [at // MINUTE_MS for at in (now, now + rule.least_ms, now + rule.most_ms)]
         arguments += [rule.firings, now + rule.least_ms + AHEAD_MS, int(from_present)]
         marks = [keys.fed, keys.announced, keys.feeding, keys.feeder, keys.load, keys.part, keys.narrow]
-        what, *numbers = self._connection.run("feed_next", marks, arguments)
+        what, *numbers = self._connection.run("feed_next", marks, arguments, is_polled=True)
         minute, last, lost, since, until = map(int, numbers)
         return Next(Found(what), minute, last, bool(lost), since, until)
 
