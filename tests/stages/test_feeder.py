@@ -9,7 +9,7 @@ from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
-from wangtimer.feeder import Feeder
+from wangtimer.feeder import TALLIED_AT_ONCE_MS, Feeder
 from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
 
 WINDOW_S = 300
@@ -97,10 +97,16 @@ def test_what_is_added_while_its_minute_is_read_is_added_by_one_of_the_two(idle:
     (first,) = stored(idle, 200)
     late = row_at(first.fire_at + 1, 9, bucket=1)
 
+    parts_read = 0
+
     def add_late() -> None:
+        """Add it once the last part of its minute is tallied: the feeder will not find it any more."""
+        nonlocal parts_read
         if idle.window_marks["announced"] == first.slice.minute:
-            idle.firings.insert([late])
-            idle.beat.hot.add([late])
+            parts_read += 1
+            if parts_read == MINUTE_MS // TALLIED_AT_ONCE_MS:
+                idle.firings.insert([late])
+                idle.beat.hot.add([late])
 
     idle.beat.taps["after firings.tallies"] = add_late
     feeder_of(idle).feed()

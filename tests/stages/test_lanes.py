@@ -65,9 +65,19 @@ def start_both(world: World, hosts: list[str] | None = None) -> tuple[list[Timer
 
 @pytest.mark.parametrize("hosts", [1, 4, 20])
 def test_a_target_that_hangs_makes_no_other_app_late(crowded: World, hosts: int) -> None:
-    start_both(crowded, [f"{number}.{HUNG}" for number in range(hosts)])
-    crowded.run_for(40)
-    good = arrivals_at(crowded, GOOD)
+    see_the_other_app_on_time(crowded, hosts)
+
+
+def test_as_many_targets_that_hang_as_a_process_has_places_make_no_other_app_late(make_world: MakeWorld) -> None:
+    world = make_world(executors=1, places=(PLACES[0], HUNG_TIMERS))
+    world.target.answer = hang
+    see_the_other_app_on_time(world.start(), hosts=HUNG_TIMERS)
+
+
+def see_the_other_app_on_time(world: World, hosts: int) -> None:
+    start_both(world, [f"{number}.{HUNG}" for number in range(hosts)])
+    world.run_for(40)
+    good = arrivals_at(world, GOOD)
     assert len(good) >= 35 * GOOD_TIMERS
     assert max(arrival.late_ms for arrival in good) <= 50
 

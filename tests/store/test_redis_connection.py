@@ -393,9 +393,11 @@ class Watched(RedisConnection):
         super().__init__(url)
         self.seen: list[tuple[str, tuple[str, ...]]] = []
 
-    def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+    def run(
+        self, name: str, keys: Sequence[str], arguments: Sequence[Argument], is_polled: bool = False
+    ) -> Any:
         self.seen.append((script(name).sha, tuple(keys)))
-        return super().run(name, keys, arguments)
+        return super().run(name, keys, arguments, is_polled)
 
     def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
         self.seen += [(one.script.sha, tuple(one.keys)) for one in calls]
