@@ -142,7 +142,12 @@ EXPECTED: dict[str, frozenset[str]] = {
         ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
     ),
     "FinishedTimers.delete_page: failed": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished"]
+        [
+            "firing.firing_of_timer",
+            "no such row, firing.firing_of_timer",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+        ]
     ),
     "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
     "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),
