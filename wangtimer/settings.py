@@ -16,19 +16,19 @@ from wangtimer.core.near_misses import near_miss
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
-# Variables with our prefix that are no settings of the service: the command line's, compose's, and a mark of tests.
+# Variables with our prefix that are no settings of the service: they belong to the command line, compose and tests.
 NOT_SETTINGS = frozenset(f"{ENV_PREFIX}{name}" for name in ("URL", "APP", "VERSION", "TEST_MARK"))
 # What a misspelt prefix still begins with.
 _MISSPELT_PREFIX = "WANG"
 
-# How often the feeder looks whether Redis holds what comes due within the window, and the next minute is compared.
+# s; how often the feeder looks whether Redis holds all of the window, and how often the next minute is compared.
 FEED_EVERY_S = 2
 RECONCILE_EVERY_S = 10
 
 
-# With the one driver that is installed of each, named or not.
+# Each database with the one driver that is installed, named or not.
 _DRIVERS = ("mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb", "sqlite", "sqlite+pysqlite")
-# What people call settings of ours, for which no slip of the pen accounts.
+# Other names that people use for our settings, too different to be found as misspellings.
 _OTHER_NAMES = {
     f"{ENV_PREFIX}DB_URL": f"{ENV_PREFIX}DATABASE_URL",
     f"{ENV_PREFIX}REDIS_URL": f"{ENV_PREFIX}STORE_URL",
@@ -38,7 +38,7 @@ _OTHER_NAMES = {
 def _known_database(url: str) -> str:
     try:
         parsed = make_url(url)
-        # SQLAlchemy takes an @ of the password for the end of it; the rest would be a host that errors name.
+        # SQLAlchemy takes an @ in the password for its end; the rest would become the host, which errors name.
         is_read = parsed.drivername in _DRIVERS and "@" not in (parsed.host or "")
     except (ArgumentError, ValueError):
         is_read = False
@@ -63,7 +63,7 @@ def _broker_url(url: str) -> str:
 
 
 def _with_readable_place(url: str) -> str:
-    """Return the URL if its user, host and port end where they seem to; what reads it later would name the rest."""
+    """Return the URL if its user, host and port can be read; else a later error would show parts of the password."""
     try:
         parts = urlsplit(url)
         is_read = parts.port is None or parts.port >= 0
@@ -77,7 +77,7 @@ def _with_readable_place(url: str) -> str:
 
 
 def _address(bind: str) -> str:
-    """Return where to listen: host:port, or what gunicorn takes besides; several with commas between."""
+    """Return where to listen: host:port, unix: or fd:// as gunicorn takes them; several with commas between."""
     if not all(one.startswith(("unix:", "fd://")) or _has_port(one) for one in bind.split(",")):
         raise ValueError("write host:port, as 127.0.0.1:5000 or [::1]:5000")
     return bind
@@ -366,14 +366,14 @@ class Settings(BaseSettings):
 
     @property
     def unset_database(self) -> Path | None:
-        """The SQLite file of the working directory that serves where nobody has set a database; None: somebody has."""
+        """The SQLite file in the working directory that serves if no database is set; None if one is set."""
         if "database_url" in self.model_fields_set:
             return None
         return Path(make_url(self.database_url).database or "").absolute()
 
     @property
     def window_ms(self) -> int:
-        """How far ahead Redis holds every firing, at least: never further than is planned."""
+        """How far ahead Redis holds at least every firing: never further than the horizon."""
         return min(self.window_s * 1_000, self.horizon_ms)
 
     @property
@@ -397,7 +397,7 @@ def read_settings() -> Settings:
 
 
 def unknown_variables() -> list[str]:
-    """Return the variables of the environment that look like settings, and are none of this version."""
+    """Return the environment variables that look like settings, but are no settings of this version."""
     known = _known_variables()
     return sorted(
         name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
@@ -409,9 +409,9 @@ def _known_variables() -> frozenset[str]:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Return unless a variable is nearly a known one: raises `BadSetting`.
+    """Raise `BadSetting` if a variable is nearly a known one.
 
-    The prefix may be misspelt too. What is near to none may be a setting of a newer version, and is let pass.
+    The prefix may be misspelt too. A variable near to none may be a setting of a newer version, and passes.
     """
     known = _known_variables()
     strange = (
