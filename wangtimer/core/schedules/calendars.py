@@ -75,8 +75,8 @@ class Calendar:
         return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
-# As many entries as calendars are kept after reading: an app may have a hundred. Thousands of days are sorted once; then
-# a search costs the same however many days are closed.
+# As many entries as calendars that are kept once read: an app may have a hundred. Thousands of days are sorted once,
+# and then a search costs the same however many days are closed.
 @lru_cache(maxsize=256)
 def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
     """Return for each of `days` the next open day with the same weekday, and all working days, ascending.
