@@ -5,7 +5,7 @@ CREATE TABLE timer (
     id BIGINT NOT NULL AUTO_INCREMENT,
     app VARCHAR(64) NOT NULL,
     name VARCHAR(128) NOT NULL,
-    -- 0 while the timer lives, its id once deleted: so that deleting frees the name
+    -- 0 while the timer lives, its id once deleted, so that deleting frees the name
     tombstone BIGINT NOT NULL DEFAULT 0,
     status ENUM('disabled', 'enabled', 'deleted') NOT NULL,
     -- a cron expression with its zone, or an interval with its anchor and zone, or one moment
@@ -18,46 +18,47 @@ CREATE TABLE timer (
     bounds MEDIUMTEXT,
     -- the name of the excluded days' calendar
     calendar VARCHAR(64),
-    -- which upload of it the days are of: its updated_at; 0 if unknown, negative where they could not be taken over
+    -- the upload that the days come from: its updated_at; 0 if unknown, negative if they could not be taken over
     calendar_at BIGINT NOT NULL DEFAULT 0,
     -- the HTTP call to make: JSON {url, method, headers, body}
     notify MEDIUMTEXT NOT NULL,
-    -- when it was last disabled or deleted, while enabled before, 0 = never: what was asked for before is stopped, what is asked for afterwards is fired
+    -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
+    -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
     -- when the schedule last changed, 0 = never
     edited_at BIGINT NOT NULL,
-    -- every moment up to here has its row in `firing`; the first moment after it comes next
+    -- every moment up to here has its row in `firing`; next_fire_at is the first moment after it
     planned_until BIGINT NOT NULL,
     next_fire_at BIGINT,
-    -- planned again once this is less than a step ahead: next_fire_at, or for a dense timer, planned by count, later
+    -- the timer is planned again once this is less than a step ahead: next_fire_at, or later for a dense timer
     plan_by BIGINT DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    -- what to do with firings found more than the grace late; past the window none is made (0: no such bound)
+    -- what to do with firings that are later than the grace; none is fired past the window (0: no such bound)
     misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
     misfire_grace_ms BIGINT NOT NULL,
     catchup_window_ms BIGINT NOT NULL,
-    -- JSON list; timer_tag has them too, to be looked up
+    -- JSON list; timer_tag has them too, for look-ups
     tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
     keep_days SMALLINT,
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
-    -- planning reads only what comes due within a step
+    -- planning reads only timers that come due within a step
     INDEX timer_plan_by (status, plan_by),
-    -- what is not planned up to the present
+    -- timers that are not planned up to the present
     INDEX timer_to_plan (status, next_fire_at),
     -- the purger reads only finished timers whose time has come
     INDEX timer_finished (status, next_fire_at, keep_days, planned_until),
-    -- who names a calendar that is uploaded anew, and has older days of it yet
+    -- timers that name a calendar that was uploaded again, and still have its older days
     INDEX timer_follows (app, calendar, calendar_at),
-    -- the sweep refreshes what changed lately
+    -- the sweep refreshes the definitions that changed lately
     INDEX timer_updated (updated_at),
     -- an app's living timers by id, and how many they are
     INDEX timer_of_app (app, tombstone),
-    -- purge reads only what was deleted, the oldest first
+    -- purge reads only deleted timers, oldest first
     INDEX timer_deleted (status, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -68,14 +69,14 @@ CREATE TABLE calendar (
     -- JSON {name, weekdays, days, working}
     content MEDIUMTEXT NOT NULL,
     updated_at BIGINT NOT NULL,
-    -- the updated_at that all timers follow which name it; 0: some may not yet
+    -- the updated_at that all timers which name the calendar follow; 0: some may not follow yet
     followed_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (app, name),
-    -- which are to be followed
+    -- calendars that are to be followed
     INDEX calendar_followed (followed_at, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- answers kept for callers who repeat a request, a day long
+-- answers kept for a day, for callers who repeat a request
 CREATE TABLE idempotency (
     app VARCHAR(64) NOT NULL,
     idempotency_key VARCHAR(255) NOT NULL,
@@ -84,7 +85,7 @@ CREATE TABLE idempotency (
     answer MEDIUMTEXT NOT NULL,
     created_at BIGINT NOT NULL,
     PRIMARY KEY (app, idempotency_key),
-    -- what is older than a day goes
+    -- purge deletes answers older than a day
     INDEX idempotency_created (created_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -98,7 +99,7 @@ CREATE TABLE timer_tag (
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 CREATE TABLE firing (
-    -- in this order planning appends, settling touches neighbouring pages, one minute is a range scan
+    -- in the order of this key planning appends, settling touches neighbouring pages, and a minute is a range scan
     fire_at BIGINT NOT NULL,
     timer_id BIGINT NOT NULL,
     -- decided when the row is inserted; with the minute of due_at it names the slice
@@ -108,10 +109,10 @@ CREATE TABLE firing (
     -- fire_at, or the moment of the next attempt
     due_at BIGINT NOT NULL,
     attempt SMALLINT NOT NULL,
-    -- from here to http_status: 0 until the first outcome, which is then written in place; NULL where it has none
+    -- from here to http_status: 0 until the first outcome, which is then written in place; NULL if that has no value
     first_sent_at BIGINT DEFAULT 0,
     lateness_ms BIGINT DEFAULT 0,
-    -- of the last attempt; durations from when its call began
+    -- of the last attempt; durations since its call began
     sent_at BIGINT DEFAULT 0,
     connect_ms BIGINT DEFAULT 0,
     first_byte_ms BIGINT DEFAULT 0,
@@ -119,18 +120,18 @@ CREATE TABLE firing (
     http_status SMALLINT DEFAULT 0,
     output VARCHAR(1024) NOT NULL DEFAULT '',
     error VARCHAR(255) NOT NULL DEFAULT '',
-    -- when somebody asked for it; NULL, which takes no room, where its schedule did
+    -- when somebody asked for the firing; NULL, which takes no room, if its schedule made it
     asked_at BIGINT,
-    -- where the attempt waits for room, or waited: 'host:...' or 'app:...'
+    -- the lane in which the attempt waits or waited: 'host:...' or 'app:...'
     lane VARCHAR(300) NOT NULL DEFAULT '',
     PRIMARY KEY (fire_at, timer_id),
-    -- overdue work, and one slice's pending rows; read in their order, those in lanes passed over within it
+    -- overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index
     INDEX firing_due (status, due_at, fire_at, timer_id, lane),
     -- one timer's history
     INDEX firing_of_timer (timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- attempts that another one followed; a firing's last attempt is in its own row
+-- attempts that another attempt followed; a firing's last attempt is in its own row
 CREATE TABLE attempt (
     fire_at BIGINT NOT NULL,
     timer_id BIGINT NOT NULL,

@@ -1,4 +1,4 @@
-"""Many timers of one app at once: each has its own result, and SQL and Redis a few calls for all."""
+"""Many timers of one app at once: each has its own result; SQL and Redis get a few calls for all."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -26,21 +26,22 @@ class ChangeOne(Protocol):
 # How a timer stands afterwards, or why it was not changed, by its id.
 Results = dict[int, Timer | WangTimerError]
 
-# Rows and timers one transaction enables or switches off: locks of a fraction of a second.
+# Rows and timers that one transaction enables or switches off: it holds locks for a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
 TIMERS_A_TRANSACTION = 500
-# As many others count for one with a calendar: 100 of 4,000 days each, none of them seen before, are 0.25 s of CPU.
+# A timer with a calendar counts as so many: 100 with 4,000 days each, none seen before, take 0.25 s of CPU.
 CALENDAR_WEIGHS = 5
-# s of CPU for each unit of weight that was switched off: to read from Redis whether that came in time, and to say so.
+# s of CPU for each unit of weight switched off: to read from Redis whether it came in time, and to answer.
 ANSWER_S = 0.00006
-# Moments that one request has planned: about 0.4 s of CPU, 0.6 where each is put off.
+# Moments that one request plans at most: about 0.4 s of CPU, 0.6 where each is put off.
 MOMENTS_A_REQUEST = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of a timer that was to be created: it stands, or `error` says why not; both where it could only not
-    be enabled.
+    """What became of a timer that was to be created: `timer` if it was, `error` if not.
+
+    Both are set where it was created but could not be enabled.
     """
 
     timer: Timer | None = None
@@ -49,10 +50,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Does what the registrar does, for many timers together; what does not go together, one by one.
+    """Does what the registrar does, for many timers together; timers that cannot go together go one by one.
 
-    Enabling, disabling and deleting end between two transactions once the request's work budget is over: the last of
-    the timers, in the order given, then have no result, and are as they were. At least one of them has one.
+    Enabling, disabling and deleting end between two transactions once the request's work budget is over. The last
+    timers, in the order given, then have no result, and stay as they were. At least one timer has a result.
     """
 
     registrar: Registrar
@@ -60,9 +61,9 @@ class Batches:
     clock: Clock
 
     def create(self, app: str, new: Sequence[NewTimer], enable: Sequence[bool]) -> list[Made]:
-        """Store timers, and enable those that are to be, each at its place; one that is refused spoils no other.
+        """Store timers, and enable those for which `enable` has True at the same place; results are in that order too.
 
-        Raises `StoreAway`.
+        A refused timer spoils no other. Raises `StoreAway`.
         """
         now = int(self.clock.now_ms())
         refused = [_refusal(one, now) for one in new]
@@ -84,7 +85,7 @@ class Batches:
     def enable(self, timers: Sequence[Timer], as_read: bool = False, is_whole: bool = False) -> Results:
         """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
 
-        `as_read`: one that somebody changed since it was read is refused. `is_whole`: whatever the budget says.
+        `as_read`: a timer that somebody changed since it was read is refused. `is_whole`: the budget does not count.
         """
         results: Results = {timer.id: timer for timer in timers if timer.definition.is_enabled}
         timers = [timer for timer in timers if timer.id not in results]
@@ -104,8 +105,8 @@ class Batches:
         now, near = int(self.clock.now_ms()), self.registrar.near
         moments = number = 0
         for schedule in schedules:
-            # Of the rule: what bounds it leaves some out, and is dear to ask.
-            # One that cannot be planned on this node has none; enabling it says so.
+            # By the rule alone: its bounds only leave moments out, and are costly to ask.
+            # A schedule that cannot be planned on this node counts as none; enabling it raises.
             with suppress(Exception):
                 moments += len(rule_of(schedule).moments(now, now + near.near_ms, near.most))
             if number and moments > MOMENTS_A_REQUEST:
@@ -114,15 +115,15 @@ class Batches:
         return number
 
     def disable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
-        """Disable timers, as they were read; return by id how each stands, or why it was not disabled; as above."""
+        """Disable timers, as they were read; return by id how each stands, or why it was not disabled."""
         return self._switch_off(timers, self._disable_together, self.registrar.disable, as_read)
 
     def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
-        """Delete timers; return by id how each was left, or why it was not deleted; as above."""
+        """Delete timers; return by id how each was left, or why it was not deleted."""
         return self._switch_off(timers, self._delete_together, self.registrar.delete, as_read)
 
     def _disable_together(self, timers: Sequence[Timer], now: int, as_read: bool) -> list[Timer]:
-        """Disable those that are enabled; return them, and those that are off already."""
+        """Disable the enabled timers; return them, and those that are off already."""
         enabled = [timer for timer in timers if timer.definition.is_enabled]
         off = [timer for timer in timers if not timer.definition.is_enabled]
         if not enabled:
@@ -139,7 +140,7 @@ class Batches:
         alone: ChangeOne,
         as_read: bool,
     ) -> Results:
-        """Switch timers off `together`; `alone`, those changed, gone, or of which something came due unplanned."""
+        """Switch timers off `together`; those that changed, are gone or have unplanned due moments, `alone`."""
         now = int(self.clock.now_ms())
         results: Results = {}
         answer_s = 0.0
@@ -156,14 +157,14 @@ class Batches:
         return results
 
     def _told(self, timers: Sequence[Timer]) -> Results:
-        """Tell Redis how timers stand; whoever switched off one that is off may not have come to it."""
+        """Tell Redis how timers stand, also those off already: who switched those off may have died before telling."""
         is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
         return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
     def _plans(
         self, timers: Sequence[Timer], now: int, refused: Results, is_whole: bool
     ) -> Iterator[list[Plan]]:
-        """Yield the timers' first plans, so many as make one transaction; none more once the budget is over."""
+        """Yield the timers' first plans, as many as make one transaction; no more once the budget is over."""
         plans: list[Plan] = []
         rows = weight = 0
         for number, timer in enumerate(timers):
@@ -188,7 +189,7 @@ class Batches:
             yield plans
 
     def _enable_together(self, plans: list[Plan], now: int) -> Results:
-        """Enable timers in one transaction; return those that were not changed meanwhile."""
+        """Enable timers in one transaction; return those that nobody changed meanwhile."""
         enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
         definitions = [timer.definition for timer in enabled.timers]
         is_told = self.registrar.tell_redis(definitions, enabled.pending, now)
@@ -196,7 +197,7 @@ class Batches:
 
 
 def _transactions(timers: Sequence[Timer]) -> Iterator[list[Timer]]:
-    """Yield the timers in order, so many as make one transaction."""
+    """Yield the timers in order, as many as make one transaction."""
     some: list[Timer] = []
     weight = 0
     for timer in timers:
@@ -215,7 +216,7 @@ def _weight(timer: Timer) -> int:
 
 
 def _all_left(timers: Sequence[Timer], results: Results, error: StoreAway) -> Results:
-    """Return the error for those without a result: to ask a store that is away again for each part takes minutes."""
+    """Return the error for timers without a result: asking a store that is away once for each part takes minutes."""
     return {timer.id: error for timer in timers if timer.id not in results}
 
 
@@ -224,7 +225,7 @@ def _versions(timers: Sequence[Timer], as_read: bool) -> Versions | None:
 
 
 def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Results:
-    """Change timers that did not go together with the others, or say why each is refused."""
+    """Change timers one by one; return how each stands, or why it is refused."""
     results: Results = {}
     for timer in timers:
         try:

@@ -1,4 +1,4 @@
-"""The broker as the stages see it: messages out, and how many wait. A hint only: SQL and leases re-issue work."""
+"""The broker as the stages see it: messages out, and how many wait. A lost one is no harm: SQL and leases re-issue."""
 
 import time
 from dataclasses import dataclass, field
@@ -29,14 +29,14 @@ PUBLISHING = {
 
 @dataclass(slots=True)
 class Broker:
-    """Sends tasks by name, so that no stage imports another; what is not sent, leases and locks re-issue."""
+    """Sends tasks by name, so that no stage imports another; leases and locks re-issue what is not sent."""
 
     app: Celery
     _waiting: int = field(default=0, init=False)
     _looked_at: float = field(default=float("-inf"), init=False)
 
     def warm_up(self) -> None:
-        """Have Celery look up now what the process's first send would wait for: 20 ms, to find no result backend."""
+        """Make Celery look up its result backend now (there is none): the first send would wait 20 ms for it."""
         assert self.app.backend is not None
 
     def send_chunk(self, chunk: Chunk) -> None:
@@ -49,11 +49,11 @@ class Broker:
         self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER, shown)
 
     def send_follow(self) -> None:
-        """Have the timers that name an uploaded calendar follow it; lost, the next sweep asks again."""
+        """Ask for timers to follow the uploaded calendars they name; lost, the next sweep asks again."""
         self._send("wangtimer.follow", (), MIGRATE)
 
     def send_feed_lanes(self) -> None:
-        """Have lanes that are nearly empty fed; lost, whoever pulls from one asks again a second later."""
+        """Ask for nearly empty lanes to be fed; lost, whoever pulls from one asks again a second later."""
         self._send("wangtimer.feed_lanes", (), MIGRATE)
 
     def waiting_chunks(self) -> int:
@@ -99,9 +99,9 @@ class Broker:
 
 
 def described(chunk: Chunk) -> str:
-    """Return what people are shown of a chunk: how many firings, the first of their moments (UTC), and its slice.
+    """Return a chunk's text for people: how many firings, the first of their moments (UTC), and its slice.
 
-    Without the date, which is that of the message: Flower shows some fifty characters.
+    The date is left out, since the message has it: Flower shows some fifty characters.
     """
     moments = [due.due_at for due in chunk.members]
     first = f" from {show_moment(min(moments)).partition('T')[2]}" if moments else ""

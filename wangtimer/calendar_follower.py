@@ -1,4 +1,4 @@
-"""The follower of calendars: lets the timers that name an uploaded calendar have its days, many at a time."""
+"""The follower of calendars: gives timers the new days of the uploaded calendar they name, many at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following,
 
 log = structlog.get_logger()
 
-# Timers one transaction changes at most: of ordinary ones, so many take some 0.2 s.
+# Timers one transaction changes at most: so many ordinary ones take some 0.2 s.
 PAGE = 500
 # One transaction looks at no further timer after this long: it holds their rows.
 LONGEST_HELD_S = 0.2
@@ -28,7 +28,7 @@ LONGEST_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class CalendarFollower:
-    """Goes on where it or another stopped: what is left stands in the timers' rows. Two at once waste a little work."""
+    """Goes on where the last run stopped: the timers' rows say what is left. Two at once waste a little work."""
 
     registrar: Registrar
     followers: CalendarFollowers
@@ -36,15 +36,14 @@ class CalendarFollower:
     send_follow: Callable[[], None]
 
     def ask(self) -> None:
-        """Have a run begin soon, where some calendar is to be followed; raises `StoreAway`."""
+        """Ask for a run if some calendar is to be followed; raises `StoreAway`."""
         if self.followers.uploads_to_follow(1):
             self.send_follow()
 
     def follow_all(self) -> int:
-        """Let timers follow the calendars uploaded, until none is left or the time is over; return how many did.
+        """Let timers follow the uploaded calendars, until none is left or `LONGEST_S` is over; return how many did.
 
-        A timer that cannot is noted, skipped, and not tried again until the calendar is uploaded anew. Raises
-        `StoreAway`.
+        A timer that cannot follow is noted, and skipped until the calendar is uploaded again. Raises `StoreAway`.
         """
         ends_at = self.clock.monotonic() + LONGEST_S
         changed = 0
@@ -56,7 +55,7 @@ class CalendarFollower:
                 except StoreAway:
                     raise
                 except Exception as error:
-                    # Say, its content is of another version, which will follow it.
+                    # Say, another version wrote its content; that version will follow it.
                     log.error("calendar_not_followed", **upload._asdict(), error=repr(error))
                     left_out.add(upload)
                 if self.clock.monotonic() >= ends_at:
@@ -105,9 +104,9 @@ class CalendarFollower:
         return None if edited is None else Following(*edited)
 
     def _one_by_one(self, upload: Upload, apart: list[Timer]) -> dict[int, str]:
-        """Edit timers of which something came due unplanned: that is planned first, by the days they had.
+        """Edit timers with moments that came due unplanned: those are planned first, by the old days.
 
-        Return those that cannot follow, and why not.
+        Return the timers that cannot follow, and why not.
         """
         refused: dict[int, str] = {}
         for timer in apart:

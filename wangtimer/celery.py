@@ -32,7 +32,7 @@ def _announce(**_: Any) -> None:
 
 @beat_init.connect
 def _arm_fail_point(**_: Any) -> None:
-    """Let a test kill beat beside one of its ticks; other processes arm theirs with their parts."""
+    """Let a test kill beat before or after a tick; other processes arm their fail points in `build`."""
     fail_points.arm(read_settings().fail_point)
     if fail_points.is_armed():
         before_task_publish.connect(_before_tick, weak=False)

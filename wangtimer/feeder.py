@@ -22,13 +22,13 @@ log = structlog.get_logger()
 PAGE = 2_000
 # A row costs 1.4 µs: at 20,000 firings a second such a part takes 0.3 s, where a read that takes 5 s is given up.
 TALLIED_AT_ONCE_MS = 10_000
-# Of what waits in lanes, brought at once after a loss; the next look goes on there.
+# Pages of what waits in lanes that one look adds after a loss; the next look goes on there.
 LANE_PAGES = 50
-# SQL and Redis are compared for a minute from so long before it on, again and again until that succeeds.
+# SQL and Redis are compared for a minute so long before it begins, and again until a comparison succeeds.
 COMPARE_AHEAD_MS = 45_000
-# Timers whose definitions this process wrote lately, at most: some 100 bytes each.
+# Timers whose recently written definitions this process remembers, at most: some 100 bytes each.
 MOST_TOLD = 200_000
-# Feeding that lasts tells how far it has come.
+# A long feeding logs its progress this often.
 TELL_EACH_S = 5.0
 
 
@@ -36,7 +36,7 @@ TELL_EACH_S = 5.0
 class Brought:
     """How many firings a minute has pending, as far as known, and how many were added.
 
-    `is_whole`: whether all that is due in the minute before `until_ms`, ms UTC, is in Redis now.
+    `is_whole`: whether Redis now holds all firings of the minute that are due before `until_ms`, ms UTC.
     """
 
     pending: int
@@ -55,11 +55,11 @@ class Feeding:
     _told_at: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        """Tell nothing before it has lasted a while."""
+        """Log nothing before feeding has lasted a while."""
         self._told_at = self.began_at
 
     def note(self, added: int, fed: Next, now: float) -> None:
-        """Count a minute; tell how far feeding has come where it lasts."""
+        """Count a minute; log the progress of a long feeding."""
         self.minutes += 1
         self.firings += added
         if now - self._told_at >= TELL_EACH_S:
@@ -67,7 +67,7 @@ class Feeding:
             log.info("feeding", minutes=self.minutes, firings=self.firings, minute=fed.minute, last=fed.last)
 
     def note_end(self, now: float) -> None:
-        """Tell what was fed, unless it was the one minute that comes each minute."""
+        """Log what was fed, unless it was the one minute that comes due each minute."""
         if self.minutes > 1:
             took_s = round(now - self.began_at, 1)
             log.warning("window_fed", minutes=self.minutes, firings=self.firings, seconds=took_s)
@@ -75,9 +75,9 @@ class Feeding:
 
 @dataclass(slots=True)
 class Feeder:
-    """One process feeds at a time. A minute that was fed half-way is fed again: what stands in its slice stays.
+    """One process feeds at a time. A minute that was fed half-way is fed again: members already in a slice stay.
 
-    SQL and Redis are held against each other by tallies, so that what Redis holds is not read and sent again.
+    SQL and Redis are compared by tallies, so that firings which Redis holds are not read and sent again.
     """
 
     timers: TimerStore
@@ -95,8 +95,8 @@ class Feeder:
     def feed(self) -> int:
         """Feed minute after minute until the window is full; return how many firings were added.
 
-        After a reconnect it begins at the present minute again: Redis may have lost some of what it held, and its
-        marks with it or not. Raises `StoreAway`.
+        After a reconnect feeding begins at the present minute again: Redis may have lost firings, with or without its
+        marks. Raises `StoreAway`.
         """
         feeding = Feeding(self.clock.monotonic())
         while (coming := self._next()).found is Found.FEED:
@@ -109,9 +109,9 @@ class Feeder:
     def compare(self) -> int:
         """Compare the coming minute's firings in SQL and Redis shortly before it, and add what is missing.
 
-        Finds what no feeder and no adder brought: one that died after its commit, a commit that took effect late, a
-        write that Redis lost. What is due by now is left to the sweep: whoever made it may be about to arm it. Returns
-        how many firings were added. Raises `StoreAway`.
+        It finds firings that no feeder and no adder brought: the adder died after its commit, the commit took effect
+        late, or Redis lost the write. Firings that are due by now are left to the sweep: their adder may be about to
+        arm them. Returns how many firings were added. Raises `StoreAway`.
         """
         now = int(self.clock.now_ms())
         minute = (now + COMPARE_AHEAD_MS) // MINUTE_MS
@@ -142,7 +142,7 @@ class Feeder:
         return coming
 
     def _feed(self, coming: Next) -> int:
-        """Feed a minute or a part; where it was taken over, or Redis was lost, the next look says how to go on."""
+        """Feed a minute or a part. If another feeder took over or Redis was lost, the next look says how to go on."""
         minute, since_ms, until_ms = coming.minute, coming.since_ms, coming.until_ms
 
         def keep() -> bool:
@@ -150,16 +150,16 @@ class Feeder:
 
         if since_ms == minute * MINUTE_MS:
             brought = self._bring(minute, since_ms, until_ms, keep)
-        else:  # the rest of a minute: which of its slices differed from SQL is not known any more
+        else:  # the rest of a minute: it is no longer known which of its slices differed from SQL
             brought = self._add_pages(since_ms, until_ms, lambda _firing: True, keep)
         if brought.is_whole:
             self.window.done(minute, brought.pending, brought.until_ms)
         return brought.added
 
     def _bring(self, minute: int, since_ms: int, until_ms: int, keep: Callable[[], bool]) -> Brought:
-        """Add what is due in a minute from `since_ms` on and before `until_ms`, while `keep` says so.
+        """Add firings of a minute due from `since_ms` on and before `until_ms`, while `keep` returns True.
 
-        A slice is left out where Redis holds what SQL says it should. All slices of the minute go onto the agenda.
+        Slices in which Redis and SQL agree are left out. All slices of the minute go onto the agenda.
         """
         tallies = self._tallies(minute, keep)
         if tallies is None:
@@ -172,7 +172,7 @@ class Feeder:
         return replace(brought, pending=pending)
 
     def _tallies(self, minute: int, keep: Callable[[], bool]) -> dict[Slice, Tally] | None:
-        """Return the tally of each of the minute's slices in SQL, read in parts; None once `keep` says so."""
+        """Return the tally of each of the minute's slices in SQL, read in parts; None once `keep` returns False."""
         tallies: defaultdict[Slice, Tally] = defaultdict(Tally)
         starts_at, ends_at = minute * MINUTE_MS, (minute + 1) * MINUTE_MS
         for first in range(starts_at, ends_at, TALLIED_AT_ONCE_MS):
@@ -186,7 +186,7 @@ class Feeder:
     def _add_pages(
         self, since_ms: int, until_ms: int, is_wanted: Callable[[Firing], bool], keep: Callable[[], bool]
     ) -> Brought:
-        """Add pending firings that are wanted, due from `since_ms` on and before `until_ms`, while `keep` says so."""
+        """Add wanted pending firings due from `since_ms` on and before `until_ms`, while `keep` returns True."""
         added = 0
         after: Firing | None = None
         while page := self.firings.pending_between(since_ms, until_ms - 1, PAGE, after, in_lanes=False):
@@ -200,9 +200,9 @@ class Feeder:
         return Brought(0, added, until_ms)
 
     def _bring_lanes(self) -> None:
-        """After a loss or a reconnect, add what waits in lanes: it was due before the present minute.
+        """After a loss or a reconnect, add the firings that wait in lanes: they were due before the present minute.
 
-        So many pages of it; also where SQL or Redis fails half-way, the next look goes on there.
+        One look adds `LANE_PAGES` pages. The next look goes on there, also after SQL or Redis failed half-way.
         """
         if not self._is_lanes_turn:
             return
@@ -217,7 +217,7 @@ class Feeder:
             self._lanes_brought_to = page[-1]
 
     def _tell(self, timer_ids: set[int]) -> None:
-        """Write the definitions of these timers that this process did not write lately."""
+        """Write the definitions of those timers whose definitions this process did not write lately."""
         now = self.clock.monotonic()
         fresh_since = now - self.definitions_live_s / 3
         news = {one for one in timer_ids if self._told.get(one, float("-inf")) < fresh_since}

@@ -1,4 +1,4 @@
-"""The purger of finished timers: each goes when its retention is over, or as soon as its last firing has succeeded."""
+"""The purger of finished timers: deletes each when its retention is over, or once its last firing has succeeded."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 # Timers one transaction looks at: some ten ms, so that nothing waits behind it.
 PAGE = 500
-# One purge deletes so many at most, or ends after so long: the sweep tells Redis of each.
+# One purge deletes so many at most, since the sweep tells Redis of each, and ends after `LONGEST_S`.
 MOST_DELETED = 20_000
 LONGEST_S = 20.0
 PAUSE_S = 0.01
@@ -21,9 +21,9 @@ PAUSE_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FinishedPurger:
-    """Two of them at once waste work, and harm nothing.
+    """Two purges at once waste work, and harm nothing.
 
-    `default_days` is for timers that do not say themselves, and for those that are kept only because they failed.
+    `default_days` is for timers without a retention of their own, and for those that are kept only because they failed.
     """
 
     timers: FinishedTimers
@@ -42,9 +42,9 @@ class FinishedPurger:
         return purged
 
     def _purge(self, days: int | None, now: int, most: int, ends_at: float) -> int:
-        """Delete those that are kept for these days and no longer than `now` (ms UTC), at most so many.
+        """Delete at most `most` timers that are kept for `days`, and whose days are over at `now` (ms UTC).
 
-        Those that wait for an outcome are passed by; the next purge looks at them again, from the oldest on.
+        Timers that wait for an outcome are passed over; the next purge looks at them again, oldest first.
         """
         upto = now - (self.default_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
         purged = 0

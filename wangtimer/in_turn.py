@@ -1,4 +1,4 @@
-"""Pieces of work that one call does in turn: what stops one stops no other."""
+"""Pieces of work that one call does in turn: the failure of one stops no other."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ log = structlog.get_logger()
 
 
 def do_in_turn(*pieces: Callable[[], object]) -> None:
-    """Do each piece, whatever an earlier one raised; then raise the first error of all, the others are logged."""
+    """Do each piece, whatever an earlier one raised; then raise the first error. The others are logged."""
     first: Exception | None = None
     for piece in pieces:
         try:

@@ -1,4 +1,4 @@
-"""The lane feeder: brings what waits for room from SQL into its lane, as that has room again."""
+"""The lane feeder: brings firings that wait for room from SQL into their lane, once the lane has room again."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -17,15 +17,19 @@ log = structlog.get_logger()
 PAGE = 2_000
 # Bounds one pass; the next goes on where it stopped.
 PAGES_A_PASS = 50
-# So many lanes one statement names: where no more are fed, it passes over what waits in all others within the index.
+# One statement names up to so many lanes, so that SQL skips all other lanes within the index. It names no lane where
+# more are fed.
 MOST_NAMED = 100
-# What waits for room is due by now, or within the lead.
+# Firings that wait for room are due by now, or within the lead.
 AHEAD_MS = 5_000
 
 
 @dataclass(slots=True)
 class _Fed:
-    """A lane that is being fed: from when on, how many more it may hold, where it was full (ms UTC)."""
+    """A lane that is being fed: the first moment to feed, how many more it may hold, the moment at which it was full.
+
+    Moments in ms UTC.
+    """
 
     since_ms: int
     room: int
@@ -34,10 +38,10 @@ class _Fed:
 
 @dataclass(frozen=True, slots=True)
 class LaneFeeder:
-    """A lane holds the first due of what waits; of the rest, which SQL alone holds, the first due come first.
+    """A lane holds the waiting firings that were due first; SQL alone holds its rest. The rest is fed in due order.
 
-    Feeding twice at once harms nothing: what stands in its lane stays, and of two feeders of one lane the second's end
-    counts.
+    Feeding twice at once harms nothing: members already in a lane stay, and of two feeders of one lane only the
+    second's end counts.
     """
 
     firings: FiringStore
@@ -46,7 +50,7 @@ class LaneFeeder:
     clock: Clock
 
     def feed(self) -> int:
-        """Feed the lanes that have room for some of their rest; return how many were brought. Raises `StoreAway`."""
+        """Feed the lanes that have room for some of their rest; return how many firings came. Raises `StoreAway`."""
         token = uuid4().hex
         coming = self._with_room(token)
         if not coming:
@@ -67,7 +71,7 @@ class LaneFeeder:
                 break
         at = None if after is None else after.due_at
         for lane, fed in coming.items():
-            # What this pass did not come to stays with SQL.
+            # SQL keeps what this pass did not reach.
             ended_at = at if fed.full_at is None else fed.full_at
             self.lanes.fed(lane, token, ended_at if ended_at is None else max(ended_at, fed.since_ms))
         if brought:
@@ -89,7 +93,7 @@ class LaneFeeder:
         return found
 
     def _bring(self, coming: dict[SharedLane, _Fed], page: list[tuple[SharedLane, DueMember]]) -> int:
-        """Add of a page what its lanes have room for; note where there is none any more."""
+        """Add those firings of a page for which their lanes have room; note which lanes are full."""
         wanted: dict[SharedLane, list[DueMember]] = {}
         for lane, due in page:
             fed = coming.get(lane)

@@ -38,14 +38,14 @@ def log_as_lines(level: int | None = None) -> None:
 
 
 def warn_of_unknown_variables() -> None:
-    """Say in one line which variables look like settings, and are none of this version; call it once a process."""
+    """Log in one line which variables look like settings that this version does not have; call it once a process."""
     unknown = unknown_variables()
     if unknown:
         log.warning("unknown_settings", variables=unknown, mend="wangtimer settings lists what there is")
 
 
 def warn_of_unset_database(settings: Settings) -> None:
-    """Say in one line which file serves where nobody has set a database: each machine has its own then."""
+    """Log in one line which file serves as database if none is set: each machine then has its own."""
     file = settings.unset_database
     if file is not None:
         mend = "set WANGTIMER_DATABASE_URL; SQLite serves one machine only"

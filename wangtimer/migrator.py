@@ -25,16 +25,16 @@ from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 
-# A bad timer rests for this part of the near future, which whoever mends a timer plans within the request: so it is
-# planned in time then, and a thousand bad ones do not cost each look a second.
+# A bad timer rests for 1 / REST_SHARE of the near future, so that a thousand bad ones do not cost each look a second.
+# Whoever mends a timer plans its near future within the request, so the timer is still planned in time.
 REST_SHARE = 2
-# Bad timers one statement leaves out; more take places of a page from others.
+# Bad timers one statement leaves out; further ones take up places of a page.
 MOST_RESTING = 20_000
 
 # Rows one planning transaction inserts: more gains nothing, and holds locks longer.
 ROWS_A_TRANSACTION = 20_000
 
-# In a rush a plan of so many moments is made in two: first what comes soon, then the rest.
+# In a rush a plan of so many moments is made in two parts: first the near moments, then the rest.
 MANY_MOMENTS = 100
 
 # Plans one timer.
@@ -46,7 +46,7 @@ class PlanRule:
     """How timers are planned.
 
     `ahead`: how far. `page_timers`: how many are read at once. `threads`: how many threads plan such a page together.
-    `near_ms`: timers that lag are first planned up to so far ahead, and the rest of their horizon after that.
+    `near_ms`: lagging timers are first planned so far ahead, and the rest of their horizon after that.
     """
 
     ahead: Ahead
@@ -57,7 +57,7 @@ class PlanRule:
 
 @dataclass(frozen=True, slots=True)
 class Migrator:
-    """Reads only timers that are not planned far enough; two of them at once waste work, and harm nothing.
+    """Reads only timers that are not planned far enough; two migrators at once waste work, and harm nothing.
 
     A timer that cannot be read or planned here is noted, and rests: it costs the others nothing.
     """
@@ -73,12 +73,12 @@ class Migrator:
     _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
-        """Plan until no timer is left that is not planned far enough; return how many plans were made.
+        """Plan until every timer is planned far enough; return how many plans were made.
 
-        However long planning was away, it goes on from each timer's own mark: first those whose next moment is yet to
-        come, then those that lag, each up to the near future, so that the present does not wait for the past; then the
-        rest of the horizon. Where more are to be planned than one page holds, what comes soon of each goes before what
-        comes late of the others. A timer that cannot be planned is left out. Raises `StoreAway`.
+        However long planning was away, it goes on from each timer's own mark, so that the present does not wait for
+        the past. The order: timers whose next moment is yet to come, then lagging ones, each up to the near future;
+        then the rest of the horizon. Where more timers are due than one page holds, the near moments of all come before
+        the later ones of any. A timer that cannot be planned is left out. Raises `StoreAway`.
         """
         planned = 0
         left_out = self._still_resting()
@@ -87,12 +87,12 @@ class Migrator:
             page, expand = self._next_page(left_out)
             if not page or page == before:
                 return planned
-            # Of a page that another migrator has taken meanwhile nothing moves on, and the next one is another.
+            # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)
             before = page
 
     def _next_page(self, left_out: set[int]) -> tuple[list[Timer], Expand]:
-        """Return the timers to plan next, and what plans one of them."""
+        """Return the timers to plan next, and the function that plans one of them."""
         now, rule = int(self.clock.now_ms()), self.rule
 
         def far(timer: Timer) -> Plan:
@@ -142,7 +142,7 @@ class Migrator:
             self._resting[timer_id] = until
 
     def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
-        """Plan a page in transactions of its own for each part; return how many timers moved on.
+        """Plan a page in parts, a transaction each; return how many timers moved on.
 
         While one thread waits for SQL or Redis, another expands schedules and writes rows.
         """
@@ -168,7 +168,7 @@ class Migrator:
             try:
                 plans.append(expand(timer))
             except Exception as error:
-                # Its zone or expression may be one that this process's tzdata or croniter does not know.
+                # This process's tzdata or croniter may not know its zone or expression.
                 self._give_up(timer.id, error, left_out)
                 continue
             rows += len(plans[-1].moments)
@@ -177,7 +177,7 @@ class Migrator:
         return plans
 
     def _plan_apart(self, plans: Sequence[Plan], left_out: set[int]) -> int:
-        """Plan together; where that fails for any but an absence, in halves, until what is at fault stands alone."""
+        """Plan together. Where that fails, but not for `StoreAway`, plan in halves until the bad timer stands alone."""
         try:
             return self._plan_together(list(plans))
         except StoreAway:
@@ -194,7 +194,7 @@ class Migrator:
         self._leave_out([timer_id], left_out)
 
     def _plan_together(self, plans: list[Plan]) -> int:
-        """Make plans rows, then tell Redis; return how many timers moved on."""
+        """Commit plans as rows, then tell Redis; return how many timers moved on."""
         firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
         held, pending = self.timers.commit_plans(plans, firings)
         try:

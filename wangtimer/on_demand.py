@@ -1,4 +1,4 @@
-"""What people ask for of single firings: one now, one once more, one not at all, or those of a range that is past."""
+"""What people ask for of single firings: fire now, cancel, replay, or backfill a range that is past."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +31,11 @@ log = structlog.get_logger()
 
 Item = TypeVar("Item")
 
-# Firings one request replays or backfills at most: a second or two of SQL.
+# Firings that one request replays or backfills at most: a second or two of SQL.
 MOST_AT_ONCE = 10_000
 # Moments to backfill are counted up to this: half a second of CPU.
 MOST_COUNTED = 100_000
-# Moments expanded between two looks at the request's budget of work: 0.1 s at most, were each put off.
+# Moments expanded between two looks at the request's work budget: 0.1 s at most, even if each is put off.
 MOMENTS_A_LOOK = 1_000
 LONGEST_RANGE_MS = 366 * 86_400_000
 
@@ -59,7 +59,7 @@ class NotReplayed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many firings can be replayed, how many were; `remaining`: more than one request may do."""
+    """How many firings can be replayed, and which were; `remaining` are left because one request may do no more."""
 
     matched: int
     firings: tuple[Firing, ...] = ()
@@ -69,10 +69,11 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """How many moments there are, and the firings made of those that had none.
+    """How many moments there are, and the firings made for those that had none.
 
-    `remaining` are behind `next_since` (ms UTC, None: nothing is left), counted up to `MOST_COUNTED`, or as far as the
-    work of one request goes. Of a dry run, which counts so many moments too, `remaining` are those that have no firing.
+    `remaining` moments are later than `next_since` (ms UTC, None: nothing is left). Moments are counted up to
+    `MOST_COUNTED`, or as far as one request's work budget goes. In a dry run `remaining` are the counted moments that
+    have no firing.
     """
 
     matched: int
@@ -82,7 +83,7 @@ class Backfilled:
 
 
 class Cancelled(NamedTuple):
-    """A cancelled firing, and whether Redis knows of it; else the sweep tells it, seconds later."""
+    """A cancelled firing, and whether Redis was told of it; if not, the sweep tells it seconds later."""
 
     record: FiringRecord
     is_told: bool
@@ -92,7 +93,7 @@ class Cancelled(NamedTuple):
 class OnDemand:
     """Each demand is committed to SQL first; Redis then learns of it, or the sweep tells it later.
 
-    What is due within `soon_ms` is armed at once.
+    A firing due within `soon_ms` is armed at once.
     """
 
     demands: DemandStore
@@ -110,8 +111,8 @@ class OnDemand:
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
 
-        Raises `UnknownTimer`, `Conflict` where it was fired too often within a second or the answer's key is used,
-        `StoreAway`: then it may be fired all the same.
+        Raises `UnknownTimer`, `Conflict` where it was fired too often within a second or the answer's key is used, and
+        `StoreAway`: it may fire all the same.
         """
         now = self._now()
         (bucket,) = self._buckets_of([now])
@@ -120,7 +121,7 @@ class OnDemand:
         return firing
 
     def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
-        """Skip one coming firing (ms UTC): from `soon_ms` before its moment at the latest, it is not made.
+        """Skip one coming firing (ms UTC); it must be more than `soon_ms` away.
 
         Raises `UnknownTimer`, `UnknownFiring`, `StoreAway`, and `Conflict` where it cannot be cancelled any more.
         """
@@ -133,7 +134,7 @@ class OnDemand:
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
     ) -> Replayed:
-        """Have these failed or skipped firings, (timer, moment in ms UTC), attempted once more. Raises `StoreAway`."""
+        """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more. Raises `StoreAway`."""
         rows: dict[tuple[int, int], Firing] = {}
         wanted = sorted({Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}, key=_by_moment)
         for page in _pages(wanted, REPLAYS_A_TRANSACTION):
@@ -148,7 +149,7 @@ class OnDemand:
         return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
-        """Have the oldest `MOST_AT_ONCE` of these firings attempted once more. Raises `StoreAway`."""
+        """Attempt the oldest `MOST_AT_ONCE` of these firings once more. Raises `StoreAway`."""
         if dry_run:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
@@ -159,9 +160,10 @@ class OnDemand:
     def backfill(
         self, app: str, timer_id: int, since: int, until: int, rate: Rate, dry_run: bool = False
     ) -> Backfilled:
-        """Fire what the timer's schedule has in (since, until] (ms UTC, past) and has no record, enabled or not.
+        """Fire the moments of the timer's schedule in (since, until] (ms UTC, past) that have no record.
 
-        The first `MOST_AT_ONCE` moments. Raises `InvalidInput`, `UnknownTimer`, `StoreAway`.
+        The timer may be disabled. One call takes the first `MOST_AT_ONCE` moments. Raises `InvalidInput`,
+        `UnknownTimer`, `StoreAway`.
         """
         now = self._now()
         _refuse_range(since, until, now)
@@ -180,9 +182,10 @@ class OnDemand:
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
     def _replay(self, rows: Sequence[Firing], rate: Rate) -> tuple[list[Firing], list[NotReplayed], int]:
-        """Replay in transactions of a bounded size; what one of them did stays, whatever becomes of the next.
+        """Replay in transactions of a bounded size; each stays committed if a later one fails.
 
-        Return what is replayed, what was overtaken, and how many are left because the request may do no more work.
+        Return the firings replayed, those that changed meanwhile, and how many are left because the request may do no
+        more work.
         """
         now = self._now()
         stagger = _stagger(rate, now)
@@ -211,7 +214,7 @@ class OnDemand:
         ]
 
     def _buckets_of(self, dues: Sequence[int]) -> list[int]:
-        """Return a bucket for each of what is due at these moments: round all those that its minute has by then."""
+        """Return a bucket for each of these due moments: in turn, over all buckets its minute needs by then."""
         counts = Counter(due_at // MINUTE_MS for due_at in dues)
         before = planned_before(self.load, dict(counts))
         numbers = Counter(before)
@@ -226,7 +229,7 @@ class OnDemand:
     def _tell_redis(
         self, definitions: Sequence[Definition], firings: Sequence[Firing], soon: Sequence[Firing] = ()
     ) -> bool:
-        """Tell Redis what is committed; False where it is away: then the sweep does, seconds later."""
+        """Tell Redis what is committed; False where it is away: then the sweep tells it, seconds later."""
         try:
             self.definitions.put(definitions)
             self.hot.add(firings)
@@ -264,7 +267,7 @@ def _expanded(schedule: Schedule, since: int, until: int) -> list[int]:
 def _counted(schedule: Schedule, since: int, until: int) -> tuple[list[int], bool]:
     """Return the first `MOST_COUNTED` moments in (since, until], and whether these are all.
 
-    Fewer, but one page at least, where the request may not take more work.
+    Fewer, but at least one page, where the request may do no more work.
     """
     found: list[int] = []
     for page in _moment_pages(schedule, since, until, MOST_COUNTED):

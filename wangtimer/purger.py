@@ -1,4 +1,4 @@
-"""The purger: settled firings past retention, and answers kept for a day, go a few at a time."""
+"""The purger: deletes settled firings past retention, and answers kept for a day, a few at a time."""
 
 from dataclasses import dataclass
 
@@ -30,9 +30,9 @@ class Purger:
     retention_ms: int
 
     def purge(self) -> int:
-        """Delete settled firings with moments past retention, then timers deleted that long ago.
+        """Delete settled firings past retention, timers deleted that long ago, and answers kept for a day.
 
-        And answers that were kept for a day. Returns how many firings went. Raises `StoreAway`.
+        Returns how many firings were deleted. Raises `StoreAway`.
         """
         now = int(self.clock.now_ms())
         before = now - self.retention_ms
@@ -41,7 +41,7 @@ class Purger:
         while (page := self.firings.purge(before, PAGE)) and self.clock.monotonic() < ends_at:
             purged += page
             self.clock.sleep(PAUSE_S)
-        # A day more, so that no firing of theirs is left.
+        # A day later than firings, so that none of theirs is left.
         self.timers.purge(before - DAY_MS, PAGE)
         while self.answers.purge(now, PAGE) == PAGE and self.clock.monotonic() < ends_at:
             self.clock.sleep(PAUSE_S)

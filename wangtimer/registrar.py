@@ -34,12 +34,12 @@ from wangtimer.store.sql.timers import Revision, TimerStore, refuse_changed
 
 log = structlog.get_logger()
 
-# What makes a timer, as it stands, the one it is to be: its name, schedule, ending, call, policy and tags.
+# Turns a timer as it stands into the timer it is to be: its name, schedule, ending, call, policy and tags.
 Change = Callable[[Timer], Timer]
 
 # A one-shot may be created or enabled this long after its moment; it then fires at once.
 LATE_ONCE_MS = 60_000
-# A timer that is put is looked up so often, each time somebody else created, deleted or renamed it in between.
+# `put` looks its timer up so often: each time somebody else created, deleted or renamed it in between.
 PUT_TRIES = 5
 # Moments planned at most when a timer is switched off after planning was away: about a second's work for SQL.
 MOST_PAST = 100_000
@@ -68,7 +68,7 @@ class Registrar:
     send_chunk: Callable[[Chunk], None]
 
     def create(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer to `keep` of it.
+        """Store a disabled timer, and the answer that `keep` makes of it.
 
         Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name or an answer's key in use,
         `StoreAway`.
@@ -78,7 +78,7 @@ class Registrar:
         return self.timers.create(new, now, keep)
 
     def create_enabled(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
-        """Store a timer that is enabled from the first, and its near part, in one commit; the answer to `keep` too.
+        """Store an enabled timer, its near part, and the answer that `keep` makes of it, in one commit.
 
         A one-shot up to a minute late fires at once. Raises as `create` and `enable` do.
         """
@@ -109,11 +109,11 @@ class Registrar:
         version: int | None = None,
         enabled: bool | None = None,
     ) -> Timer:
-        """Let a timer be as `change` makes it; its old moments fire no more, its new ones do, at once.
+        """Change a timer by `change`; from now on it fires at its new moments, and no more at its old ones.
 
-        `enabled` tells whether it is to be enabled afterwards, in the same commit; None: as it was. `change` may raise
-        to refuse. Raises `Conflict` where the timer is not at `version` any more, or its new name is in use; else
-        errors as above.
+        `enabled` tells whether it is enabled afterwards, in the same commit; None: as it was. `change` may raise to
+        refuse. Raises `Conflict` where the timer is not at `version` any more, or its new name is in use; other errors
+        as for `enable`.
         """
         now = int(self.clock.now_ms())
         timer, firings = self.timers.edit(
@@ -132,9 +132,9 @@ class Registrar:
     ) -> tuple[Timer, bool]:
         """Edit the app's timer of this name, or create `new()` where there is none; tell whether it was created.
 
-        `enabled` tells whether it is to be enabled afterwards; None: as it was, and a new one disabled. Others may
-        create, delete or rename it meanwhile: then it is looked up again. Errors as for `create` and `edit`; `Conflict`
-        for any `version` where there is no such timer.
+        `enabled` tells whether the timer is enabled afterwards; None: as it was, and a new one disabled. If others
+        create, delete or rename it meanwhile, it is looked up again. Errors as for `create` and `edit`; `Conflict` for
+        any `version` where there is no such timer.
         """
         taken_by: int | None = None
         for _ in range(PUT_TRIES):
@@ -160,14 +160,14 @@ class Registrar:
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Disable a timer: moments further away than `counts_within_ms` are not called.
 
-        What came due before, and nobody planned, is planned first. Errors as above.
+        Moments that came due and that nobody planned are planned first. Errors as above.
         """
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         return self._told(timer, [], 0)
 
     def delete(self, app: str, timer_id: int, name: str | None = None, version: int | None = None) -> Timer:
-        """Delete a timer, if `name` is given only under that one, and free its name; its firings stay on record.
+        """Delete a timer and free its name; its firings stay on record. If `name` is given, it must be the timer's.
 
         Errors as above.
         """
@@ -194,7 +194,7 @@ class Registrar:
     def replanned(self, timer: Timer, edited: Timer, now: int) -> tuple[Timer, Plan] | None:
         """Return an edited timer whose rule stayed, and the first part of its new plan, from `now` (ms UTC) on.
 
-        None where its schedule stayed too. Nothing of it may have come due unplanned.
+        None where its schedule stayed too. The caller must know that no moment of it came due unplanned.
         """
         was = timer.definition.schedule
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
@@ -214,7 +214,7 @@ class Registrar:
         return replace(edited, definition=edited.definition._replace(schedule=schedule))
 
     def _switched(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
-        """Plan the near part of a timer whose schedule stays, where it is enabled by the edit."""
+        """Plan the near part of a timer whose schedule stays, if the edit enables it."""
         if edited.definition.is_enabled or status is not TimerStatus.ENABLED:
             return Revision(edited, past, [], status)
         near, firings = self._with_firings(self.first_plan(edited, now))
@@ -222,7 +222,7 @@ class Registrar:
         return Revision(timer, past, firings, status)
 
     def _replan(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
-        """Plan a timer's new schedule from now on; what is planned of the old one is skipped when its moment comes."""
+        """Plan a timer's new schedule from now on; firings of the old one are skipped when their moments come."""
         schedule = edited.ending.applied_to(edited.definition.schedule)
         definition = edited.definition._replace(schedule=schedule, edited_at=now)
         timer = replace(
@@ -253,7 +253,7 @@ class Registrar:
         return plan(timer.planned_from(start), max(now + self.near.near_ms, start), self.near.most)
 
     def _plan_past(self, timer: Timer, now: int) -> tuple[Plan, list[Firing]]:
-        """Plan what came due while nobody planned: it is the sweep's to fire, or to record why not.
+        """Plan the moments that came due while nobody planned; the sweep fires them, or records why not.
 
         A timer that cannot be planned here (a zone this node does not know) can be switched off all the same.
         """
@@ -278,7 +278,7 @@ class Registrar:
         return timer if is_told == timer.is_told else replace(timer, is_told=is_told)
 
     def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
-        """Tell Redis what is committed; False where it does not know the definitions: then the sweep does so."""
+        """Tell Redis what is committed; False where it did not take the definitions: then the sweep tells it."""
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         is_told = False
         try:
@@ -295,7 +295,7 @@ class Registrar:
 
 @contextmanager
 def _telling_faults(timer: Timer) -> Iterator[None]:
-    """Raise `Unplannable` for whatever is no error of ours, say a zone that this node does not know."""
+    """Raise `Unplannable` for any other error than `WangTimerError`, say a zone that this node does not know."""
     try:
         yield
     except WangTimerError:
@@ -316,7 +316,7 @@ class _Renamed(Exception):
 
 
 def _if_named(name: str, change: Change) -> Change:
-    """Return the change, for a timer of this name alone."""
+    """Return the change, which then raises `_Renamed` for a timer of another name."""
 
     def changed(timer: Timer) -> Timer:
         if timer.name != name:
@@ -327,7 +327,7 @@ def _if_named(name: str, change: Change) -> Change:
 
 
 def refuse_past(schedule: Schedule, now: int) -> None:
-    """Return unless this is one moment, more than a minute past at `now` (ms UTC): raises `InvalidInput`."""
+    """Raise `InvalidInput` if the schedule is one moment, more than a minute past at `now` (ms UTC)."""
     moment = schedule.only_moment
     if moment is not None and moment < now - LATE_ONCE_MS:
         late_s = (now - moment) // 1_000
@@ -340,7 +340,7 @@ def _refuse_finished(schedule: Schedule, now: int) -> None:
 
 
 def following(timer: Timer, calendar: Calendar) -> Timer:
-    """Return a timer that names this calendar with its days as they are now; any other as it is."""
+    """Return a timer that names this calendar with the calendar's present days; any other timer as it is."""
     schedule = as_bounded(timer.definition.schedule)
     if schedule.excluded is None or schedule.excluded.name != calendar.name:
         return timer
@@ -349,7 +349,7 @@ def following(timer: Timer, calendar: Calendar) -> Timer:
 
 
 def _counted(timer: Timer, now: int) -> Timer:
-    """Return the timer with its moments counted from now on, where that has not begun."""
+    """Return the timer with its moments counted from now on, unless counting has begun."""
     if not timer.ending.must_be_counted:
         return timer
     ending = replace(timer.ending, counted_from=now)

@@ -1,4 +1,4 @@
-"""The scheduler: each second, one trigger task for every slice that needs one and that nobody holds."""
+"""The scheduler: each second, it sends one trigger task for every slice that needs one and that nobody holds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
 
-# Further than one tick, so that a minute's boundary has no gap.
+# More than one tick, so that a minute's boundary has no gap.
 LOOK_AHEAD_MS = 2_000
-# A slice that has waited longer than this is past: such are worked off a few at a time, so that catching up after
-# an outage does not starve the current minute.
+# A slice that has waited longer than this is past. Past slices are worked off a few at a time, so that catching up
+# after an outage does not starve the current minute.
 PAST_MS = 60_000
 PAST_AT_ONCE = 4
 SLICES_A_TICK = 1_000
@@ -20,7 +20,7 @@ SLICES_A_TICK = 1_000
 
 @dataclass(slots=True)
 class Scheduler:
-    """A tick computes from the clock and the agenda alone, so a missed, late or doubled one harms nothing."""
+    """A tick depends on the clock and the agenda alone, so a missed, late or doubled tick harms nothing."""
 
     agenda: Agenda
     slices: SliceStore

@@ -16,19 +16,19 @@ from wangtimer.core.near_misses import near_miss
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
-# Variables with our prefix that are no settings of the service: the command line's, compose's, and a mark of tests.
+# Variables with our prefix that are no settings of the service: they belong to the command line, compose and tests.
 NOT_SETTINGS = frozenset(f"{ENV_PREFIX}{name}" for name in ("URL", "APP", "VERSION", "TEST_MARK"))
 # What a misspelt prefix still begins with.
 _MISSPELT_PREFIX = "WANG"
 
-# How often the feeder looks whether Redis holds what comes due within the window, and the next minute is compared.
+# s; how often the feeder looks whether Redis holds all of the window, and how often the next minute is compared.
 FEED_EVERY_S = 2
 RECONCILE_EVERY_S = 10
 
 
-# With the one driver that is installed of each, named or not.
+# Each database with the one driver that is installed, named or not.
 _DRIVERS = ("mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb", "sqlite", "sqlite+pysqlite")
-# What people call settings of ours, for which no slip of the pen accounts.
+# Other names that people use for our settings, too different to be found as misspellings.
 _OTHER_NAMES = {
     f"{ENV_PREFIX}DB_URL": f"{ENV_PREFIX}DATABASE_URL",
     f"{ENV_PREFIX}REDIS_URL": f"{ENV_PREFIX}STORE_URL",
@@ -38,7 +38,7 @@ _OTHER_NAMES = {
 def _known_database(url: str) -> str:
     try:
         parsed = make_url(url)
-        # SQLAlchemy takes an @ of the password for the end of it; the rest would be a host that errors name.
+        # SQLAlchemy takes an @ in the password for its end; the rest would become the host, which errors name.
         is_read = parsed.drivername in _DRIVERS and "@" not in (parsed.host or "")
     except (ArgumentError, ValueError):
         is_read = False
@@ -63,7 +63,7 @@ def _broker_url(url: str) -> str:
 
 
 def _with_readable_place(url: str) -> str:
-    """Return the URL if its user, host and port end where they seem to; what reads it later would name the rest."""
+    """Return the URL if its user, host and port can be read; else a later error would show parts of the password."""
     try:
         parts = urlsplit(url)
         is_read = parts.port is None or parts.port >= 0
@@ -77,7 +77,7 @@ def _with_readable_place(url: str) -> str:
 
 
 def _address(bind: str) -> str:
-    """Return where to listen: host:port, or what gunicorn takes besides; several with commas between."""
+    """Return where to listen: host:port, unix: or fd:// as gunicorn takes them; several with commas between."""
     if not all(one.startswith(("unix:", "fd://")) or _has_port(one) for one in bind.split(",")):
         raise ValueError("write host:port, as 127.0.0.1:5000 or [::1]:5000")
     return bind
@@ -121,7 +121,7 @@ class Settings(BaseSettings):
         default=3600,
         ge=60,
         le=86_400,
-        description="s; a time step. Firings are planned up to two steps ahead, and again when one is left",
+        description="s; a time step. Firings are planned up to two steps ahead, and again when one step is left",
     )
     plan_every_s: int = Field(
         default=2,
@@ -148,21 +148,22 @@ class Settings(BaseSettings):
         default=1_500,
         ge=60,
         le=100_000,
-        description="moments a dense timer is planned ahead, where two steps would be more; planned again when half "
-        "is left. Never less than twice window_s: 10,000 every-second timers would otherwise be 72 million rows",
+        description="moments a dense timer is planned ahead, if two steps would be more; it is planned "
+        "again when half is left. Never less than twice window_s: 10,000 every-second timers would otherwise "
+        "be 72 million rows",
     )
     near_s: int = Field(
         default=60,
         ge=10,
         le=3_600,
-        description="s; what enabling plans within the request, the migrator plans the rest. At least three "
-        "times plan_every_s, so that a slow migrator is not felt",
+        description="s; how far enabling plans within the request; the migrator plans the rest. At least "
+        "three times plan_every_s, so that a slow migrator is not felt",
     )
     firings_per_bucket: int = Field(
         default=15_000,
         ge=1,
         description="firings a minute that one bucket takes before the next is opened: about 250 a second, "
-        "where chunks are still full enough to be cheap",
+        "so that chunks are full enough to be cheap",
     )
     most_buckets: int = Field(default=16, ge=1, le=256, description="buckets a minute is cut into at most")
 
@@ -171,27 +172,27 @@ class Settings(BaseSettings):
         default=300,
         ge=120,
         le=86_400,
-        description="s; Redis holds at least what comes due within this, whatever it takes: so long callbacks go on "
-        "while SQL is away",
+        description="s; Redis holds at least the firings due within this, whatever memory they take: "
+        "callbacks go on so long while SQL is away",
     )
     window_memory_mb: int = Field(
         default=200,
         ge=1,
-        description="MB of firings that Redis holds in all, 150 bytes each, up to two steps ahead. What is due within "
-        "window_s is held even where it takes more",
+        description="MB of firings that Redis holds in all, 150 bytes each, up to two steps ahead. Firings "
+        "due within window_s are held even if they take more",
     )
 
     lanes_memory_mb: int = Field(
         default=100,
         ge=0,
-        description="MB of firings that wait in lanes in Redis, 250 bytes each. A lane holds at most as many as are "
-        "free, and 100 in any case; what comes due later waits in SQL alone until it has room",
+        description="MB of firings that wait in lanes in Redis, 250 bytes each. A lane holds at most as "
+        "many as are free, but always up to 100; later ones wait in SQL alone until the lane has room",
     )
     outbox_mb: int = Field(
         default=256,
         ge=1,
-        description="MB of outcomes that wait in Redis while SQL is away. From half of it on arming slows down, at it "
-        "nothing more is armed: firings are late then, and none is lost",
+        description="MB of outcomes that wait in Redis while SQL is away. From half of it on arming slows "
+        "down; at all of it arming stops: firings are then late, and none is lost",
     )
 
     # Arming
@@ -200,8 +201,8 @@ class Settings(BaseSettings):
         ge=200,
         le=2_000,
         description="ms; how long before its moment a firing is armed. A change that Redis was told of at "
-        "once counts for moments further away than this, but for one that an enable or edit made less than lead_ms + "
-        "turn_ms away. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
+        "once takes effect for moments further away than this. Exception: moments that an enable or edit "
+        "created less than lead_ms + turn_ms ahead. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
     )
     turn_ms: int = Field(
         default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"
@@ -210,39 +211,45 @@ class Settings(BaseSettings):
         default=1_000,
         ge=1,
         le=1_000,
-        description="firings one executor message carries at most: each costs a callback process some 2 ms of its own",
+        description="firings one executor message carries at most: each message costs a callback process "
+        "some 2 ms",
     )
     arm_credit: int = Field(
         default=20_000,
         ge=1,
-        description="firings of one minute armed and not yet claimed, at most: about a second of drain, so that a "
-        "backlog waits in its slice and not in the broker",
+        description="firings of one minute that are armed and not yet claimed, at most: about a second of "
+        "drain, so that a backlog waits in its slice and not in the broker",
     )
     catch_up_per_s: int = Field(
         default=2_000,
         ge=1,
-        description="firings a second at which minutes long past are worked off after an outage, so that what is due "
-        "now stays on time; several times the usual load, well under what the callback processes can do",
+        description="firings a second at which minutes long past are worked off after an outage, so that "
+        "firings due now stay on time. Several times the usual load, and well under what the callback "
+        "processes can do",
     )
     callback_queue_most: int = Field(
         default=40,
         ge=1,
-        description="chunks in the callback queue above which nothing more is armed: they are to be claimed well "
-        "within armed_lease_ms",
+        description="chunks in the callback queue above which nothing more is armed, so that chunks are "
+        "claimed well within armed_lease_ms",
     )
     lock_ms: int = Field(
-        default=5_000, ge=1_000, description="ms; a slice's lock, unless its trigger renews it"
+        default=5_000, ge=1_000, description="ms; how long a slice's lock lasts unless its trigger renews it"
     )
     armed_lease_ms: int = Field(
-        default=8_000, ge=2_000, description="ms; until an armed firing nobody claimed is armed again"
+        default=8_000,
+        ge=2_000,
+        description="ms; an armed firing that nobody claimed is armed again after this",
     )
     running_lease_ms: int = Field(
-        default=6_000, ge=3_000, description="ms; until a claimed firing whose executor died is armed again"
+        default=6_000,
+        ge=3_000,
+        description="ms; a claimed firing whose executor died is armed again after this",
     )
     renew_every_ms: int = Field(
         default=2_000,
         ge=100,
-        description="ms; how often an executor renews what it holds; two tries must fit",
+        description="ms; how often an executor renews its leases; two tries must fit into running_lease_ms",
     )
 
     # Calling back
@@ -256,8 +263,9 @@ class Settings(BaseSettings):
     callback_most_mb: int = Field(
         default=64,
         ge=8,
-        description="MB of requests (URL, headers, body) that one callback process holds at most, half of it for late "
-        "ones; what finds no room stays, or goes back, where it stood. A larger request goes alone",
+        description="MB of requests (URL, headers, body) that one callback process holds at most, half of "
+        "it for late ones. Firings without room stay, or go back, where they stood. A larger request goes "
+        "alone",
     )
     callback_timeout_ms: int = Field(
         default=10_000,
@@ -271,21 +279,22 @@ class Settings(BaseSettings):
     callback_connections: int = Field(
         default=4_000,
         ge=1,
-        description="open connections of one callback process; one app has as many as are free, so half of them where "
-        "it is alone, and one target of it as many as are free of these",
+        description="open connections of one callback process. One app has as many as are free, so half of "
+        "them if it is alone; one target of an app has as many as are free of the app's",
     )
     callback_connections_per_host: int = Field(
         default=200,
         ge=1,
-        description="open connections to one target host; an app has fewer after its calls fail there, one more with "
-        "each answer",
+        description="open connections to one target host; an app has fewer after its calls fail there, and "
+        "one more with each answer",
     )
     callback_idle_s: int = Field(
         default=4,
         ge=1,
         le=60,
-        description="s; a connection idle for longer is not used again. Every-second timers keep theirs; most servers "
-        "close after 5 s, and a request that crosses such a closing fails and costs an attempt",
+        description="s; a connection idle for longer is not used again. Connections of every-second timers "
+        "stay open. Most servers close after 5 s, and a request that crosses such a closing fails and costs "
+        "an attempt",
     )
     callback_connection_age_s: int = Field(
         default=60,
@@ -331,21 +340,21 @@ class Settings(BaseSettings):
     http_hosts: str = Field(
         default="",
         max_length=4_096,
-        description="names by which clients may call the API (their Host header), with commas between, beside "
-        "localhost and the address it is bound to; bound to all, any IP address is allowed too; `*` is any name, and "
-        "lets web pages reach the API by DNS rebinding",
+        description="names by which clients may call the API (their Host header), separated by commas, "
+        "beside localhost and the address it is bound to. If it is bound to all addresses, any IP address is "
+        "allowed too. `*` allows any name, and lets web pages reach the API by DNS rebinding",
     )
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
         le=60,
-        description="s in which the head of a request is to come, or its thread is freed",
+        description="s within which the head of a request must come, or its thread is freed",
     )
     http_body_timeout_s: int = Field(
         default=20,
         ge=1,
         le=600,
-        description="s in which the body of a request is to come, or its thread is freed",
+        description="s within which the body of a request must come, or its thread is freed",
     )
     http_cpu_ms: int = Field(
         default=500,
@@ -358,22 +367,23 @@ class Settings(BaseSettings):
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
     fail_point: str = Field(
         default="",
-        description="for tests of outages: a step at which this process dies or errs, as claim.after:kill:3",
+        description="for tests of outages: a step at which this process dies or fails, such as "
+        "claim.after:kill:3",
     )
     ready_file: Path | None = Field(
-        default=None, description="file a worker writes once it takes work; the supervisor waits for it"
+        default=None, description="file that a worker writes once it takes work; the supervisor waits for it"
     )
 
     @property
     def unset_database(self) -> Path | None:
-        """The SQLite file of the working directory that serves where nobody has set a database; None: somebody has."""
+        """The SQLite file in the working directory that serves if no database is set; None if one is set."""
         if "database_url" in self.model_fields_set:
             return None
         return Path(make_url(self.database_url).database or "").absolute()
 
     @property
     def window_ms(self) -> int:
-        """How far ahead Redis holds every firing, at least: never further than is planned."""
+        """How far ahead Redis holds at least every firing: never further than the horizon."""
         return min(self.window_s * 1_000, self.horizon_ms)
 
     @property
@@ -397,7 +407,7 @@ def read_settings() -> Settings:
 
 
 def unknown_variables() -> list[str]:
-    """Return the variables of the environment that look like settings, and are none of this version."""
+    """Return the environment variables that look like settings, but are no settings of this version."""
     known = _known_variables()
     return sorted(
         name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
@@ -409,9 +419,9 @@ def _known_variables() -> frozenset[str]:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Return unless a variable is nearly a known one: raises `BadSetting`.
+    """Raise `BadSetting` if a variable is nearly a known one.
 
-    The prefix may be misspelt too. What is near to none may be a setting of a newer version, and is let pass.
+    The prefix may be misspelt too. A variable near to none may be a setting of a newer version, and passes.
     """
     known = _known_variables()
     strange = (

@@ -4,7 +4,7 @@ import re
 from urllib.parse import unquote
 
 MASK = "***"
-# Of a header or a parameter of a query, in any spelling: what names of this kind hold is a secret.
+# Headers and query parameters with names of this kind, in any spelling, hold secrets.
 _SECRET = re.compile(
     r"auth(?!or)|authori[sz]|cookie|token|secret|passw|pwd|credential|session|signature"
     r"|(?:api|access|private|app)[-_. ]?key",
@@ -23,7 +23,7 @@ def shown_header(name: str, value: str) -> str:
 
 
 def shown_target(url: str) -> str:
-    """Return a target's URL with `***` for its user and password, and for query values whose names are secrets'."""
+    """Return a target's URL with `***` for its user and password, and for query values with the name of a secret."""
     scheme, separator, rest = url.partition("://")
     place, slash, path = rest.partition("/")
     _, at, host = place.rpartition("@")

@@ -3,19 +3,19 @@
 import re
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}")
-# What a query may say in the open; anything else may be a password under one of its many names.
+# Query parameters that may be shown; any other may be a password under one of its many names.
 _OPEN = frozenset({"charset", "db", "virtual_host"})
 
 
 def shown_url(url: str) -> str:
     """Return the URL with `***` for its user and password, and for every query value but a few harmless ones.
 
-    Only the scheme is shown of one that is not of the usual shape, because the secret may be anywhere in it.
+    Of a URL of another shape only `***` is shown: the secret may be anywhere in it.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or not _SCHEME.fullmatch(scheme):
         return "***"
-    # The last one: a password may hold @, /, ? and # itself.
+    # The last @: a password may hold @, /, ? and # itself.
     _, at, place = rest.rpartition("@")
     place, _, query = place.partition("#")[0].partition("?")
     hidden = f"{scheme}://{'***@' if at else ''}{place}"

@@ -29,11 +29,11 @@ class Stops:
     def of(self, timers: Sequence[Timer]) -> dict[int, StoppedMoment]:
         """Return the stopped moment of each timer, as it stands switched off, by id.
 
-        A timer without one is absent. So are all where SQL does not answer, and one that cannot be planned here: the
-        change stands all the same.
+        A timer without one is absent; so is one that cannot be planned here. All are absent where SQL does not answer.
+        The change stands all the same.
         """
         untold = self._untold(timers)
-        # Read after Redis was told: what is nearer than the reach from here may have been armed before.
+        # Read after Redis was told: a firing nearer than the reach from now may have been armed before that.
         now = int(self.clock.now_ms())
         try:
             latest = self.lists.latest_scheduled([timer.id for timer in timers], now)
@@ -58,7 +58,7 @@ class Stops:
         return None if is_near and _was_off(timer, now, is_untold) else stopped
 
     def _untold(self, timers: Sequence[Timer]) -> set[int]:
-        """Return the ids of those of which Redis holds an older definition, or cannot be asked."""
+        """Return the ids of the timers whose older definition Redis holds; of all where Redis cannot be asked."""
         try:
             held = self.definitions.get([timer.id for timer in timers]).definitions
         except StoreAway:
@@ -71,6 +71,6 @@ class Stops:
 
 
 def _was_off(timer: Timer, now: int, is_untold: bool) -> bool:
-    """Tell whether a timer was never enabled, or is off for so long that nothing to come can be on its way."""
+    """Tell whether a timer was never enabled, or is off for so long that no coming firing can be on its way."""
     disabled_at = timer.definition.disabled_at
     return not disabled_at or (not is_untold and now - disabled_at > COUNTS_WITHIN_MS)

@@ -1,4 +1,4 @@
-"""The sweeper: whatever Redis or a crash forgot is added again from SQL; parked outcomes are written."""
+"""The sweeper: adds again from SQL what Redis or a crash lost, and writes parked outcomes."""
 
 from dataclasses import dataclass, field
 
@@ -18,14 +18,14 @@ from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
 
-# What has been due for so long without an outcome is added again. The figure of overdue firings counts from 60 s on.
+# A firing due for so long without an outcome is added again. The metric of overdue firings counts from 60 s on.
 SWEPT_AFTER_MS = 5_000
 PAGE = 2_000
-# Parked outcomes one transaction writes: each at its longest, they fit in the 16 MB a server takes at once.
+# Parked outcomes one transaction writes: even the longest fit in the 16 MB a server takes at once.
 FLUSH_PAGE = 500
-# No page of parked outcomes is begun after this long, for the rest of the sweep waits meanwhile: the next goes on.
+# After this long no further page of parked outcomes is begun: the rest of the sweep waits. The next sweep goes on.
 LONGEST_FLUSH_S = 2.0
-# Of the outcomes that SQL refuses, a line of the log names so many.
+# A log line names so many of the outcomes that SQL refuses.
 MEMBERS_SHOWN = 10
 # Bounds one sweep; the next goes on where it stopped.
 PAGES_A_SWEEP = 10
@@ -33,7 +33,7 @@ PAGES_A_SWEEP = 10
 
 @dataclass(slots=True)
 class Sweeper:
-    """Repairs add, whatever is there: adding what stands in its slice already does nothing."""
+    """Repairs add without asking what is missing: adding a member that its slice already holds does nothing."""
 
     timers: TimerStore
     firings: FiringStore
@@ -51,10 +51,10 @@ class Sweeper:
         self._refresher = Refresher(self.timers, self.definitions)
 
     def sweep(self) -> int:
-        """Write parked outcomes, add overdue firings, refresh changed definitions; return the overdue.
+        """Write parked outcomes, add overdue firings, refresh changed definitions; return how many were overdue.
 
-        An SQL that takes no outcomes may still say what is overdue, and one that is too slow with one question may
-        answer the next: each part is tried. Raises `StoreAway` after all of them.
+        Each part is tried: SQL may refuse outcomes and still say what is overdue, or be too slow for one query and
+        answer the next. Raises `StoreAway` after all of them.
         """
         try:
             self.flush()
@@ -70,7 +70,7 @@ class Sweeper:
         return self._swept - before
 
     def _sweep_slices(self, now: int) -> None:
-        """Add what is overdue in slices, so many pages of it."""
+        """Add overdue firings of slices, `PAGES_A_SWEEP` pages at most."""
         before = self._swept
         for _ in range(PAGES_A_SWEEP):
             page = self.firings.pending_between(0, now - SWEPT_AFTER_MS, PAGE, self._swept_to, in_lanes=False)
@@ -83,7 +83,7 @@ class Sweeper:
             log.info("swept", firings=self._swept - before)
 
     def _sweep_lanes(self, now: int) -> None:
-        """Add a page of what waits in lanes: most of it stands there, and there may be very much of it."""
+        """Add one page of firings that wait in lanes: there may be very many, and the lanes hold most of them."""
         page = self.firings.pending_between(
             0, now - SWEPT_AFTER_MS, PAGE, self._lanes_swept_to, in_lanes=True
         )
@@ -93,9 +93,8 @@ class Sweeper:
     def flush(self) -> int:
         """Write parked outcomes to SQL for a while, add their retries, then forget them; return how many.
 
-        What cannot be read here, or SQL refuses, stays parked, and keeps no other from being written; but where SQL
-        refuses a whole page that can be read, it is not the outcomes that are at fault, and flushing ends. Raises
-        `StoreAway`.
+        An outcome that cannot be read here, or that SQL refuses, stays parked; the others are written. Exception: where
+        SQL refuses a whole page that can be read, the outcomes are not at fault, and flushing ends. Raises `StoreAway`.
         """
         flushed = 0
         ends_at = self.clock.monotonic() + LONGEST_FLUSH_S
@@ -113,7 +112,7 @@ class Sweeper:
         return {member: text for member, text in page.items() if refused.get(member) != text}
 
     def _write(self, texts: dict[str, str]) -> dict[str, str]:
-        """Write parked outcomes, one by one where they do not go together; return those that are refused."""
+        """Write parked outcomes together, or one by one where that fails; return those that are refused."""
         try:
             self._write_together(texts)
         except StoreAway:
@@ -145,7 +144,7 @@ class Sweeper:
         self.outbox.forget(texts)
 
     def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Return the outcomes without those of which SQL knows neither timer nor firing: it lost them."""
+        """Return the outcomes whose timer or firing SQL knows; SQL has lost those of the others."""
         known = self.timers.known(outcome.member.timer_id for outcome in outcomes)
         unknown = [outcome.member for outcome in outcomes if outcome.member.timer_id not in known]
         if not unknown:

@@ -1,4 +1,4 @@
-"""The Celery tasks: each finds its stage and calls it. Every one may run twice; why that is harmless stands by it."""
+"""The Celery tasks: each finds its stage and calls it. Each may run twice; the comment above it says why no harm."""
 
 from functools import cache
 from threading import Lock
@@ -19,11 +19,11 @@ from wangtimer.worker import PatientConsumer, Watchdog
 
 log = structlog.get_logger()
 
-# What a stopping callback worker gives its running callbacks.
+# How long a stopping callback worker waits for its running callbacks.
 DRAIN_S = 12.0
 
 
-# Closer than this, ticks are those of a second beat, or queued up while this worker was away.
+# Ticks closer than this come from a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3
 SAME_FEEDING_S = 0.3
 SAME_MINUTE_S = 30.0
@@ -42,7 +42,7 @@ def _build() -> Wiring:
     return build(read_settings(), app)
 
 
-# A tick computes from the clock and the agenda; locks are taken by one.
+# A tick depends on the clock and the agenda alone; each lock is taken once.
 @shared_task(name="wangtimer.schedule", throws=(StoreAway,))
 def schedule() -> None:
     """Send a trigger task for every slice that needs one."""
@@ -50,7 +50,7 @@ def schedule() -> None:
         wiring().scheduler.tick()
 
 
-# A plan whose timer was planned meanwhile is left out; rows that stand are ignored.
+# A plan whose timer was planned meanwhile is left out; rows that exist are ignored.
 @shared_task(name="wangtimer.migrate", throws=(StoreAway,))
 def migrate() -> None:
     """Plan the next stretch of every timer that needs it."""
@@ -59,16 +59,16 @@ def migrate() -> None:
             wiring().migrator.plan_due()
 
 
-# Adding what stands in its slice does nothing.
+# Adding a member that its slice holds does nothing.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes; have calendars followed that still are to be."""
+    """Add overdue firings again, feed lanes, write parked outcomes; ask for calendars to be followed."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(wiring().sweeper.sweep, wiring().lane_feeder.feed, wiring().calendar_follower.ask)
 
 
-# Adding what stands in its slice does nothing. One process feeds at a time; one that is cut off feeds its minute again.
+# Adding a member that its slice holds does nothing. One process feeds at a time; a minute cut short is fed again.
 @shared_task(name="wangtimer.feed", throws=(StoreAway,))
 def feed() -> None:
     """Bring what comes due within the window into Redis."""
@@ -77,7 +77,7 @@ def feed() -> None:
             wiring().feeder.feed()
 
 
-# Adding what stands in its lane does nothing; each lane is asked for once a second, and one feeding feeds all.
+# Adding a member that its lane holds does nothing; each lane is asked for once a second, and one feeding feeds all.
 @shared_task(name="wangtimer.feed_lanes", throws=(StoreAway,))
 def feed_lanes() -> None:
     """Bring more of what waits for room from SQL into the lanes that are nearly empty."""
@@ -86,7 +86,7 @@ def feed_lanes() -> None:
             wiring().lane_feeder.feed()
 
 
-# Adding what stands in its slice does nothing.
+# Adding a member that its slice holds does nothing.
 @shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
 def reconcile() -> None:
     """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
@@ -98,14 +98,14 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete what is kept no longer: settled firings, deleted timers, kept answers, finished timers."""
+    """Delete what is past its retention: settled firings, deleted timers, kept answers, finished timers."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
             wiring().purger.purge()
             wiring().finished_purger.purge()
 
 
-# What follows already is left as it is; one at a time in this process.
+# Timers that follow already are left as they are; one run at a time in this process.
 @shared_task(name="wangtimer.follow", throws=(StoreAway,))
 def follow() -> None:
     """Let the timers that name an uploaded calendar follow it."""
@@ -130,7 +130,7 @@ def callback(tag: str, members: str) -> None:
 
 @worker_ready.connect
 def _warm_up(sender: PatientConsumer, **_: Any) -> None:
-    """Open what the first chunk would wait for, and have the worker watched; what is away now is opened later."""
+    """Open what the first chunk would wait for, and start the watchdog; servers that are away are opened later."""
     Watchdog(sender, wiring().stopping).start()
     wiring().broker.warm_up()
     if "callback" in app.amqp.queues.consume_from:
@@ -139,7 +139,7 @@ def _warm_up(sender: PatientConsumer, **_: Any) -> None:
 
 @worker_process_init.connect
 def _forget_inherited(**_: Any) -> None:
-    """A forked child opens its own connections."""
+    """Drop inherited parts, so that a forked child opens its own connections."""
     _build.cache_clear()
 
 

@@ -20,32 +20,34 @@ from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
 
-# Nothing due within this: the slice is closed, so that an idle minute holds no thread.
+# A slice with nothing due within this is closed, so that an idle minute holds no thread.
 IDLE_AHEAD_MS = 3_000
 # Running members hold a slice open this long after the last arming, then only the agenda watches their leases.
 RUNNING_PATIENCE_S = 2.0
-# A minute that ended this long ago is past: what stands there is the backlog of an outage.
+# A minute that ended this long ago is past: its members are the backlog of an outage.
 LONG_OVER_MS = 30_000
 REDIS_TRIES = 30
 REDIS_PAUSE_S = 0.2
 SHORTEST_PAUSE_S = 0.02
-# Slices that one tick began would turn together, and executors make all their chunks ready at once, beside the calls.
-# So each has a place of its own within `turn_ms` by the clock; not in this first share of it: most calls come due at a
-# full second. The golden ratio puts any number of buckets well apart.
+# Slices that one tick began would turn together. Executors would then prepare all their chunks at once, beside the
+# calls. So each slice turns at its own place within `turn_ms` of the clock. The first share has no places: most calls
+# come due at a full second. The golden ratio keeps the places of any number of buckets well apart.
 SHARE_WITHOUT_PLACES = 0.4
 GOLDEN_RATIO = 0.618034
-# While a backlog drains.
+# The pause between turns while a backlog drains.
 BACKLOG_PAUSE_S = 0.1
-# Slow targets may run for long, and hold up the backlog of their slice: where none of it was armed for so long, it no
-# longer waits for a full chunk, and a part of the credit is its own whatever runs.
+# Calls to slow targets run long, and use up the credit of their slice's backlog. After so long without a backlog member
+# armed, the backlog no longer waits for a full chunk, and 1 in so many of the credit is its own whatever runs.
 BACKLOG_PATIENCE_S = 1.0
 BACKLOG_ANYWAY_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRule:
-    """How firings are armed: `lead_ms` ahead, at least every `turn_ms`, `chunk_size` a message at most, and none
-    while more than `queue_most` chunks wait for executors; of a past minute `catch_up_a_turn` a turn at most.
+    """How firings are armed: `lead_ms` ahead, at least every `turn_ms`, at most `chunk_size` a message.
+
+    None is armed while more than `queue_most` chunks wait for executors. A past minute arms at most `catch_up_a_turn`
+    a turn.
     """
 
     lead_ms: int
@@ -88,7 +90,7 @@ class Trigger:
     is_stopping: Callable[[], bool] = field(default=lambda: False)
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
-        """Turn until the slice needs nobody for a while, or is another's, or work must end."""
+        """Turn until the slice needs no trigger for a while, another trigger owns it, or the process stops."""
         for pause_s in self.turns(slice_, token, credit):
             self.clock.sleep(pause_s)
 
@@ -113,7 +115,7 @@ class Trigger:
         self._quietly(lambda: self.slices.unlock(watch.slice, watch.token))
 
     def _turn(self, watch: Watch) -> Turn | None:
-        """Make one turn, patient with Redis; None when the slice is another's, or Redis stays away."""
+        """Make one turn, and retry while Redis is away; None when another owns the slice, or Redis stays away."""
         for _ in range(REDIS_TRIES):
             try:
                 credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
@@ -128,7 +130,7 @@ class Trigger:
                     tell_all_armed=watch.is_answer_lost,
                 )
             except StoreAway:
-                # It may have armed some all the same, and nobody else would send them before their leases run out.
+                # The turn may have armed members all the same. Nobody else sends them before their leases run out.
                 watch.is_answer_lost = True
                 self.clock.sleep(REDIS_PAUSE_S)
                 continue
@@ -140,13 +142,13 @@ class Trigger:
         return None
 
     def _credit(self, watch: Watch) -> int:
-        """Return how many may stand armed: a past minute is worked off slowly, so that the present stays on time."""
+        """Return how many may stand armed. A past minute is worked off slowly, so that the present stays on time."""
         if self._is_past(watch.slice):
             return min(watch.share.own, self.rule.catch_up_a_turn)
         return self.credits.of(watch.share)
 
     def _backlog_room(self, watch: Watch, credit: int) -> BacklogRoom:
-        """Return what of a backlog is armed: full chunks, and once it has waited for one, what there is room for."""
+        """Return how a backlog is armed: in full chunks; after a long wait for one, as many as there is room for."""
         if self.clock.monotonic() - watch.backlog_armed_at >= BACKLOG_PATIENCE_S:
             return BacklogRoom(anyway=ceil(credit / BACKLOG_ANYWAY_SHARE))
         return BacklogRoom(full=max(1, min(self.rule.chunk_size, credit // 2)))
@@ -158,7 +160,7 @@ class Trigger:
         return self.clock.now_ms() > slice_.ends_at + LONG_OVER_MS
 
     def _has_lost_data(self, watch: Watch, turn: Turn) -> bool:
-        """Tell whether Redis seems to have lost the slice: lock gone early, or empty at first sight."""
+        """Tell whether Redis seems to have lost the slice: its lock is gone early, or it is empty at the first turn."""
         now = self.clock.monotonic()
         since_last = now - watch.turned_at
         watch.turned_at = now
@@ -199,9 +201,9 @@ class Trigger:
         return turn.next_due_at - self.rule.lead_ms - self.clock.now_ms() > IDLE_AHEAD_MS
 
     def _close(self, watch: Watch) -> None:
-        """Put the slice off, look, note its next need; a crash or an add at any step leaves an entry.
+        """Put the slice off, look, note its next need; a crash or an add at any step leaves an agenda entry.
 
-        It is put off for as long as the lock lasts that a dead trigger leaves behind.
+        The slice is put off for as long as the lock of a dead trigger would last.
         """
         put_off = int(self.clock.now_ms()) + self.rule.lock_ms
 
@@ -213,7 +215,10 @@ class Trigger:
         self._quietly(close)
 
     def _pause_s(self, slice_: Slice, turn: Turn) -> float:
-        """Sleep as long as the next member can still be armed a lead less a turn ahead, so that chunks get full."""
+        """Return the longest pause after which the next member can still be armed `lead_ms - turn_ms` ahead.
+
+        Long pauses fill chunks.
+        """
         if self._is_past(slice_):
             return self.rule.turn_ms / 1_000
         now = self.clock.now_ms()
@@ -226,14 +231,14 @@ class Trigger:
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
 
     def _until_place_ms(self, slice_: Slice, now: float) -> float:
-        """Return how long until the slice's next place, at most a whole turn: no pause gets longer by it."""
+        """Return the time until the slice's next place: at most `turn_ms`, so that no pause gets longer."""
         turn_ms = self.rule.turn_ms
         place = SHARE_WITHOUT_PLACES + (1 - SHARE_WITHOUT_PLACES) * (slice_.bucket * GOLDEN_RATIO % 1)
         until_ms = (place * turn_ms - now) % turn_ms
         return until_ms if until_ms > SHORTEST_PAUSE_S * 1_000 else turn_ms
 
     def _quietly(self, step: Callable[[], None]) -> None:
-        """Leave what fails here to the agenda entry and the lock's expiry."""
+        """Run a step that may fail: the agenda entry and the lock's expiry make up for it."""
         try:
             step()
         except StoreAway as error:
@@ -243,8 +248,8 @@ class Trigger:
 def chunks_of(slice_: Slice, members: Sequence[DueMember], size: int) -> list[Chunk]:
     """Cut armed members into chunks of at most `size`, each in due order.
 
-    A moment that fills a chunk by itself, a crowd's, has its own, behind the others: executors have room for few when
-    they have none for many.
+    A moment that fills a chunk by itself is a crowd. It gets chunks of its own, sent last: executors may have room for
+    few members when they have none for many.
     """
     numbers = Counter(due.due_at for due in members)
     crowds = {moment for moment, number in numbers.items() if number >= size}

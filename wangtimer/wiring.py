@@ -78,13 +78,13 @@ from wangtimer.trigger import ArmRule, Trigger
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
-# A renewal that hangs longer than this would cost the lease.
+# A renewal that hangs longer would cost the lease.
 KEEPER_TIMEOUT_S = 1.0
-# How long a busy thread may keep the engine's thread from its moment. With Python's 5 ms a single busy thread made
-# the engine's p99 0.6 s at 1,000 calls a second; with 1 ms 12 ms; with 0.2 ms 5 ms.
+# How long a busy thread may hold up the engine's thread. The engine's p99 at 1,000 calls a second beside one busy
+# thread: 0.6 s with Python's 5 ms, 12 ms with 1 ms, 5 ms with 0.2 ms.
 SWITCH_INTERVAL_S = 0.0002
-# A full collection stops every thread; over what is loaded at start it took 90 ms, every 4,000 firings. What is
-# loaded is left out, and since nothing here makes cycles by design, the rest is looked at seldom.
+# A full collection stops every thread: over the objects loaded at start it took 90 ms, every 4,000 firings. Those are
+# left out. The rest is collected seldom, since nothing here makes cycles by design.
 GARBAGE_THRESHOLDS = (20_000, 20, 100)
 
 Part = TypeVar("Part")
@@ -222,7 +222,7 @@ class Wiring:
 
     @once
     def firing_counts(self) -> FiringCounts:
-        """How many firings came to what."""
+        """How many firings had which outcome."""
         return FiringCounts(self.database, self.clock)
 
     @once
@@ -242,7 +242,7 @@ class Wiring:
 
     @once
     def calendar_follower(self) -> CalendarFollower:
-        """Lets them have its days."""
+        """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
 
     @once
@@ -280,12 +280,12 @@ class Wiring:
 
     @once
     def batches(self) -> Batches:
-        """What they ask for of many timers at once."""
+        """What business services ask for of many timers at once."""
         return Batches(self.registrar, TimerBatches(self.database), self.clock)
 
     @once
     def stops(self) -> Stops:
-        """Whether switching timers off came in time."""
+        """Whether a disable or delete came in time."""
         soon_ms = self.settings.lead_ms + self.settings.turn_ms
         return Stops(self.firing_lists, self.definitions, self.clock, soon_ms)
 
@@ -453,7 +453,7 @@ class Wiring:
         return FinishedPurger(FinishedTimers(self.database), self.clock, self.settings.retention_days)
 
     def pace(self, task: str, least_s: float) -> Pace:
-        """Return what tells whether a periodic task of this process is due, or one of a bunch."""
+        """Return what tells whether a periodic task of this process is due, or came too soon after the last."""
         with self.building:
             return self._paces.setdefault(task, Pace(self.clock, least_s))
 
@@ -494,14 +494,14 @@ class Wiring:
 
 
 def spare_long_collections() -> None:
-    """Take what is loaded by now out of garbage collection: a full one stops a process for 90 ms."""
+    """Take the objects loaded by now out of garbage collection: a full one stops a process for 90 ms."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 def _favour_punctuality() -> None:
-    """Let the engine's thread in at once, spare it long garbage collections, let it open every file allowed."""
+    """Let the engine's thread run at once, without long garbage collections, and open every file allowed."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     spare_long_collections()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

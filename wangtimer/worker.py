@@ -11,11 +11,11 @@ from celery.worker.consumer import Consumer
 
 log = structlog.get_logger()
 
-# Celery's own pauses grow to 30 s, which a firing would feel long after the broker is back.
+# Celery's own pauses grow to 30 s: firings would be late long after the broker is back.
 RETRY_PAUSES = {"interval_start": 0.5, "interval_step": 0.5, "interval_max": 2.0}
 BEAT_S = 1.0
-# No beat of the event loop for this long, while the broker answers: the worker hangs. kombu itself drops a silent
-# connection after 6 s, so this is for what it does not notice.
+# A worker whose event loop has not turned for this long, while the broker answers, hangs. kombu itself drops a silent
+# connection after 6 s; this is for what kombu does not notice.
 HANGS_AFTER_S = 20.0
 LOOK_EVERY_S = 2.0
 EXIT_CODE = os.EX_TEMPFAIL
@@ -24,8 +24,8 @@ EXIT_CODE = os.EX_TEMPFAIL
 class PatientConsumer(Consumer):  # type: ignore[misc]
     """Retries for ever with a bounded pause; notes each second that its event loop turns, and publishes task events.
 
-    Its queues are read without acknowledgement, and kombu's Redis transport would ask Redis to forget each message all
-    the same: half of what a message costs.
+    Its queues are read without acknowledgement. kombu's Redis transport would ask Redis to forget each message all the
+    same, which is half of what a message costs; here it does not.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -33,7 +33,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
         super().__init__(*arguments, **named)
 
     def ensure_connected(self, conn: Any) -> Any:
-        """Connect, however long that takes; each try in vain is a sign of life too."""
+        """Connect, however long that takes; a failed try is a sign of life too."""
         connect = conn.ensure_connection
 
         def connect_patiently(errback: Callable[[Exception, float], None], *rest: Any, **named: Any) -> Any:
@@ -53,7 +53,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
         hub.call_repeatedly(BEAT_S, self._beat)
 
     def on_send_event_buffered(self) -> None:
-        """Leave it to the loop to publish task events, once a second: each publish costs a broker command."""
+        """Do nothing: the loop publishes task events once a second, since each publish costs a broker command."""
 
     def call_soon_ack(self, p: Any, *_arguments: Any, **_named: Any) -> Any:
         """Leave the acknowledgement out."""
@@ -69,7 +69,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
 
 
 class Watchdog:
-    """Ends a process whose event loop hangs although the broker answers; what starts processes starts it again."""
+    """Ends a process whose event loop hangs although the broker answers; its supervisor starts it again."""
 
     def __init__(self, consumer: PatientConsumer, stopping: Event) -> None:
         self._consumer = consumer
@@ -88,7 +88,7 @@ class Watchdog:
         suspicions = 0
         while not self._stopping.wait(LOOK_EVERY_S):
             suspicions = suspicions + 1 if self.hangs() else 0
-            # Twice, so that a loop that is just coming back is left to.
+            # Twice, so that a loop that is just coming back is spared.
             if suspicions >= 2:
                 log.critical("worker_hangs", silent_s=round(time.monotonic() - self._consumer.alive_at))
                 os._exit(EXIT_CODE)

@@ -1,4 +1,4 @@
-"""The far end that calls services back: one delivery engine per process."""
+"""Calls services back: one delivery engine per process."""
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped

@@ -1,4 +1,4 @@
-"""Reads what a target answers over a connection of ours."""
+"""Reads a target's answers."""
 
 import re
 
@@ -6,15 +6,15 @@ import httptools
 
 # Far more than any service sends, and little enough for a thousand calls at once.
 _MOST_HEAD_BYTES = 307_200
-# What one answer may cost, in steps of half a µs to 1 µs: each thing the parser tells of is one, each read
-# (with its wake-up) as many as it takes. An answer of 64 KiB in chunks of one byte would be 11,000 steps.
+# What one answer may cost, in steps of half a µs to 1 µs: each call of the parser is one step, each read with its
+# wake-up `_STEPS_A_READ`. An answer of 64 KiB in chunks of one byte would be 11,000 steps.
 _MOST_STEPS = 1_000
 _STEPS_A_READ = 4
-# Of line breaks before a head: few are some target's slip, and each byte more would be searched for nothing.
+# Line breaks before a head: a few may be a target's mistake; more would be searched for nothing.
 _MOST_BLANK_BYTES = 64
 _TOO_BLANK = re.compile(rb"[\r\n]{%d}" % (_MOST_BLANK_BYTES + 1))
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
-# A head begins where all does, or after a blank line.
+# A head begins at the very beginning, or after a blank line.
 _FINAL_HEAD = re.compile(rb"(?:\A|\n\r?\n)(?=HTTP/1\.[01] [2-9]\d\d(?:\s|\Z))")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _SAYS_WHERE_IT_ENDS = re.compile(
@@ -24,7 +24,7 @@ _FINAL = 200  # statuses below announce another answer
 
 
 class NoHttp(ValueError):
-    """What came can never be a whole HTTP/1.1 answer; says why."""
+    """The bytes that came can never be a whole HTTP/1.1 answer; says why."""
 
 
 class _TooManySteps(Exception):
@@ -38,10 +38,10 @@ class AnswerReader:
     `excerpt`     the first `excerpt_bytes` of its body
     `keeps_open`  whether the connection may carry another call, once the answer is whole
 
-    What a target does not write as RFC 9112 has it is read where its meaning is clear, for nothing but the status
-    and an excerpt is taken from it; where only the status line can be read, that is the answer. A body longer than
-    `answer_bytes` is whole when so much of it has been read; so is one whose frame (chunks, trailers) has no end,
-    and one that comes in so many pieces that others would wait for it.
+    An answer that breaks RFC 9112 is read if its meaning is clear, because only the status and an excerpt are taken
+    from it. If only the status line can be read, that is the answer. A body longer than `answer_bytes` counts as whole
+    once so much has been read; so does one whose frame (chunks, trailers) has no end, and one in so many pieces that
+    other calls would wait for it.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class AnswerReader:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the last answer; the next one is that of the next call."""
+        """Forget the last answer; the next one belongs to the next call."""
         self.status: int | None = None
         self.excerpt = b""
         self.keeps_open = False
@@ -91,7 +91,7 @@ class AnswerReader:
         self._came = bytearray()  # until the head has ended, for what the parser does not tell
 
     def feed(self, data: bytes) -> bool:
-        """Read on; True when the answer is whole. Raises NoHttp where it can never be."""
+        """Read on; True when the answer is whole. Raises NoHttp if it can never be."""
         had_status = self.status is not None
         self._steps += _STEPS_A_READ
         if self._steps > _MOST_STEPS and not self.is_whole:
@@ -121,19 +121,19 @@ class AnswerReader:
         return self.is_whole
 
     def feed_end(self) -> bool:
-        """Take note that the target closed the connection; True if that was how it ends the answer."""
+        """Note that the target closed the connection; True if that ended the answer."""
         if self.status is not None and not _SAYS_WHERE_IT_ENDS.search(_final_head(self._came)):
             self.is_whole = True
         return self.is_whole
 
     def release(self) -> None:
-        """Let go of the parser, which refers back to this."""
+        """Drop the parser, which refers back to this object."""
         del self._parser
 
     # What the parser calls.
 
     def on_message_begin(self) -> None:
-        """Notice that more came than one answer: then nobody knows whose answers come next."""
+        """Notice that more than one answer came: then it is unknown to which call the next one belongs."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise _TooManySteps
@@ -159,13 +159,13 @@ class AnswerReader:
             self.excerpt += piece[:room]
 
     def on_message_complete(self) -> None:
-        """Note that the answer is whole, if it is not one that announces another."""
+        """Note that the answer is whole, unless it announces another."""
         if self.status is not None and not self.is_whole:
             self.is_whole = True
             self.keeps_open = self._parser.should_keep_alive()
 
     def _without_blanks(self, data: bytes) -> bytes:
-        """Return what comes after the line breaks before a head; NoHttp where they are too many."""
+        """Return the data after the line breaks before a head; NoHttp if they are too many."""
         found = data.lstrip(b"\r\n")
         self._blank_bytes += len(data) - len(found)
         if self._blank_bytes > _MOST_BLANK_BYTES:
@@ -173,7 +173,7 @@ class AnswerReader:
         return found
 
     def _is_enough(self) -> bool:
-        """Tell whether so much has been read that the rest is not waited for; NoHttp where no status was in it."""
+        """Tell whether so much has been read that the rest need not come; NoHttp if it had no status."""
         most_bytes = _MOST_HEAD_BYTES + (2 * self._answer_bytes if self.status is not None else 0)
         is_so = self._body_bytes > self._answer_bytes or self._read_bytes > most_bytes
         if is_so and self.status is None:
@@ -183,14 +183,14 @@ class AnswerReader:
         return is_so
 
     def _settle_for_less(self) -> None:
-        """Take what came so far for the answer, since to read on would cost others their time."""
+        """Accept what came so far as the answer, since reading on would delay other calls."""
         self._is_out_of_step = True
         if self.status is None:
             raise NoHttp(f"no status of {_FINAL} or above came in {_MOST_STEPS // _STEPS_A_READ} pieces")
         self.is_whole = True
 
     def _make_do(self, data: bytes, error: httptools.HttpParserError) -> None:
-        """Settle for the status line, where the parser finds fault with the rest of the head."""
+        """Accept the status line as the answer, because the parser cannot read the rest of the head."""
         self._is_out_of_step = True
         if self.is_whole:
             return
@@ -206,7 +206,7 @@ def _too_blank() -> NoHttp:
 
 
 def _final_head(came: bytearray) -> bytes:
-    """Return the first head with a final status, without what comes before and after; b"" if there is none."""
+    """Return the first head with a final status, and nothing around it; b"" if there is none."""
     begin = _FINAL_HEAD.search(came)
     if begin is None:
         return b""

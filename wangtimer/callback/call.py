@@ -1,4 +1,4 @@
-"""One request with its moment, and whom to tell what became of it."""
+"""One request with its moment, and the listeners that learn its result."""
 
 import logging
 from typing import Protocol
@@ -14,11 +14,11 @@ class Call(Protocol):
     """A prepared request to send at `due_at_ms` (the deployment's clock), never before.
 
     Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, `on_no_room`, being returned by the
-    engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: a millisecond at the
-    most, no I/O. What they raise is logged, and goes no further. The listeners are told of the call itself.
+    engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: at most a millisecond, no
+    I/O. Errors they raise are logged, and go no further. The listeners get the call itself.
 
-    `may_send` is asked when the connection is open and the next thing is to write the request; False (or an
-    exception) means nothing is sent, `on_held_back` is told, and the engine forgets the call.
+    `may_send` is asked when the connection is open, right before the request is written. If it returns False or raises,
+    nothing is sent, `on_held_back` is called, and the engine forgets the call.
     """
 
     @property
@@ -36,14 +36,14 @@ class Call(Protocol):
         """Learn that nothing was sent."""
 
     def on_no_room(self, call: "Call", lane: SharedLane, /) -> None:
-        """Learn that nothing was sent, for want of room: it is to wait in this lane."""
+        """Learn that nothing was sent, because there was no room: the call is to wait in this lane."""
 
     def on_reply(self, call: "Call", reply: Reply, /) -> None:
-        """Learn what came of it."""
+        """Learn the reply."""
 
 
 def is_allowed(call: Call) -> bool:
-    """Ask a call whether it may be sent; what raises may not."""
+    """Ask a call whether it may be sent; False if it raises."""
     try:
         return call.may_send()
     except Exception:

@@ -28,18 +28,18 @@ from wangtimer.core.time.clock import Clock
 
 _logger = logging.getLogger(__name__)
 
-# What is sent with little time left is cut before its answer, and then sent again as a retry; so the last
-# tenth of a call's time is not for waiting. What would wait longer waits outside this process.
+# A call that is sent with little time left is cut before its answer, and then sent again as a retry. So the last tenth
+# of a call's time is not for waiting. Calls that would wait longer wait outside this process.
 _WAITING_SHARE = 0.9
 _LOOK_FOR_CROWDS_S = 0.05
-# A look goes through all flows in which calls wait: with 5,000 hosts it takes 40 ms of the one thread, and more than a
-# tenth of the thread is not its own.
+# A look goes through all flows in which calls wait: with 5,000 hosts it takes 40 ms of the one thread. Looks may take
+# up to a tenth of the thread.
 _REST_OF_A_LOOK = 10
-# The deployment's clock is measured anew now and then and may jump ahead of a long rest.
+# The deployment's clock is measured again now and then, and may jump ahead during a long rest.
 _LONGEST_REST_S = 0.1
-# With nothing to do; any submitted call ends it.
+# The rest when there is nothing to do; any submitted call ends it.
 _IDLE_REST_S = 60.0
-# Between two looks at the sockets, so that a burst (1.5 µs a call here) does not hold up answers.
+# Calls taken between two looks at the sockets, so that a burst (1.5 µs a call here) does not hold up answers.
 _MOST_RIPE_AT_ONCE = 5_000
 _PAUSE_AFTER_FAULT_S = 0.01
 _CUT_BY_STOP = "cut off: this process stopped before an answer came"
@@ -58,13 +58,13 @@ class Counts:
 
 
 class DeliveryEngine:
-    """Sends calls at their moments over connections that are kept and shared, and tells what became of them.
+    """Sends calls at their moments over connections that are kept and shared, and tells their results.
 
     Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
     rest. Nothing is sent early, and nothing twice.
-    A slow host holds up the calls to it, and no others: it takes at most the connections that are free of its app's
-    share. Exception: where over a thousand hosts of an app are slow or hang, its other calls may wait too.
-    Start it in the process that uses it, after a fork. Names are looked up as this machine says, or by asking
+    A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
+    Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
+    Start it in the process that uses it, after a fork. Names are looked up as this machine is configured, or by asking
     `name_servers` ("127.0.0.1:53").
     """
 
@@ -94,20 +94,20 @@ class DeliveryEngine:
         self._thread.start()
 
     def submit(self, calls: Iterable[Call]) -> None:
-        """Take calls to send at their moments, at once where those are past; EngineStopped after `stop`."""
+        """Take calls to send at their moments, or at once if those are past; EngineStopped after `stop`."""
         if not self._inbox.put(calls):
             raise EngineStopped("the delivery engine is stopped and took none of these calls; put them back")
 
     def stop(self, timeout_s: float) -> list[Call]:
-        """Take no more calls; return those not sent, after what is under way has ended; once.
+        """Take no more calls; return those not sent, after the calls under way have ended; once.
 
-        What has not ended after `timeout_s` is cut off and told as an error. Not to be called by a listener.
+        Calls that have not ended after `timeout_s` are cut off, and get an error as reply. A listener must not call it.
         """
         self._stop_at = self._clock.monotonic() + timeout_s
         self._inbox.close()
         if self._thread.is_alive():
             self._thread.join(timeout_s + 1)
-        if not self._thread.is_alive():  # else a listener has not come back: leave the thread what it uses
+        if not self._thread.is_alive():  # else a listener has not returned: leave the thread what it uses
             self._inbox.release()
         return self._unsent + self._inbox.take()
 
@@ -128,7 +128,7 @@ class DeliveryEngine:
         return self._flows.waiting > 0
 
     def room_in(self, lane: SharedLane) -> int:
-        """Return how many more calls of those that wait in a lane could start at once."""
+        """Return how many more calls of a lane could start at once."""
         return self._flows.room_in(lane, self._clock.monotonic())
 
     def _run(self) -> None:
@@ -212,7 +212,7 @@ class DeliveryEngine:
         self._end(call, flow, reply, False)
 
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
-        """Free the call's place, and tell its owner what it came to."""
+        """Free the call's place, and tell its listener the result."""
         has_failed = None if reply is None else bool(reply.error)
         now = self._clock.monotonic()
         self._flows.leave(flow, now, is_unreachable=not is_reachable, has_failed=has_failed)
@@ -222,7 +222,7 @@ class DeliveryEngine:
             _tell(call.on_reply, call, reply)
 
     def _make_room(self) -> None:
-        """Send away what would wait here for too long."""
+        """Send away the calls that would wait here for too long."""
         now = self._clock.monotonic()
         if not self._flows.waiting or now < self._look_for_crowds_at:
             return
@@ -234,7 +234,7 @@ class DeliveryEngine:
     def _rest(self) -> None:
         """Wait for sockets, a submitted call or the next moment, whichever is first.
 
-        epoll counts whole ms: a longer rest ends early by the fraction, and the next one sleeps that.
+        epoll counts whole ms: a longer rest ends early by the fraction, and the next rest sleeps the fraction.
         That is 0.1 ms late (p50), 0.3 (p99) here; rounding up was 0.6 and 1.2, and spinning costs a core.
         """
         rest_s = self._rest_s()
@@ -251,7 +251,7 @@ class DeliveryEngine:
             self._inbox.drain_wake()
 
     def _rest_s(self) -> float:
-        """Work out how long nothing needs doing, if no socket and no other thread says so."""
+        """Return how long the thread may rest if no socket and no other thread wakes it."""
         if self._flows.can_send:
             return 0.0
         until = min(
@@ -294,8 +294,8 @@ def _tell(listener: Callable[..., None], *what: object) -> None:
 
 
 def next_look_at(began_at: float, ended_at: float) -> float:
-    """Return when calls that wait too long are looked for again, after a look from `began_at` to `ended_at`.
+    """Return when to look again for calls that wait too long, after a look from `began_at` to `ended_at`.
 
-    In seconds of a stop-watch. A look that took long is followed by a rest in proportion.
+    In seconds of a stop-watch. After a long look comes a rest in proportion.
     """
     return began_at + max(_LOOK_FOR_CROWDS_S, _REST_OF_A_LOOK * (ended_at - began_at))

@@ -17,11 +17,11 @@ from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream
 from wangtimer.core.time.clock import Clock
 
 _READ_BYTES = 65_536
-# Of the age a connection may have: those opened together are not all opened anew together.
+# The least share of its age that a connection lives: connections opened together do not all end together.
 _SHORTEST_AGE = 0.75
-# One TLS record: OpenSSL would write several, and could not tell of an error that some were written.
+# One TLS record: OpenSSL would write several, and an error would not tell how many were written.
 _MOST_TLS_BYTES = 16_384
-# Of a head and the body's beginning, to write them at once: more would be a second copy of a large body.
+# The head and the beginning of the body are joined to write them at once; joining more would copy a large body.
 _JOINED_BYTES = _MOST_TLS_BYTES
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _CLOSED_EARLY = "the target closed the connection before its answer was whole"
@@ -30,9 +30,9 @@ _CLOSED_EARLY = "the target closed the connection before its answer was whole"
 class Exchange:
     """A connection of one app, and the call under way on it: `call` is None while it idles.
 
-    Whoever watches the socket says when it is `on_ready`. `on_over` learns that the call has ended, with its
-    error ("" when an answer came) and when, in monotonic seconds; and of an idle connection that it is dead.
-    `stream` is the connection where it has TLS, else None.
+    The watcher of the socket calls `on_ready`. `on_over` learns that the call has ended, with its error ("" when an
+    answer came) and when, in monotonic seconds; or that an idle connection is dead. `stream` is the connection if it
+    has TLS, else None.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class Exchange:
         self.flow: Flow
 
     def begin(self, call: Call, flow: Flow, started_at: float, deadline_at: float, connect_ms: int) -> None:
-        """Write the request; OSError where the connection is dead and took nothing of it."""
+        """Write the request; OSError if the connection is dead and took nothing of it."""
         self._answer.begin()
         self._first_byte_at: float | None = None
         self.started_at = started_at
@@ -119,7 +119,7 @@ class Exchange:
         return is_in_step and not self._unsent and not self._is_cut_short
 
     def reply(self, error: str, ended_at: float) -> Reply:
-        """Say what became of the call."""
+        """Return the call's reply."""
         answer, started_at = self._answer, self.started_at
         first_byte_at = self._first_byte_at
         return Reply(
@@ -146,7 +146,7 @@ class Exchange:
                 self._read_on()
 
     def close(self) -> None:
-        """Close the connection; over TLS, not without a word."""
+        """Close the connection; over TLS, tell the target first."""
         if self.stream is not None:
             self.stream.say_farewell()
         self._connection.close()

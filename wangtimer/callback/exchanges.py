@@ -18,10 +18,9 @@ _LOOK_FOR_STALE_S = 1.0
 
 
 class Exchanges:
-    """The open connections, busy and idle. One thread uses it: it lets `act` when `rest_until` has come.
+    """The open connections, busy and idle. One thread uses it, and calls `act` when `rest_until` has come.
 
-    `on_end` learns how each call ended: with its reply, or None where it was held back, and that its target
-    could be reached.
+    `on_end` learns how each call ended: its reply, or None if it was held back, and that its target could be reached.
     """
 
     def __init__(
@@ -48,11 +47,11 @@ class Exchanges:
         return self._next_deadline_at
 
     def has_idle(self, route: Route) -> bool:
-        """Tell whether a call that goes this way would find a connection now."""
+        """Tell whether a call of this route would find an idle connection now."""
         return bool(self._idle.get(route))
 
     def start(self, call: Call, flow: Flow, deadline_at: float) -> bool:
-        """Send on an idle connection; False where there is none."""
+        """Send on an idle connection; False if there is none."""
         now = self._clock.monotonic()
         while (exchange := self._take_idle(call.request.route, now)) is not None:
             if self._begin(exchange, call, flow, now, deadline_at, 0):
@@ -81,7 +80,7 @@ class Exchanges:
         self._tell_unsent(call, flow, started_at, connect_ms, error)
 
     def act(self) -> None:
-        """Cut off what is overdue, close what idles and is not to be used again."""
+        """Cut off overdue calls, close idle connections that are not to be used again."""
         now = self._clock.monotonic()
         if now >= self._next_deadline_at:
             self._cut_off_overdue(now)
@@ -115,7 +114,7 @@ class Exchanges:
         deadline_at: float,
         connect_ms: int,
     ) -> bool:
-        """Send, or end the call unsent; False where the connection turned out dead, and nothing was sent."""
+        """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent."""
         may_send = is_allowed(call)
         is_over = self._clock.monotonic() >= deadline_at  # whatever held this thread up
         if is_over or not may_send:
@@ -148,7 +147,7 @@ class Exchanges:
         self._on_end(call, flow, reply, True)
 
     def _take_idle(self, route: Route, now: float) -> Exchange | None:
-        """Take the connection used last, for the others are the next to go stale; close what is."""
+        """Take the connection used last, since the others go stale first; close stale ones."""
         idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
@@ -165,7 +164,7 @@ class Exchanges:
             self._end(exchange, error, now)
 
     def _end(self, exchange: Exchange, error: str, now: float) -> None:
-        """Tell how the call ended, and keep the connection where another may follow."""
+        """Tell how the call ended, and keep the connection if another call may follow."""
         call, flow, reply = exchange.call, exchange.flow, exchange.reply(error, now)
         assert call is not None
         if exchange.stream is not None and not error:
@@ -199,7 +198,7 @@ class Exchanges:
                 self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
 
     def _close_stale(self, now: float) -> None:
-        """Close what idles and would not be used again."""
+        """Close idle connections that would not be used again."""
         oldest = now - self._limits.reuse_idle_s
         for route, idle in list(self._idle.items()):
             fresh = [each for each in idle if each.idle_since >= oldest and now < each.usable_until]

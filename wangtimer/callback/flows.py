@@ -1,4 +1,4 @@
-"""Whose turn it is: each app has a flow of calls to each host, and flows with room take turns, as in fair queueing."""
+"""Chooses the next call: each app has a flow of calls to each host, and flows with room take turns (fair queueing)."""
 
 import math
 from collections import deque
@@ -13,17 +13,17 @@ from wangtimer.core.flow.slicing import SharedLane
 
 # So many calls of a host, or of an app that has its share, may always wait in the process.
 FEW = 20
-# A host's first answers come within it; before, nobody knows how many calls it takes.
+# A host's first answers come within this; before, it is not known how many calls it takes.
 PATIENCE_S = 1.0
-# From a place that comes free until the call that was pulled for it: so long a host's calls are pulled ahead.
+# A host's calls are pulled so far ahead: from a place that comes free until the call pulled for it takes so long.
 PULL_S = 0.02
-# Ways remembered; then those without calls are learnt anew. Where that leaves more than half as many, the next look is
-# at twice of what it left: so each new way costs no more than two looks at one.
+# At so many ways, those without calls are forgotten. If more than half remain, the next look comes at twice the number
+# that remained: so each new way costs at most two looks at a way.
 _MOST_WAYS = 10_000
 
 
 class Waiting(NamedTuple):
-    """A call that has come due and waits for a place `since` then, in monotonic seconds."""
+    """A call that has come due and waits for a place; `since` when, in monotonic seconds."""
 
     call: Call
     since: float
@@ -58,19 +58,19 @@ class Flow:
 
     @property
     def waits_since(self) -> float:
-        """Since when the one waits that has waited for longest."""
+        """Since when the longest waiting call waits."""
         return min((line[0].since for line in (self.backlog, self.queue) if line), default=math.inf)
 
     def take_oldest(self) -> Waiting:
-        """Take out the one that has waited for longest."""
+        """Take out the longest waiting call."""
         return (self.backlog or self.queue).popleft()
 
     def take_latest(self) -> Waiting:
-        """Take out the one that came last."""
+        """Take out the call that came last."""
         return (self.queue or self.backlog).pop()
 
     def take_first(self, now_ms: float) -> Waiting:
-        """Take out the call whose turn it is: one of the backlog where nothing else waits, and now and then."""
+        """Take out the next call: one of the backlog if nothing else waits, and one now and then."""
         self._taken += 1
         while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
             self.backlog.append(self.queue.popleft())
@@ -82,10 +82,11 @@ class Flow:
 class Flows:
     """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
-    An app has so many places at a host, fewer while its calls there fail; all apps have as many there together. An
-    app has as many of all connections as are free, so that however many targets of one app hang, another app's
-    calls start at once; and a host has as many of its app's share as are free of that, so that however many targets
-    of an app are slow, its other targets' calls start at once.
+    * An app has `places_per_host` places at a host, fewer while its calls there fail. All apps together have as many.
+    * An app has as many of all connections as are free. So another app's calls start at once, however many targets of
+      one app hang.
+    * A host has as many of its app's share as are free of that. So an app's calls to its other targets start at once,
+      however many of its targets are slow.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
@@ -103,7 +104,7 @@ class Flows:
 
     @property
     def can_send(self) -> bool:
-        """Tell whether some call may start now; the flow it would be of is then the first of the round."""
+        """Tell whether some call may start now; its flow is then the first of the round."""
         if self.running >= self._places_total:
             return False
         while self._round or self._let_in_one_blocked():
@@ -130,9 +131,9 @@ class Flows:
             self._stand(flow, self._round)
 
     def take(self, now_ms: float, now: float) -> tuple[Flow, Waiting]:
-        """Give a place to the first of the flow whose turn it is; only where `can_send` was true just now.
+        """Give a place to the next call; only call this right after `can_send` was true.
 
-        A call that is late by now (`now_ms`: the deployment's clock) goes behind those that may still be on time.
+        A call that is late by now (`now_ms`: the deployment's clock) goes after those that may still be on time.
         """
         flow = self._round[0]
         waiting = flow.take_first(now_ms)
@@ -149,9 +150,9 @@ class Flows:
             self._go_on(flow)
 
     def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
-        """Free the place of a call that ended; `has_failed` is None where it was not sent at all.
+        """Free the place of a call that ended; `has_failed` is None if it was not sent at all.
 
-        Where the host is unreachable, the flow gets one place until it is reached, beside the calls under way.
+        If the host is unreachable, the flow gets one place beside the calls under way, until the host is reached.
         """
         self._count_running(flow, -1)
         flow.to.end(bool(has_failed))
@@ -171,16 +172,17 @@ class Flows:
         self._forget_if_idle(flow)
 
     def try_again(self, now: float) -> None:
-        """Let one more in of each flow whose calls hang for a while."""
+        """Let in one more call of each flow whose calls have hung for a while."""
         for flow in self._flows.values():
             if flow.has_waiting and flow.to.may_be_tried_again(now):
                 flow.to.try_again()
                 self._go_on(flow)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
-        """Take out, and return, what would wait longer than that by the rate at which calls lately ended, and where to.
+        """Take out and return the calls that would wait longer than `longest_wait_s`, each with its lane.
 
-        Within the first `PATIENCE_S` the rate is not known, and `FEW` always stay.
+        The wait follows from the rate at which calls ended lately. In the first `PATIENCE_S` that rate is not known.
+        `FEW` calls always stay.
         """
         by_host: dict[Host, list[Flow]] = {}
         for flow in self._flows.values():
@@ -189,7 +191,7 @@ class Flows:
         out: list[tuple[SharedLane, Waiting]] = []
         for app in list(self._blocked_apps.values()):
             if self._free_of(app) > 0:
-                continue  # only some of its hosts have what they may
+                continue  # only some of its hosts have all they may have
             lane = SharedLane.of_app(app.name)
             too_many = app.waiting - max(FEW, int(app.throughput.per_s(now) * longest_wait_s))
             out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, lane)
@@ -217,7 +219,7 @@ class Flows:
             return min(free, PLACES_UNTIL_REACHED)
         ways = list(host.ways.values())
         busy = [way for way in ways if not way.is_idle]
-        # What is pulled may be of any of them.
+        # A pulled call may be of any of them.
         room = min((self._room_on(way, now) for way in busy or ways), default=PLACES_UNTIL_REACHED)
         return max(0, min(free, room))
 
@@ -235,7 +237,7 @@ class Flows:
     def _thin_out(
         self, flows: list[Flow], too_many: int, now: float, longest_wait_s: float, lane: SharedLane
     ) -> list[tuple[SharedLane, Waiting]]:
-        """Take out those that have waited for longest, if for too long, then the latest of those that are too many."""
+        """Take out the calls that have waited too long, then the latest of those that are too many."""
         out: list[Waiting] = []
         is_patience_over = any(flow.waits_since <= now - PATIENCE_S for flow in flows)
         for flow in flows:
@@ -318,23 +320,23 @@ class Flows:
             line.append(flow)
 
     def _let_in(self, host: Host) -> None:
-        """Let as many flows back in as the host has free places: of many apps' flows most would only stand back."""
+        """Let only as many flows back in as the host has free places: more would only be blocked again."""
         if host.blocked and host.free > 0:
-            # Those that have their part of the host are few: each has as many calls under way as are free.
+            # Few flows have all their part of the host: each such one has as many calls under way as are free.
             able = (flow for flow in host.blocked if flow.to.free_at_host > 0)
             for flow in list(islice(able, host.free)):
                 self._stand(flow, self._round)
 
     def _go_on(self, flow: Flow) -> None:
-        """Let a flow back in that may have a place of its own again."""
+        """Let a flow back in, since it may have a place of its own again."""
         if flow.line is None and flow.has_waiting:
             self._stand(flow, self._round)
 
     def _let_in_one_blocked(self) -> bool:
-        """Let one flow back in that waits for its app's share, where there is some for it now."""
+        """Let one flow back in that waits for its app's share, if there is some for it now."""
         for app in list(self._blocked_apps.values()):
             free = self._free_of(app)
-            # Those with calls under way are few before one is found that has fewer than are free.
+            # This search is short: few flows have at least as many calls under way as are free.
             flow = next((one for one in app.blocked if one.running < free), None) if free > 0 else None
             if not app.blocked:
                 del self._blocked_apps[app.name]

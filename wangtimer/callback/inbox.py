@@ -11,8 +11,8 @@ from wangtimer.callback.call import Call
 class Inbox:
     """Calls handed in by any thread for the engine's thread to take.
 
-    The engine is woken (by `wake_fd`, readable then) only for a call that is due before it would wake by
-    itself, and at most once a rest: submitting ahead of the moment costs no system call.
+    The engine is woken (by `wake_fd`, which becomes readable) only for a call that is due before the engine would wake
+    by itself, and at most once a rest: submitting ahead of the moment costs no system call.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Inbox:
         return len(self._calls)
 
     def put(self, calls: Iterable[Call]) -> bool:
-        """Hand calls in; False, and nothing taken, once closed."""
+        """Hand calls in; once closed, return False and take none."""
         batch = list(calls)
         earliest_ms = min((call.due_at_ms for call in batch), default=math.inf)
         with self._lock:
@@ -38,7 +38,7 @@ class Inbox:
         return True
 
     def take(self) -> list[Call]:
-        """Take what was handed in since the last time."""
+        """Take the calls handed in since the last time."""
         if not self._calls:
             return []
         with self._lock:
@@ -46,7 +46,7 @@ class Inbox:
         return batch
 
     def begin_rest(self, until_ms: float) -> bool:
-        """Say when the engine would wake by itself; False if there is something to take right now."""
+        """Note when the engine will wake by itself; False if there is something to take right now."""
         with self._lock:
             if self._calls:
                 return False
@@ -54,7 +54,7 @@ class Inbox:
         return True
 
     def end_rest(self) -> None:
-        """Say that the engine is awake and needs no waking."""
+        """Note that the engine is awake and needs no waking."""
         self._rests_until_ms = -math.inf
 
     def drain_wake(self) -> None:

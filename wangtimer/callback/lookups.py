@@ -1,4 +1,4 @@
-"""Whose name is looked up when, and what was found lately. Pure but for the clock it is given; one thread."""
+"""Decides when each name is looked up, and remembers recent results. Pure except for the given clock; one thread."""
 
 import math
 from collections import Counter, deque
@@ -8,14 +8,14 @@ from typing import NamedTuple, Protocol
 from wangtimer.callback.resolver import Resolved
 from wangtimer.core.time.clock import Clock
 
-# Look-ups of one app under way: names that nobody answers for cost the others of the app time, and no other app.
+# Look-ups of one app under way: names that get no answer delay other names of the app, but no other app.
 _MOST_OF_AN_APP = 64
-# A look-up that takes longer has failed, whatever comes of it.
+# A look-up that takes longer has failed, whatever its result.
 _LONGEST_S = 5.0
 _MOST_FRESH_S = 30.0
 _LEAST_FRESH_S = 1.0
 _FAILED_FOR_S = 1.0
-# What is needed within a second is looked up before it is too old.
+# A name whose call comes due within a second is looked up again before its result is too old.
 _AHEAD_S = 1.5
 _MOST_KNOWN = 10_000
 
@@ -26,7 +26,7 @@ class LooksUp(Protocol):
     """Looks one name up."""
 
     def look_up(self, name: str, on_resolved: Callable[[Resolved], None], /) -> None:
-        """Begin; tell what was found, later."""
+        """Begin; `on_resolved` gets the result later."""
 
 
 class _Known(NamedTuple):
@@ -36,7 +36,7 @@ class _Known(NamedTuple):
 
 
 class _Lookup:
-    """A name somebody wants: waits its turn among its apps' names, is under way, or has ended."""
+    """A wanted name: it waits for its turn among its apps' names, is under way, or has ended."""
 
     __slots__ = ("app", "apps", "began_at", "has_ended", "name", "wanting")
 
@@ -50,7 +50,7 @@ class _Lookup:
 
 
 class Lookups:
-    """Finds addresses: known ones at once, others when the resolver tells. Calls to one host share a look-up."""
+    """Finds addresses: known ones at once, others when the resolver has them. Calls to one host share a look-up."""
 
     def __init__(self, clock: Clock, resolver: LooksUp) -> None:
         self._clock = clock
@@ -70,14 +70,14 @@ class Lookups:
         return math.inf
 
     def prepare(self, name: str, app: str) -> None:
-        """Look a name up for a call that comes due soon, where it is not known for long enough."""
+        """Look a name up for a call that comes due soon, unless its result is valid for long enough."""
         known = self._known.get(name)
         now = self._clock.monotonic()
         if known is None or known.until <= now + (0 if known.error else _AHEAD_S):
             self._want(name, app)
 
     def find(self, name: str, app: str, on_resolved: OnFound) -> None:
-        """Tell the addresses, or ("", why there are none): now, or when the look-up has ended."""
+        """Give `on_resolved` the addresses and "", or none and why; now, or when the look-up has ended."""
         known = self._known.get(name)
         if known is not None and self._clock.monotonic() < known.until:
             on_resolved(known.addresses, known.error)
@@ -85,7 +85,7 @@ class Lookups:
             self._want(name, app).wanting.append(on_resolved)
 
     def act(self) -> None:
-        """Give up what has taken too long."""
+        """Give up look-ups that take too long."""
         if not self._begun:
             return
         now = self._clock.monotonic()

@@ -16,7 +16,7 @@ from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
 from wangtimer.core.time.clock import Clock
 
-# An address that does not answer holds a call up for so long before the next one is tried beside it (RFC 8305, 5).
+# If an address does not answer for so long, the next one is tried beside it (RFC 8305, 5).
 _NEXT_ADDRESS_S = 0.25
 _MOST_ADDRESSES = 6
 _CONNECTED = (0, errno.EISCONN)
@@ -24,20 +24,20 @@ _ON_ITS_WAY = (errno.EINPROGRESS, errno.EALREADY, errno.EINTR)
 
 
 class Opener(Protocol):
-    """Whoever has connections opened."""
+    """The owner of openings."""
 
     def look_by(self, at: float, /) -> None:
-        """See to `next_try_at` by then, in monotonic seconds."""
+        """Look at `next_try_at` by then, in monotonic seconds."""
 
     def queue_handshake(self, opening: "Opening", /) -> None:
-        """Have it `shake_hands`, when its turn has come: that costs up to 1 ms or 2."""
+        """Call its `shake_hands` when its turn has come: that costs up to 1 ms or 2."""
 
     def end(self, opening: "Opening", connection: Connection | None, error: str, /) -> None:
-        """Take the connection, open, or learn why there is none."""
+        """Take the open connection, or learn why there is none."""
 
 
 class Opening:
-    """One call's way to a connection. Its opener lets it `found`, `try_next`, `shake_hands` and `give_up`."""
+    """One call's way to a connection. Its opener calls `found`, `try_next`, `shake_hands` and `give_up`."""
 
     __slots__ = (
         "_addresses",
@@ -100,7 +100,7 @@ class Opening:
         self.try_next()
 
     def try_next(self) -> None:
-        """Connect to the next address that takes a try; the ones before it go on."""
+        """Connect to the next address that can be tried; earlier tries go on."""
         self.next_try_at = self.give_up_at
         port = self.call.request.origin.port
         while self._addresses and not self.is_over:
@@ -129,12 +129,12 @@ class Opening:
             self._hand_over(stream)
 
     def give_up(self, now: float) -> None:
-        """End it, for its time is over."""
+        """End it, because its time is over."""
         took_ms = (now - self.started_at) * 1000
         self._fail(f"timed out after {took_ms:.0f} ms while {self._stage}")
 
     def close(self) -> None:
-        """Close what is open, and tell nobody."""
+        """Close what is open, without telling the opener."""
         self.is_over = True
         for fd in list(self._tries):
             self._drop(fd)
@@ -163,12 +163,12 @@ class Opening:
         return self._is_under_way(fd)
 
     def _look_at(self, fd: int) -> None:
-        """Go on with a try whose socket shows signs of life."""
+        """Go on with a try whose socket has an event."""
         if not self._is_under_way(fd):
             self.try_next()
 
     def _is_under_way(self, fd: int) -> bool:
-        """Ask a try how it stands, connected is as good; False where it failed, and is dropped."""
+        """Check a try: True while it connects or has connected; False if it failed, and it is dropped."""
         connection, address = self._tries[fd]
         try:
             code = connection.connect_ex(address)
@@ -227,7 +227,7 @@ class Opening:
 
 
 def _taking_turns(addresses: Iterable[str]) -> list[str]:
-    """Order addresses so that the two families take turns, the preferred one first; not more than some."""
+    """Order addresses so that the two families take turns, the preferred one first; at most `_MOST_ADDRESSES`."""
     wanted = list(addresses)
     preferred = [each for each in wanted if (":" in each) is (":" in wanted[0])]
     others = [each for each in wanted if (":" in each) is not (":" in wanted[0])]

@@ -1,4 +1,4 @@
-"""The connections being opened, each for the call that will go over it first."""
+"""The connections that are being opened, each for the call that will use it first."""
 
 import math
 from collections import deque
@@ -15,17 +15,17 @@ from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
 
-# A step of a handshake takes up to 1 ms or 2; between so many, others have their turn.
+# A step of a handshake takes up to 1 ms or 2; after so many steps other work has its turn.
 _HANDSHAKE_STEPS_A_TURN = 2
-# Time-outs of many are looked at together.
+# Time-outs are looked at together, at most this often.
 _LOOK_EVERY_S = 0.01
 
 
 class Openings:
-    """Opens connections. One thread uses it: it lets `act` when `rest_until` has come, and `sockets` drive.
+    """Opens connections. One thread uses it, and calls `act` when `rest_until` has come; `sockets` drive it too.
 
-    `on_open` learns of each connection that opened, and of the way it came; `on_fail` how a call ended that got
-    none: nothing of it was sent.
+    `on_open` learns of each connection that opened, with its opening; `on_fail` of each call that got none, with its
+    reply: nothing of it was sent.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Openings:
             self._lookups.find(origin.host, call.request.app, opening.found)
 
     def act(self) -> None:
-        """Go on with some handshakes, try further addresses, and give up what has taken too long."""
+        """Go on with some handshakes, try further addresses, and give up openings that take too long."""
         if not self._running:
             return
         for _ in range(min(_HANDSHAKE_STEPS_A_TURN, len(self._handshakes))):
@@ -102,7 +102,7 @@ class Openings:
             self._look_at = at
 
     def queue_handshake(self, opening: Opening) -> None:
-        """Have it shake hands when its turn has come."""
+        """Put it into the queue for handshakes."""
         if not opening.is_shaking_hands:
             opening.is_shaking_hands = True
             self._handshakes.append(opening)

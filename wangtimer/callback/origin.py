@@ -1,4 +1,4 @@
-"""Where a URL leads to: host and port, TLS or not, and the path as it goes over the wire."""
+"""Reads a URL: host and port, TLS or not, and the path as it goes over the wire."""
 
 import re
 import socket
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# No "/" from here on is one of "http://" or "https://".
+# From here on no "/" belongs to "http://" or "https://".
 _AFTER_SCHEME = len("https://")
-# What goes over the wire as it stands; anything else is looked at piece by piece.
+# A path that goes over the wire unchanged; any other is checked piece by piece.
 _PLAIN_PATH = re.compile(r"(?:/(?!\.)|[!$&'()*+,\-.0-9:;=?@A-Z_a-z~]++|%(?!2E)[0-9A-F]{2})*+")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?", re.ASCII)
 _CONTROL_OR_SPACE = re.compile(r"[\x00-\x20\x7f]")
@@ -19,13 +19,13 @@ _LIKE_AN_ADDRESS = re.compile(r"[0-9.]+|0x[0-9a-f.x]+", re.ASCII)  # what inet_a
 
 
 class Origin(NamedTuple):
-    """What stands in a URL before its path.
+    """The part of a URL before its path.
 
     `host`           a name or an address, ASCII, in lower case; an IPv6 address without brackets
     `is_address`     whether it needs no look-up
-    `key`            scheme, host and port: what a connection leads to
-    `host_port`      host and port; the URL itself where they cannot be read
-    `authorization`  the value of the header that the user and password stand for; "" without any
+    `key`            scheme, host and port: a connection's other end
+    `host_port`      host and port; the URL itself if they cannot be read
+    `authorization`  the header's value for the user and password; "" without any
     `fault`          why nothing can be sent there; "" if something can
     """
 
@@ -43,8 +43,8 @@ class Origin(NamedTuple):
 def read_url(url: str) -> tuple[Origin, str]:
     """Return a URL's origin and its path with the query, as a request line has it.
 
-    The fragment is dropped, dot segments are resolved, and what is not ASCII is percent-encoded; the rest
-    stays as it is written. What cannot be called has its reason in `Origin.fault`.
+    The fragment is dropped, dot segments are resolved, and characters beyond ASCII are percent-encoded; the rest
+    stays as it is written. If the URL cannot be called, `Origin.fault` has the reason.
     """
     path_begins = url.find("/", _AFTER_SCHEME)
     text, path = (url, "/") if path_begins < 0 else (url[:path_begins], url[path_begins:])
@@ -66,7 +66,7 @@ def _parted(url: str) -> tuple[str, str]:
 def _tidied(path: str) -> str:
     before_fragment = path.partition("#")[0]
     segments, mark, query = before_fragment.partition("?")
-    # Each character but those that are not ASCII is left as it is.
+    # Every ASCII character stays as it is.
     return quote(
         _without_dots(segments) + mark + query, safe="".join(map(chr, range(0x21, 0x7F))), errors="replace"
     )
@@ -102,7 +102,7 @@ def _origin(text: str) -> Origin:
         )
     if port is None:
         port = _DEFAULT_PORTS[scheme]
-    # `hostname` and urlsplit forgive what they cannot read; what they leave away is no part of a URL.
+    # `hostname` and urlsplit drop what they cannot read; a URL with such parts is refused.
     bare = _bare_host(host, is_bracketed="[" in parts.netloc)
     if not bare or port == 0 or _CONTROL_OR_SPACE.search(text):
         return _not_to_be_called(text, "its host or port cannot be read")

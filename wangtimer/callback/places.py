@@ -7,20 +7,20 @@ if TYPE_CHECKING:
     from wangtimer.callback.flows import Flow
     from wangtimer.callback.request import Route
 
-# A host that cannot be reached holds each call that tries for the time to connect, and that call's place among all.
-# So a host is tried by one call until that has connected.
+# An unreachable host holds each call that tries it, and its place among all, for the time to connect. So one call tries
+# a host until it has connected.
 PLACES_UNTIL_REACHED = 1
-# A host that may be hanging is tried by another call after so long, beside so many that hang: so it is seen within that
-# time, not within a time-out, that it answers again.
+# After so long another call tries a host that seems to hang, beside at most so many that hang. So it is seen within
+# that time, not within a time-out, that the host answers again.
 TRIED_AGAIN_S = 5.0
 MOST_STUCK = 1
 # Calls that began together time out together: they count as one failure.
 ONE_FAILURE_S = 0.05
-# Of many apps with slow targets each may still go on with so few.
+# However many apps have slow targets, each may have so many calls under way.
 LEAST_SHARE = 10
-# Half of what ended counts no more after this.
+# After this time, an ended call counts half as much.
 HALF_LIFE_S = 2.0
-# Ends a second, of a sum that halves in `HALF_LIFE_S`: ln 2 / HALF_LIFE_S.
+# Converts a sum that halves in `HALF_LIFE_S` to ends a second: ln 2 / HALF_LIFE_S.
 _A_SECOND = 0.35
 
 
@@ -34,7 +34,7 @@ class Throughput:
         self._at = 0.0
 
     def count(self, now: float) -> None:
-        """Count one that ended; `now` is in monotonic seconds, here and below."""
+        """Count a call that ended; `now` is in monotonic seconds, here and below."""
         self._fade(now)
         self._sum += 1.0
 
@@ -54,7 +54,7 @@ def _faded(seconds: float) -> float:
 
 
 class Host:
-    """What all apps that call one host and port share in this process: so many places, whatever fails there."""
+    """The places that all apps share at one host and port in this process; failures do not change their number."""
 
     __slots__ = ("blocked", "most", "name", "running", "throughput", "waiting", "ways")
 
@@ -78,9 +78,9 @@ class Host:
 class Way:
     """The places of one app's calls to one scheme, host and port in this process.
 
-    They halve when a call fails (a time-out, a refusal, a broken answer) and grow by one with each whole answer,
-    whatever its status: a host that hangs is soon tried by one call at a time, every few seconds, and one that recovers
-    has its places again after as many answers.
+    They halve when a call fails (a time-out, a refusal, a broken answer), and grow by one with each whole answer,
+    whatever its status. So a host that hangs is soon tried by one call at a time, every few seconds; a host that
+    recovers has all its places again after as many answers.
     """
 
     __slots__ = (
@@ -119,9 +119,10 @@ class Way:
 
     @property
     def free_at_host(self) -> int:
-        """How many calls may start now as far as the other apps are concerned that call the host.
+        """How many calls may start now in view of the other apps that call the host.
 
-        While others have calls there, as many as are free, less those it has: so theirs find room. One may always be.
+        While others have calls there: as many as are free, less those under way, so that the others find room. One call
+        may always be under way.
         """
         host = self.host
         if host.running + host.waiting == self.running + self.waiting:
@@ -134,30 +135,30 @@ class Way:
         return not (self.running or self.waiting)
 
     def may_be_tried_again(self, now: float) -> bool:
-        """Whether its one place is taken by a call that hangs, and another may be tried."""
+        """Whether a call that hangs holds its one place, and another call may try."""
         is_taken = self.is_reached and self.places == 1 and self.free <= 0
         return is_taken and self.running <= MOST_STUCK and now - self.started_at >= TRIED_AGAIN_S
 
     def try_again(self) -> None:
-        """Count what is under way as stuck: its place is free again."""
+        """Count the calls under way as stuck: their place is free again."""
         self.stuck = self.running
 
     def end(self, has_failed: bool) -> None:
-        """Learn that a call ended: one that was stuck where it failed."""
+        """Learn that a call ended; a failed one counts as one that was stuck."""
         self.stuck = max(0, self.stuck - 1) if has_failed else min(self.stuck, self.running)
 
     def lose(self) -> None:
-        """Give it one place until it is reached, beside the calls that are under way: they may be slow ones."""
+        """Give it one place until it is reached, beside the calls under way, which may be slow."""
         self.tried_beside = min(self.tried_beside, self.running) if not self.is_reached else self.running
         self.is_reached = False
 
     def succeed(self) -> None:
-        """Give it one place more, for an answer."""
+        """Give it one more place, for an answer."""
         if self.places < self.host.most:
             self.places += 1
 
     def fail(self, now: float) -> None:
-        """Halve its places, unless a failure just did; one is always left, to try with."""
+        """Halve its places, unless another failure just did; one always remains, to try with."""
         if now - self._failed_at >= ONE_FAILURE_S:
             self._failed_at = now
             self.places = max(1, self.places // 2)
@@ -182,5 +183,5 @@ class App:
 
 
 def share_of(connections: int, running: int) -> int:
-    """Return how many calls one app may have under way: as many as are free, so that one alone gets half."""
+    """Return how many calls one app may have under way: as many as are free, so that a single app gets half."""
     return max(LEAST_SHARE, connections - running)

@@ -1,4 +1,4 @@
-"""What became of one call."""
+"""The result of one call."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,18 @@ SENT_ONCE = "the target closed the connection without an answer; it may have act
 
 
 class Reply(NamedTuple):
-    """The end of one call: an HTTP answer, or why there was none. A tuple, for every call makes one.
+    """The end of one call: an HTTP answer, or why there was none. It is a tuple, because every call makes one.
 
-    `sent_at_ms`   when the request went out, its connection open, by the deployment's clock; for a call that
+    `sent_at_ms`   when the request went out over its open connection, by the deployment's clock; for a call that
                    was never sent, when it was given up or its connecting began
-    `cost_ms`      from there the whole of it: connecting, sending, answering
-    `http_status`  as answered, also when the answer was then broken off; None where no status line came
+    `cost_ms`      the whole time of the call: connecting, sending, answering
+    `http_status`  as answered, also if the answer then broke off; None if no status line came
     `output`       the beginning of the answer's body (Limits.excerpt_bytes), as UTF-8
     `error`        "" when an answer came, whatever its status
     `was_sent`     False: not a byte reached the target, so another send cannot be a duplicate
-    `connect_ms`   of the cost: until the connection was open (name, TCP, TLS; 0 for one
-                   kept open); None where none came about
-    `first_byte_ms`  until the answer began; None where none did
+    `connect_ms`   the part of the cost until the connection was open (name, TCP, TLS; 0 for one
+                   kept open); None if there was none
+    `first_byte_ms`  the part until the answer began; None if none did
     """
 
     sent_at_ms: float

@@ -1,4 +1,4 @@
-"""What goes over the wire to a target."""
+"""A request as it goes over the wire to a target."""
 
 import re
 from functools import lru_cache
@@ -7,7 +7,7 @@ from importlib.metadata import version
 from wangtimer.callback.origin import read_url
 
 Headers = tuple[tuple[str, str], ...]
-# Whose requests go where: the app, and the scheme, host and port.
+# The app, and the scheme, host and port it calls.
 Route = tuple[str, str]
 
 USER_AGENT = f"WangTimer/{version('wangtimer')}"
@@ -16,28 +16,28 @@ METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _BREAKS_A_HEADER = re.compile(r"[\r\n\0]")
-# The engine writes these from the body; a second opinion on where a body ends is request smuggling.
+# The engine writes these from the body; a second statement of where a body ends allows request smuggling.
 _ENGINE_WRITES = frozenset({"content-length", "transfer-encoding"})
 
-# To the others RFC 9110 gives a body no meaning: a target that leaves it unread takes it for the next request.
+# RFC 9110 gives a body no meaning with other methods: a target that leaves it unread takes it for the next request.
 _WITH_A_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Request:
-    r"""One HTTP request, complete: all that is sent.
+    r"""One complete HTTP request: all that is sent.
 
     `headers` are sent in their order, equal names as separate lines; text goes out as UTF-8. Host, User-Agent and
     Accept go before them, unless they are among `headers`. So does Authorization where the URL has a user name; the
     API refuses such a URL. Content-Length goes last; only a GET without a body has none.
     Raises ValueError for a method not in METHODS, a header that would break out of its line, and headers
     that say where the body ends. A URL that nothing can be sent to becomes a Reply with an error.
-    `stamps` are header lines behind these, taken as they are: `b"name: value\r\n"` each.
+    `stamps` are further header lines, sent as they are: `b"name: value\r\n"` each.
 
-    `app` is whose request it is: a connection that carried one app's request carries no other app's.
-    `route` says which connections it may go over: those of the app to the URL's scheme, host and port.
-    `host` names the host and port the URL leads to; the URL up to its path where they cannot be read.
+    `app` owns the request: a connection that carried one app's request carries no other app's.
+    `route` names the connections it may use: those of the app to the URL's scheme, host and port.
+    `host` is the URL's host and port; the URL up to its path if they cannot be read.
     `ends_connection`: the target may take the body for another request, so nothing may follow on its connection.
-    `head` and `body` are what goes over the connection, one behind the other: apart, so that requests may share a body.
+    `head` and `body` go over the connection one after the other; they are separate, so that requests may share a body.
     `fault` says why it cannot be sent, "" if it can.
     """
 
@@ -84,13 +84,13 @@ class Request:
 
     @property
     def headers(self) -> Headers:
-        """The headers that were given: `headers`, then those of `stamps`. Those that the engine adds are left out."""
+        """The given headers: `headers`, then those of `stamps`; without those that the engine adds."""
         return (*self._given, *(_header_of(line) for line in self._stamps.decode().splitlines()))
 
 
 @lru_cache(maxsize=1024)  # 4 µs to write, and most timers of an app have the same
 def _written(headers: Headers, host_header: str, authorization: str) -> bytes:
-    """Write headers, first those that the engine adds; ValueError for one that would break out of its line."""
+    """Write headers, those that the engine adds first; ValueError for one that would break out of its line."""
     _refuse_bad(headers)
     names = {name.lower() for name, _ in headers}
     added = [

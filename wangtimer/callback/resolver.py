@@ -1,4 +1,4 @@
-"""Names looked up by c-ares: it asks over sockets of its own and needs no thread, however many answers stay away."""
+"""Looks names up by c-ares: it asks over its own sockets and needs no thread, however many answers fail to come."""
 
 import contextlib
 import socket
@@ -10,16 +10,16 @@ import pycares
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.core.time.clock import Clock
 
-# A packet that is lost is sent again after so long, once; a name has several servers to be asked in turn.
+# A lost packet is sent again once, after so long; if there are several servers, they are asked in turn.
 _TRY_S = 1.0
 _TRIES = 2
-# c-ares keeps answers for as long as their TTL says, and read resolv.conf when it began: both are forgotten.
+# c-ares caches answers for their TTL, and read resolv.conf when it began: after so long both are forgotten.
 _READ_ANEW_S = 30.0
 _NOBODY = pycares.ARES_SOCKET_BAD
 
 
 class Resolved(NamedTuple):
-    """What a look-up came to: addresses, good for `ttl_s`; or none, and why."""
+    """The result of a look-up: addresses, valid for `ttl_s`; or none, and why."""
 
     addresses: tuple[str, ...]
     ttl_s: float
@@ -29,7 +29,7 @@ class Resolved(NamedTuple):
 class Resolver:
     """Looks names up in /etc/hosts and DNS, as resolv.conf and nsswitch.conf say. One thread uses it.
 
-    It lets `act` when `rest_s` is over; `sockets` drive it in between. What `look_up` is told comes with `act`.
+    The thread calls `act` when `rest_s` is over; `sockets` drive it in between. Results of `look_up` come with `act`.
     """
 
     def __init__(self, clock: Clock, sockets: Sockets, name_servers: Sequence[str] = ()) -> None:
@@ -44,7 +44,7 @@ class Resolver:
 
     @property
     def rest_s(self) -> float | None:
-        """How long it needs no `act`, if no socket of its own is ready; None: any time."""
+        """How long it needs no `act`, unless a socket of its own is ready; None: for any time."""
         if self._ended:
             return 0.0
         if not self._under_way or self._channel is None:
@@ -52,7 +52,7 @@ class Resolver:
         return float(self._channel.timeout())  # type: ignore[no-untyped-call]
 
     def look_up(self, name: str, on_resolved: Callable[[Resolved], None]) -> None:
-        """Begin to look a name up; tell what was found."""
+        """Begin to look a name up; `on_resolved` gets the result."""
         self._under_way += 1
         if name.endswith("localhost."):  # c-ares knows it without the dot
             name = name[:-1]
@@ -68,7 +68,7 @@ class Resolver:
             self._ended.append((on_resolved, Resolved((), 0.0, str(error))))
 
     def act(self) -> None:
-        """Ask again what was not answered in time, and tell what was found."""
+        """Repeat questions that were not answered in time, and tell results."""
         if self._under_way and self._channel is not None:
             self._channel.process_fd(_NOBODY, _NOBODY)
         while self._ended:
@@ -77,7 +77,7 @@ class Resolver:
                 on_resolved(found)
 
     def close(self) -> None:
-        """End all look-ups untold."""
+        """End all look-ups without telling."""
         if self._channel is not None:
             self._channel.cancel()
             channel, self._channel = self._channel, None
@@ -103,7 +103,7 @@ class Resolver:
         result: pycares.AddrInfoResult | None,
         error: int | None,
     ) -> None:
-        """Keep what was found for `act`; c-ares calls this, and what it raised would be lost."""
+        """Keep the result for `act`; c-ares calls this, and an error raised here would be lost."""
         self._under_way -= 1
         if result is None:
             said = pycares.errno.strerror(error or pycares.errno.ARES_EBADRESP)
@@ -114,7 +114,7 @@ class Resolver:
         self._ended.append((on_resolved, found))
 
     def _want(self, fd: int, is_to_read: bool, is_to_write: bool) -> None:
-        """Watch a socket of c-ares' for what it waits for; c-ares calls this, its closing thread too."""
+        """Watch a socket of c-ares for the events it wants; c-ares calls this, also from its closing thread."""
         events = (READABLE if is_to_read else 0) | (WRITABLE if is_to_write else 0)
         with contextlib.suppress(OSError, ValueError, KeyError):  # this end was closed first
             if not events:

@@ -4,14 +4,14 @@ import select
 from collections.abc import Callable
 
 READABLE, WRITABLE = select.EPOLLIN, select.EPOLLOUT
-# At one look; Python's own bound is 1,023, and a dead connection beyond it would be written to.
+# Events taken at one look: with Python's own bound, 1,023, a dead connection beyond it would be written to.
 _MOST_EVENTS = 4_096
 
 
 class Sockets:
     """Tells whoever watches a socket what it is ready for.
 
-    A watcher may be told of a socket that is not ready after all: its number was another's a moment ago.
+    A watcher may be told of a socket that is not ready after all: another socket had its number a moment ago.
     """
 
     def __init__(self, wake_fd: int) -> None:
@@ -23,8 +23,8 @@ class Sockets:
     def drive(self, timeout_s: float) -> bool:
         """Wait up to `timeout_s`, in whole ms, and tell the watchers of what is ready.
 
-        True if the wake-up was among it. Python's epoll rounds up to the next ms; half a ms less makes that
-        the ms before, so that a moment is not overslept.
+        True if `wake_fd` was ready. Python's epoll rounds up to the next ms; half a ms is taken off, so that it
+        becomes the ms before and no moment is overslept.
         """
         is_woken = False
         for fd, events in self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005), _MOST_EVENTS):

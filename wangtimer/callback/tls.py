@@ -1,4 +1,4 @@
-"""TLS as targets are called with it: certificates and host names are checked, TLS 1.2 at least, HTTP/1.1 only."""
+"""TLS to targets: certificates and host names are checked; at least TLS 1.2, only HTTP/1.1."""
 
 import socket
 import ssl
@@ -9,24 +9,24 @@ import certifi
 from wangtimer.callback.request import Route
 from wangtimer.callback.tls_stream import TlsStream
 
-# To read a session costs 200 µs, for Python copies it, certificate and all; a handshake that resumes one costs 300 of
-# 650 µs less. So one is read now and then, and serves all connections of its route.
+# Reading a session costs 200 µs, because Python copies it with its certificate. A handshake that resumes one costs 350
+# µs, not 650. So a session is read now and then, and serves all connections of its route.
 _SESSION_S = 60.0
 _MOST_SESSIONS = 2_000
-# Of TLS 1.2, Python's choice without DHE: there the target picks the group, and one of 10,000 bits took the engine's
-# thread 0.9 s. The keys of ECDHE, and of TLS 1.3, are of groups that OpenSSL knows.
+# For TLS 1.2: Python's choice without DHE. There the target picks the group; one of 10,000 bits took the engine's
+# thread 0.9 s. ECDHE and TLS 1.3 use groups that OpenSSL knows.
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!SHA1:!AESCCM"
 
 
 class Tls:
-    """Begins handshakes, and has them resume what the same app agreed with the same target before."""
+    """Begins handshakes, which resume earlier sessions of the same app with the same target."""
 
     def __init__(self) -> None:
         self._context = client_context()
         self._sessions: dict[Route, tuple[ssl.SSLSession, float]] = {}
 
     def begin(self, connection: socket.socket, host: str, route: Route, now: float) -> TlsStream:
-        """Make ready for the handshake; raises OSError or ValueError. The end of an answer is not taken on trust."""
+        """Return a stream ready for the handshake; raises OSError or ValueError. A cut answer counts as not ended."""
         known = self._sessions.get(route)
         session = known[0] if known is not None and now < known[1] else None
         return TlsStream(connection, self._context, host.rstrip("."), session)
@@ -45,16 +45,16 @@ class Tls:
 
 
 def client_context() -> ssl.SSLContext:
-    """Trust what the system trusts, or certifi where it has no list; SSL_CERT_FILE and SSL_CERT_DIR name another."""
+    """Return a context that trusts the system's list, or certifi's; SSL_CERT_FILE and SSL_CERT_DIR name another."""
     context = ssl.create_default_context()
     paths = ssl.get_default_verify_paths()
     has_store = paths.cafile or (paths.capath and any(Path(paths.capath).iterdir()))
     if not has_store:
         context.load_verify_locations(certifi.where())
     context.set_alpn_protocols(["http/1.1"])
-    # Else a target could have a handshake begin anew at any time.
+    # Else a target could start a new handshake at any time.
     context.options |= ssl.OP_NO_RENEGOTIATION
-    # Early versions of Python 3.11 take a connection that was cut for one that was closed.
+    # Early versions of Python 3.11 treat a cut connection as a closed one.
     context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_ciphers(_CIPHERS)
     return context

@@ -1,17 +1,17 @@
-"""A connection with TLS that reads so much a turn: what a target sends that is no answer holds up nobody."""
+"""A connection with TLS that bounds each read: a target that sends TLS without data holds up nobody."""
 
 import contextlib
 import socket
 import ssl
 
-# From the socket at once. A socket of Python's `ssl` reads on as long as something comes that is no data (new session
-# tickets, new keys): from a target that sent those without end it never came back.
+# Read from the socket at once. A socket of Python's `ssl` reads on while TLS without data comes (new session tickets,
+# new keys): with a target that sent those without end it never returned.
 _MOST_BYTES_A_READ = 16_384
-# Of a call, without data in it: two records and some tickets. 16 KiB of tickets cost 4 ms.
+# Bytes without data that one call may bring: two records and some tickets. 16 KiB of tickets cost 4 ms.
 _MOST_IN_VAIN = 32_768
-# Of a handshake: OpenSSL takes 100 KiB of certificates.
+# Bytes of a handshake: OpenSSL accepts 100 KiB of certificates.
 _MOST_OF_A_HANDSHAKE = 131_072
-# What a read counts at least, for its wake-up.
+# Each read counts as at least so many bytes, for its wake-up.
 _LEAST_A_READ = 64
 
 
@@ -20,7 +20,7 @@ class NothingButTls(OSError):
 
 
 class TlsStream:
-    """Used as a non-blocking socket is. `send` that was not possible now is to be repeated with the same data."""
+    """Used like a non-blocking socket. A `send` that was not possible now must be repeated with the same data."""
 
     __slots__ = (
         "_accepted",
@@ -52,7 +52,7 @@ class TlsStream:
 
     @property
     def session(self) -> ssl.SSLSession | None:
-        """What a later handshake may resume."""
+        """The session that a later handshake may resume."""
         return self._tls.session
 
     @property
@@ -62,7 +62,7 @@ class TlsStream:
 
     @property
     def has_more(self) -> bool:
-        """Whether `recv` may return something that the socket does not show any more."""
+        """Whether `recv` may return something that was already read from the socket."""
         return bool(self._incoming.pending) and not self._is_closed
 
     def shake_hands(self) -> None:
@@ -87,11 +87,11 @@ class TlsStream:
             self._flush()  # else the request takes it along
 
     def begin_call(self) -> None:
-        """Count anew what comes without data in it."""
+        """Begin to count bytes without data again."""
         self._in_vain = 0
 
     def send(self, data: bytes | memoryview) -> int:
-        """Encrypt and send; how much of it. What came before that is unsent goes first."""
+        """Encrypt and send; return how much of it. Earlier unsent data goes first."""
         if not self._accepted:
             self._accepted = self._tls.write(data)
         self._flush()
@@ -99,7 +99,7 @@ class TlsStream:
         return accepted
 
     def recv(self, most: int) -> bytes:
-        """Return what one record has; b"" at the end, if the target said so. NothingButTls after too much else."""
+        """Return one record's data; b"" at the end, if the target said so. NothingButTls if too much had no data."""
         if not self._incoming.pending:
             self._take_in(_MOST_IN_VAIN)
         try:
@@ -119,7 +119,7 @@ class TlsStream:
             self._flush()
 
     def close(self) -> None:
-        """Close the connection, without a word."""
+        """Close the connection without telling the target."""
         self._is_closed = True
         self._connection.close()
 

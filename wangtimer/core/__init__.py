@@ -2,9 +2,9 @@
 
 Exceptions:
 * `fail_points` lets a test end the process.
-* `work_budget` reads how much CPU time its thread has taken.
+* `work_budget` reads the CPU time of its thread.
 * `flow.pace` asks the clock that it was given.
 * `timers.bad_timers` writes to the log.
-* `timers.timer_ids` draws by chance.
+* `timers.timer_ids` draws random numbers.
 * `time.zones` reads zones from the package tzdata.
 """

@@ -1,4 +1,4 @@
-"""A field of a request or an answer that says something of a timer, as plain data; the APIs' models are made of it."""
+"""A field of a request or an answer about a timer, as plain data; the APIs' models are made from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ValueType(Enum):
 
 
 class Shown(Enum):
-    """When an answer has a field: always; in v1 always, but in the compatible paths only where set; only where set."""
+    """When an answer has a field: always; always in v1 but in the compatible paths only if set; only if set."""
 
     ALWAYS = auto()
     ALWAYS_IN_V1 = auto()
@@ -36,9 +36,9 @@ def json_name(name: str) -> str:
 class ApiField:
     """A field of the API; `name` is in Python's spelling, `every_ms` for `everyMs`.
 
-    `choices` are all words that a text may be. `least` and `most` bound a number, the characters of a text, or the
-    number of texts; `most_of_each` bounds the characters of each of several texts. `v1` is the dotted place of the
-    field in a timer of `/v1`, where that is not its name. `meaning` is the description in an answer.
+    `choices` are all values of a text. `least` and `most` bound a number, the characters of a text, or the number of
+    texts; `most_of_each` bounds the characters of each of several texts. `v1` is the dotted place of the field in a
+    timer of `/v1`, if that is not its name. `meaning` is the description in an answer.
     """
 
     name: str
@@ -55,10 +55,10 @@ class ApiField:
 
     @property
     def json_name(self) -> str:
-        """The name as callers of the compatible paths spell it."""
+        """The name in the compatible paths."""
         return json_name(self.name)
 
     @property
     def place(self) -> str:
-        """Where it stands in a timer of `/v1`."""
+        """Its dotted place in a timer of `/v1`."""
         return self.v1 or self.json_name

@@ -1,6 +1,6 @@
-"""Fail points: a place on each side of every step that leaves a process, where a test lets it die or err.
+"""Fail points: before and after every step that leaves a process, a test may let the process die or the step fail.
 
-Off unless `WANGTIMER_FAIL_POINT` names one; then a step costs a comparison more.
+Off unless `WANGTIMER_FAIL_POINT` names one; a step then costs one more comparison.
 """
 
 import os
@@ -87,7 +87,7 @@ class Step(StrEnum):
 
 
 class Side(StrEnum):
-    """Before a step: it has no effect. After it: it has, and whoever took it is not told."""
+    """Before a step: it has no effect. After a step: it has its effect, but the process does not learn of it."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -101,7 +101,7 @@ class Harm(StrEnum):
 
 
 class StepFailed(StoreAway, OSError):
-    """A fail point raised: whatever was being done may or may not have been applied."""
+    """A fail point raised: the step may or may not have been applied."""
 
     def __init__(self, step: Step, side: Side) -> None:
         super().__init__("fail point", f"{step}.{side}")
@@ -109,7 +109,7 @@ class StepFailed(StoreAway, OSError):
 
 @dataclass(slots=True)
 class FailPoint:
-    """The `nth` time (from 1) that a process comes to this side of the step, and only then, it is harmed."""
+    """Harms a process the `nth` time (from 1) it comes to this side of the step, and only then."""
 
     step: Step
     side: Side
@@ -136,7 +136,7 @@ class FailPoint:
         """Do the harm if this is the place and the time."""
         if step != self.step or side is not self.side or next(self._passed) != self.nth:
             return
-        # Past any logging, which a kill would cut off: whoever tests sees that the point was reached.
+        # Not by the log, which a kill would cut off: the test must see that the point was reached.
         os.write(2, f"\nfail point {self} reached\n".encode())
         if self.harm is Harm.KILL:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -147,7 +147,7 @@ _armed: FailPoint | None = None
 
 
 def arm(text: str) -> None:
-    """Set this process's fail point; none where the text is empty. Raises `BadSetting`."""
+    """Set this process's fail point; an empty text sets none. Raises `BadSetting`."""
     global _armed  # noqa: PLW0603 -- one a process, as its environment says
     _armed = FailPoint.parse(text) if text else None
 
@@ -158,12 +158,12 @@ def is_armed() -> bool:
 
 
 def before(step: str) -> None:
-    """Stand before a step, named as in `Step`; returns unless a test wants the harm done here."""
+    """Call before a step, named as in `Step`; does nothing unless a test wants harm here."""
     if _armed is not None:
         _armed.reach(step, Side.BEFORE)
 
 
 def after(step: str) -> None:
-    """Stand after a step, named as in `Step`; returns unless a test wants the harm done here."""
+    """Call after a step, named as in `Step`; does nothing unless a test wants harm here."""
     if _armed is not None:
         _armed.reach(step, Side.AFTER)

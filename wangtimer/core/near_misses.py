@@ -1,16 +1,16 @@
-"""What somebody meant who wrote a name that is not known."""
+"""Guesses the known name that somebody meant who wrote an unknown one."""
 
 from collections.abc import Iterable
 from itertools import pairwise
 
-# A name of fewer letters may have one wrong, a longer one two: more is another name rather than a slip.
+# A name of fewer letters may have one wrong letter, a longer name two: with more it is rather another name.
 SHORT_LETTERS = 6
-# Longer than any name of ours; what is compared is bounded by it.
+# Longer than any name of ours; bounds what is compared.
 MOST_LETTERS = 128
 
 
 def near_miss(written: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `written` is a slip of the pen for; None where none is so near.
+    """Return the known name of which `written` is a misspelling; None if none is near enough.
 
     Case, hyphens, spaces and underscores do not count; letters left out, added, changed or swapped do.
     """
@@ -21,7 +21,7 @@ def near_miss(written: str, known: Iterable[str]) -> str | None:
 
 
 class Names:
-    """Known names, found by a text that is one slip of the pen away: in microseconds, however many there are.
+    """Known names, found by a text with one wrong letter: in microseconds, however many names there are.
 
     A request may have a thousand unknown names in it.
     """
@@ -36,18 +36,18 @@ class Names:
                 self._by_form.setdefault(form, name)
 
     def same_as(self, written: str) -> str | None:
-        """Return the name that differs in case, hyphens, spaces and underscores at most; None where none does."""
+        """Return the name that differs at most in case, hyphens, spaces and underscores; None if there is none."""
         return self._by_letters.get(_letters(written))
 
     def meant_by(self, written: str) -> str | None:
-        """Return the name to ask about: the same, or one of which a letter was left out, added, changed or swapped."""
+        """Return the name to ask about: the same, or one with one letter left out, added, changed or swapped."""
         found = self.same_as(written)
         forms = _forms(_letters(written))
         return found or next((self._by_form[form] for form in forms if form in self._by_form), None)
 
 
 def _forms(letters: str) -> list[str]:
-    """Return the letters, and the letters without each of them; two words with a form in common are one slip apart."""
+    """Return the letters, and the letters without each one of them; words that share a form are one slip apart."""
     if len(letters) < 3:
         return [letters]
     return [letters, *(letters[:place] + letters[place + 1 :] for place in range(len(letters)))]

@@ -1,6 +1,6 @@
-"""How much CPU one request may take: long loops ask now and then, and are told to stop.
+"""How much CPU one request may take: long loops ask now and then whether to stop.
 
-Workers have no budget: what a request may not do at once, they do bit by bit.
+Workers have no budget: they do bit by bit what a request may not do at once.
 """
 
 import time
@@ -15,7 +15,7 @@ _over_at: ContextVar[float] = ContextVar("work_over_at", default=float("inf"))
 
 @contextmanager
 def work_budget(cpu_s: float) -> Iterator[None]:
-    """Let what runs within take so many seconds of this thread's CPU time, as far as it asks."""
+    """Give the block a budget of so many seconds of this thread's CPU time; it must ask `is_over` or `refuse_more`."""
     token = _over_at.set(time.thread_time() + cpu_s)
     try:
         yield
@@ -24,11 +24,11 @@ def work_budget(cpu_s: float) -> Iterator[None]:
 
 
 def is_over(kept_s: float = 0.0) -> bool:
-    """Tell whether the budget is used up, but for so many seconds that are kept for what is to come in any case."""
+    """Tell whether the budget is used up, except `kept_s` seconds kept for work that comes in any case."""
     return time.thread_time() + kept_s > _over_at.get()
 
 
 def refuse_more() -> None:
-    """Return while there is budget left; raises `TooMuchWork`."""
+    """Raise `TooMuchWork` if the budget is used up."""
     if is_over():
         raise TooMuchWork

@@ -1,4 +1,4 @@
-"""The asker: what SQL says of definitions by now, where Redis has not been told of changes for too long."""
+"""The asker: asks SQL for the present definitions when Redis was last told of changes too long ago."""
 
 from collections.abc import Sequence
 from queue import SimpleQueue
@@ -14,14 +14,14 @@ log = structlog.get_logger()
 
 Definitions = dict[int, Definition]
 
-# An answer is waited for this long: a chunk is claimed at least half a second before its moment.
+# How long to wait for an answer: a chunk is claimed at least half a second before its moment.
 PATIENCE_S = 0.25
-# An SQL that did not answer in time is not asked again for so long, so that not each chunk waits for it.
+# After SQL did not answer in time it is not asked for so long, so that not each chunk waits for it.
 REST_S = 2.0
 
 
 class Question:
-    """Which definitions a chunk has, and what SQL makes of them; `answer` None: it does not say."""
+    """The definitions a chunk has, and SQL's present ones; `answer` is None where SQL does not answer."""
 
     def __init__(self, held: Definitions) -> None:
         self.held = held
@@ -31,7 +31,7 @@ class Question:
 
 
 class Asker:
-    """One thread asks, one statement for all that wait: an SQL that hangs makes no firing late."""
+    """One thread asks, with one statement for all that wait: SQL that hangs makes no firing late."""
 
     def __init__(self, timers: TimerStore, clock: Clock) -> None:
         self._timers = timers
@@ -42,7 +42,7 @@ class Asker:
         self._starting = Lock()
 
     def ask(self, held: Definitions) -> Definitions | None:
-        """Return these definitions as SQL has them now, without those it does not know; None where it does not say."""
+        """Return these definitions as SQL has them now, without those it does not know; None if it does not answer."""
         if not held or self._clock.monotonic() < self._rests_until:
             return None
         question = Question(held)

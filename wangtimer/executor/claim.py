@@ -11,9 +11,9 @@ from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.executor.room import Room
 
-# No send with less of the lease left than this, by this process's own stop-watch.
+# A member is not sent with less than this left of its lease, by this process's own stop-watch.
 SAFETY_S = 1.0
-# A chunk of at most a fiftieth of what a process may hold is of few.
+# A chunk is small if it has at most a fiftieth of the firings that a process may hold.
 FEW_SHARE = 50
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
 MARGIN_S = 60.0
@@ -55,22 +55,22 @@ class Claim:
         return member in self._open and now - self.renewed_at <= lease_s - SAFETY_S
 
     def open_members(self) -> list[Member]:
-        """Return what is held."""
+        """Return the members that are held."""
         with self._lock:
             return list(self._open)
 
     def hand_on(self, members: Iterable[Member]) -> None:
-        """Note that the engine, the settler or the mover has these now, and sees to what becomes of them."""
+        """Note that the engine, the settler or the mover is responsible for these now."""
         with self._lock:
             self._handed_on.update(members)
 
     def not_handed_on(self) -> list[Member]:
-        """Return what is held and nobody sees to but who claimed it."""
+        """Return the held members for which the claimer is still responsible."""
         with self._lock:
             return [member for member in self._open if member not in self._handed_on]
 
     def fill(self, room: Room, sizes: Mapping[Member, int]) -> None:
-        """Have these members' requests take so many bytes of room until they are let go of."""
+        """Take so many bytes of room for these members' requests, until they are let go of."""
         with self._lock:
             self._room = room
             held = {member: size for member, size in sizes.items() if member in self._open}
@@ -78,7 +78,7 @@ class Claim:
             room.hold(sum(held.values()))
 
     def empty(self, members: Iterable[Member]) -> None:
-        """Have these members take no bytes of room any more: no request is made of them here."""
+        """Free the room of these members: no request is made for them here."""
         with self._lock:
             emptied = {member: 0 for member in members if member in self._open}
             freed = sum(self._open[member] for member in emptied)
@@ -110,9 +110,9 @@ class Held(NamedTuple):
 class Fired:
     """What became of members that were fired.
 
-    So many were handed to the engine, `elsewhere` of them to call another target than the lane's. So many found no room
-    and wait again, the first of them due at `waits_since`. So many were put off, as nobody could tell what becomes of
-    them. All others were skipped, dropped or moved. `last` is the last moment of what was looked at.
+    `sent` were handed to the engine, `elsewhere` of them to call another target than the lane's. `waiting` found no
+    room and wait again, the first of them due at `waits_since`. `put_off` could not be judged now. All others were
+    skipped, dropped or moved. `last` is the last moment of all members looked at.
     """
 
     sent: int = 0
@@ -123,7 +123,7 @@ class Fired:
     last: int = 0
 
     def note_waiting(self, dues: Sequence[DueMember]) -> None:
-        """Count these among those that wait again."""
+        """Add these to the members that wait again."""
         self.waiting += len(dues)
         moments = [due.due_at for due in dues]
         self.waits_since = min(
@@ -132,12 +132,12 @@ class Fired:
 
 
 class Claims:
-    """Every claim of this process that still holds something.
+    """Every claim of this process that still holds members.
 
-    `holder` names the process in the claims' ids, so that whoever reads `owner` in Redis sees who runs what.
+    `holder` names the process in the claims' ids, so that `owner` in Redis tells which process runs a member.
 
-    Once `most` firings are held, no late ones are claimed: a backlog waits in its slices, and fits into memory. Others
-    are claimed until `2 * most` are held.
+    Once `most` firings are held, late ones are no longer claimed: a backlog waits in its slices, so that memory
+    suffices. Others are claimed until `2 * most` are held.
     """
 
     def __init__(self, holder: str = "", most: int = 10_000) -> None:
@@ -151,9 +151,9 @@ class Claims:
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until there is room, then hold so many firings more; False where that took too long.
 
-        * Late ones have room while fewer than `most` firings are held.
-        * What is not late has room while fewer than `2 * most` are: it need not wait behind a backlog.
-        * The last part of that is for few at a time, so that a crowd does not hold up what comes due after it.
+        * Late firings have room while fewer than `most` are held.
+        * Others have room while fewer than `2 * most` are held: they need not wait behind a backlog.
+        * The last part of that is for small chunks, so that a crowd does not hold up firings due after it.
         """
         on_time = 2 * self._most
         if number * FEW_SHARE > self._most:
@@ -168,7 +168,7 @@ class Claims:
 
     @property
     def held(self) -> int:
-        """How many firings are held, or about to be."""
+        """How many firings are held, or about to be held."""
         return self._held
 
     def give_room(self, number: int) -> None:
@@ -188,7 +188,7 @@ class Claims:
             self._claims[claim.id] = claim
 
     def current(self) -> list[Claim]:
-        """Return the claims that hold something, forgetting those that do not."""
+        """Return the claims that hold members; forget the others."""
         with self._lock:
             done = [claim_id for claim_id, claim in self._claims.items() if claim.is_done.is_set()]
             for claim_id in done:

@@ -1,4 +1,4 @@
-"""The executor: claims a chunk, judges each member, has it sent at its moment, records what came of it."""
+"""The executor: claims a chunk, judges each member, has it sent at its moment, records its outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -32,20 +32,20 @@ from wangtimer.store.redis.slices import SliceStore, Taken
 
 log = structlog.get_logger()
 
-# What was due before this process last (re)connected to Redis, or until so long after, is verified: Redis may have gone
-# back in time, to before it was sent. All else that may have been sent is marked in Redis: it is suspect.
+# Members due before this process last (re)connected to Redis, or up to so long after, are verified: Redis may have gone
+# back to a state before they were sent. All other members that may have been sent are marked suspect in Redis.
 FRESH_MS = 10_000
 # A chunk's task ends this long after its last moment; the engine keeps the slow rest.
 PATIENCE_S = 2.0
 CLAIM_TRIES = 2
-# Where a process holds all it may for so long, the armed leases run out and another one gets the chunk.
+# A process that is full waits so long for room. Then the armed leases run out, and another process gets the chunk.
 ROOM_PATIENCE_S = 5.0
-# What failed in an unforeseen way is tried again after this.
+# Members whose chunk failed in an unforeseen way are tried again after this.
 AGAIN_MS = 3_000
 
 
 class Executor:
-    """A second delivery of a chunk, or an old one, claims nothing and so does nothing."""
+    """A chunk that is delivered twice or late claims nothing, and so does nothing."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Executor:
         self._room = room or Room()
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
-        # Several chunks come at once; were they made ready at once, the engine would get a small share of the CPU.
+        # Several chunks come at once. If all were prepared at once, the engine would get a small share of the CPU.
         self._one_at_a_time = one_at_a_time
         self._is_stopping = is_stopping
 
@@ -98,19 +98,20 @@ class Executor:
             claim.is_done.wait(patience_s)
 
     def begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
-        """Have what can be claimed sent; return the claim and how long to wait for it, in seconds."""
+        """Send what can be claimed; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
         return (claim, self._patience_s(self.fire_claimed(claim, chunk, taken).last)) if taken else None
 
     def fire_claimed(
         self, claim: Claim, chunk: Chunk, taken: Sequence[Taken], most: int | None = None
     ) -> Fired:
-        """Have what was claimed, or pulled from a lane, sent, `most` of it where that is given.
+        """Send members that were claimed, or pulled from a lane; at most `most`, if given.
 
-        It goes part by part, as there is room for the requests. What finds none goes back to where it stood, at its own
-        moment: no attempt is used, and whoever has room takes it. Where a part fails, or the engine is stopped, only
-        what was not handed on goes back: what is in flight is not made twice. Once this process is asked to stop, no
-        further part begins.
+        * They go part by part, as there is room for the requests.
+        * Members without room go back to where they stood, at their own moment. No attempt is used, and any process
+          with room takes them.
+        * Where a part fails, or the engine is stopped, only members not yet handed on go back: no call is made twice.
+        * Once this process is asked to stop, no further part begins.
         """
         dues = {due.member: due for due in chunk.members}
         most = len(taken) if most is None else most
@@ -149,9 +150,9 @@ class Executor:
         most: int,
         fired: Fired,
     ) -> int:
-        """Have as many of these sent, from the first on, as make a part, up to `most` in all; return how many they are.
+        """Send the first part of these, up to `most` in all; return how many members it has.
 
-        What SQL need not be asked about goes first: SQL may hang, and then its answer takes seconds.
+        Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds.
         """
         with self._one_at_a_time(len(mine)):
             told = self._wanted.read(due.member.timer_id for due in mine)
@@ -180,7 +181,7 @@ class Executor:
         most: int,
         fired: Fired,
     ) -> None:
-        """Have what is ready of those that were judged sent, up to `most` in all; what is beyond that waits again."""
+        """Send those of the judged members that are ready, up to `most` in all; the rest waits again."""
         going, staying = within_room(ready, most - fired.sent + fired.elsewhere)
         claim.empty({due.member for due in judged} - {one.held.member for one in going})
         with self._one_at_a_time(len(judged)):
@@ -191,12 +192,12 @@ class Executor:
         self._leave_unjudged(claim, chunk, sent.unmade, fired)
 
     def _leave_waiting(self, claim: Claim, dues: Sequence[DueMember], fired: Fired) -> None:
-        """Put back what finds no room to where it stood, at its own moment."""
+        """Put members without room back to where they stood, at their own moments."""
         fired.note_waiting(dues)
         self._quietly_put_back(claim, dues)
 
     def drain(self, timeout_s: float) -> None:
-        """Let running callbacks end, put back what was not sent, settle what is finished."""
+        """Let running callbacks end, settle finished ones, put back unsent ones."""
         self._puller.stop()
         unsent = self._engine.stop(timeout_s)
         self._settler.settle_all()
@@ -205,7 +206,7 @@ class Executor:
             self._give_back(claim, claim.open_members(), 0)
 
     def _claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:
-        """Claim what is still armed; where Redis does not answer twice, the armed leases run out instead."""
+        """Claim the members still armed. If Redis fails to answer twice, their armed leases run out instead."""
         claim_id = self._claims.new_id()
         taken: list[Taken] = []
         is_late = self._lateness(chunk)
@@ -225,12 +226,12 @@ class Executor:
         return claim, taken
 
     def _lateness(self, chunk: Chunk) -> Callable[[], bool]:
-        """Return what tells whether a chunk is late by now."""
+        """Return a function that tells whether the chunk is late by now."""
         last = max(due.due_at for due in chunk.members)
         return lambda: is_backlog(last, self._clock.now_ms())
 
     def _claim_as(self, claim_id: str, chunk: Chunk) -> tuple[float, list[Taken]]:
-        """Return what was taken, and when it was first asked for by the stop-watch: the lease may run since then."""
+        """Return when the claim was first sent, by the stop-watch, and what it took: leases may run since then."""
         members = [due.member for due in chunk.members]
         sent_at = self._clock.monotonic()
         for _ in range(CLAIM_TRIES):
@@ -254,7 +255,7 @@ class Executor:
         definitions: dict[int, Definition],
         fired: Fired,
     ) -> list[Ready]:
-        """Ask SQL; return what is to be sent. The rest is skipped, put back or let go."""
+        """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
         verdicts = self._verifier.verify(chunk.slice, asked)
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
@@ -298,10 +299,10 @@ class Executor:
         verdicts: dict[Member, Verdict],
         definitions: dict[int, Definition],
     ) -> dict[Member, str]:
-        """Return which first attempts, verified because they are late, are not to be made any more, and why.
+        """Return which late first attempts are no longer to be made, and why.
 
-        What waited for room missed nothing; but past its catch-up window none is made. Where that cannot be worked out
-        here, the member gets the verdict to wait, until it has failed, in `verdicts`.
+        A member that waited for room missed nothing, but is not sent past its catch-up window. If this node cannot
+        work that out, the member gets a verdict in `verdicts`: to wait, and at last to fail.
         """
         has_waited = isinstance(claim.stands_in, SharedLane)
         now = self._clock.now_ms()
@@ -327,14 +328,17 @@ class Executor:
             claim.hand_on([member])
 
     def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str], fired: Fired) -> None:
-        """Put back, or fail, members of which no request could be made here, and why not."""
+        """Put back, or fail, members for which no request could be made here; `reasons` say why."""
         if reasons:
             dues = {due.member: due for due in chunk.members}
             verdicts = {member: self._verifier.unjudged(dues[member], why) for member, why in reasons.items()}
             self._obey(claim, verdicts, fired)
 
     def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict], fired: Fired) -> None:
-        """Put back what must wait, let go of what is over; what stands elsewhere is added there first."""
+        """Carry out verdicts: fail members, put back those that must wait, let go of those that are over.
+
+        A member whose row stands elsewhere is added there first.
+        """
         for member, verdict in verdicts.items():
             if isinstance(verdict, Fail):
                 self._sender.fail(
@@ -360,7 +364,7 @@ class Executor:
         claim.let_go(drops)
 
     def _give_back(self, claim: Claim, members: Sequence[Member], after_ms: int) -> None:
-        """Put these back, to be looked at again after so long."""
+        """Put these back, to be judged again after so long."""
         again_at = int(self._clock.now_ms()) + after_ms
         self._quietly_put_back(
             claim, [DueMember(member, max(member.fire_at, again_at)) for member in members]
@@ -381,9 +385,10 @@ class Executor:
 
 
 def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, int]]:
-    """Return how many of these, from the first on, are one part, and how many bytes each one's request takes.
+    """Return how many of these, from the first on, make one part, and the bytes that each request takes.
 
-    A part has one firing at least, and no more than were read and fit. One body that several send counts for each.
+    A part has at least one firing, and no more than were read and fit. A body that several firings share counts for
+    each.
     """
     sizes: dict[Member, int] = {}
     total = 0
@@ -407,7 +412,7 @@ def _ready(
     definitions: Mapping[int, Definition],
     verdicts: Mapping[Member, Verdict],
 ) -> list[Ready]:
-    """Return what can be sent of these: what is held still, and has a definition."""
+    """Return those that can be sent: they are still held, and have a definition."""
     return [
         Ready(
             Held(claim, due.member),
@@ -421,13 +426,13 @@ def _ready(
 
 
 def _may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
-    """Tell whether it may have been sent already: only then SQL is asked."""
+    """Tell whether the member may have been sent already: only then SQL is asked."""
     member, due_at = due
     return member in suspects or member.attempt > 1 or due_at != member.fire_at or due_at < fresh_until
 
 
 def _seems_wanted(definition: Definition, member: Member) -> bool:
-    """What cannot be judged is not; SQL is then asked, and what it says is judged once more."""
+    """Tell whether the member seems wanted; False if this cannot be judged: SQL's answer is then judged once more."""
     try:
         return _is_wanted(definition, member)
     except Exception:
@@ -435,14 +440,14 @@ def _seems_wanted(definition: Definition, member: Member) -> bool:
 
 
 def _is_wanted(definition: Definition, member: Member) -> bool:
-    """A retry's moment was wanted when it first came: it is judged by "enabled", and by what was cancelled since."""
+    """Tell whether the member is wanted. A retry needs only an enabled timer and a moment that is not cancelled."""
     if member.attempt > 1:
         return definition.is_enabled and not definition.has_cancelled(member.fire_at)
     return definition.still_wants(member.fire_at)
 
 
 def _bucket(claim: Claim, verdict: Verdict | None) -> int:
-    """Return the bucket of a member's row: its slice's, or in a lane, where all is verified, what the row says."""
+    """Return the bucket of a member's row: in a slice the slice's; in a lane, where all are verified, the row's."""
     if isinstance(claim.stands_in, SharedLane):
         return verdict.row.bucket if isinstance(verdict, Send) else 0
     return claim.stands_in.bucket

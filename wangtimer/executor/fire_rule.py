@@ -7,7 +7,7 @@ from wangtimer.core.flow.retry import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class FireRule:
-    """`timeout_ms` is the total time of a callback, `running_lease_ms` how long a claim lasts unrenewed."""
+    """`timeout_ms` is the total time of a callback; `running_lease_ms` is how long a claim lasts without renewal."""
 
     timeout_ms: int
     running_lease_ms: int

@@ -33,13 +33,13 @@ class Keeper:
         Thread(target=self._run, name="keeper", daemon=True).start()
 
     def ask(self, held: Held, if_mine: Callable[[], None]) -> None:
-        """Renew a member's claim at once and call `if_mine` if it is still held; else it is let go."""
+        """Renew a member's claim at once; call `if_mine` if the member is still held, else let go of it."""
         with self._lock:
             self._asked.append((held, if_mine))
         self._wake.set()
 
     def renew_due(self) -> None:
-        """Renew every claim whose last renewal is old enough, and those asked about; let go of what took too long."""
+        """Renew claims whose last renewal is old enough, and those asked about; let go of what took too long."""
         with self._lock:
             asked, self._asked = self._asked, []
         asked_ids = {held.claim.id for held, _ in asked}
@@ -65,7 +65,7 @@ class Keeper:
             return
         for claim in claims:
             key = (claim.stands_in, claim.id)
-            # What was let go of meanwhile is settled and released.
+            # Members that were let go of meanwhile are settled and released.
             lost = [member for member in members[key] if member not in mine[key] and claim.holds(member)]
             if lost:
                 log.warning("claim_lost", slice=claim.stands_in.tag, members=len(lost))
@@ -90,7 +90,7 @@ class Keeper:
 
 
 def _let_go_of_what_is_over(claims: list[Claim], now: float) -> None:
-    """Hold nothing under claims that are renewed no more: whoever has it here, a call that hangs say, may never end."""
+    """Let go of all members of claims that are renewed no more: a call that hangs, say, may never end."""
     for claim in claims:
         if now >= claim.until and (members := claim.open_members()):
             log.warning("claim_given_up", slice=claim.stands_in.tag, members=len(members))

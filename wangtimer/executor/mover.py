@@ -1,4 +1,4 @@
-"""The mover: takes what has no room here to its lane, where it waits outside every process."""
+"""The mover: takes firings without room here to their lane, where they wait outside every process."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
 
-# One statement and one trip to Redis for what comes together, whatever its lanes.
+# Moves that come within this share one statement and one trip to Redis, whatever their lanes.
 GATHER_S = 0.005
 MOST_AT_ONCE = 1_000
-# With nothing to do; whatever is taken ends it.
+# The longest wait for a move; `take` ends it.
 LONGEST_REST_S = 60.0
-# While SQL is away nothing moves: it waits half as long as it is late by now, between these.
+# While SQL is away nothing moves. A member then waits half as long as it is late by now, within these bounds.
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 3_000, 30_000
-# Once SQL hangs, what is to move is looked after so often.
+# While SQL hangs, waiting moves are put back this often.
 RELIEVE_EVERY_S = 0.25
 
 
@@ -40,9 +40,9 @@ class Move(NamedTuple):
 
 
 class Mover:
-    """SQL notes the lane, then the lane has the member, then it is released: at each step it stands somewhere.
+    """SQL notes the lane, the lane gets the member, the claim releases it: after each step it stands somewhere.
 
-    The lease is looked at before each of the first two steps; what may not be ours any more is let go of at once.
+    The lease is checked before each of the first two steps; a member that may no longer be ours is let go of at once.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Mover:
         Thread(target=self._keep_relieving, name="mover relief", daemon=True).start()
 
     def take(self, move: Move) -> None:
-        """Move this soon; quick, from any thread."""
+        """Queue a move; quick, from any thread."""
         self._moves.append(move)
         self._wake.set()
 
@@ -73,17 +73,17 @@ class Mover:
         return bool(self._moves)
 
     def move_all(self) -> None:
-        """Move what was taken by now."""
+        """Make the moves queued by now."""
         for _ in range(0, len(self._moves), MOST_AT_ONCE):
             self._move_guarded(self._next_part())
 
     def relieve(self) -> None:
-        """Put back what was taken while an SQL that hangs keeps the mover's own thread waiting."""
+        """Put back the queued members while SQL hangs and keeps the mover's own thread waiting."""
         if self._sql_rest.lasts(self._clock):
             self.move_all()
 
     def _next_part(self) -> list[Move]:
-        """Return what comes next, no more than goes at once: another thread may take some too."""
+        """Return the next moves, at most `MOST_AT_ONCE`: another thread may take some too."""
         part: list[Move] = []
         with suppress(IndexError):
             while len(part) < MOST_AT_ONCE:
@@ -91,7 +91,7 @@ class Mover:
         return part
 
     def _move_guarded(self, moves: Sequence[Move]) -> None:
-        """Move these; where that fails in an unforeseen way lane by lane, so that one bad lane holds up no other."""
+        """Make these moves. After an unforeseen error, go lane by lane, so that one bad lane holds up no other."""
         try:
             self._move(moves)
         except Exception:
@@ -115,7 +115,7 @@ class Mover:
             self._put_back(others, SHORTEST_WAIT_MS)
 
     def _are_noted(self, moves: Sequence[Move]) -> bool:
-        """Have SQL note where these wait; False where it does not, or is better not asked now."""
+        """Note in SQL where these wait; False where SQL fails, or is better not asked now."""
         if self._sql_rest.lasts(self._clock):
             return False
         noted = {lane: [move.held.member for move in theirs] for lane, theirs in _by_lane(moves).items()}
@@ -140,14 +140,14 @@ class Mover:
             let_go(helds)
             self._slices.release(by_claim(helds))
         except StoreAway as error:
-            # Its lease runs out, and who claims it then reads in SQL where it belongs.
+            # The lease runs out. Whoever claims the member then reads in SQL where it belongs.
             log.info("move_left_to_lease", lanes=len(added), members=len(helds), error=str(error))
             let_go(helds)
 
     def _put_back(self, moves: Sequence[Move], least_wait_ms: int) -> None:
-        """Give members back to where they stand; they are looked at again after so long at least.
+        """Give members back to where they stand; they are judged again after at least so long.
 
-        Whatever fails, they are let go of: what could not be put back comes back when its lease runs out.
+        They are let go of even if that fails: those not put back come back when their leases run out.
         """
         by_its_claim: defaultdict[Claim, list[DueMember]] = defaultdict(list)
         try:

@@ -1,4 +1,4 @@
-"""Requests as targets see them: what the timer's owner gave, and the headers that tell of the firing."""
+"""Requests as targets see them: the owner's request, and the headers that describe the firing."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
 
-# Characters of a body that is one of many to be remembered.
+# Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
 
 
@@ -18,7 +18,7 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     """Return the complete request of one attempt.
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
-    drops the call. The other four say which timer, which scheduled moment (ms UTC), which attempt, whose.
+    drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
     """
     timer_id, fire_at, attempt = member
     url, method, headers, body = notify
@@ -39,16 +39,16 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
 
 @lru_cache(maxsize=1_024)
 def _sent(headers: Headers) -> tuple[Headers, bool]:
-    """Return the owner's headers without those of a reserved name, and whether one of them is the content type.
+    """Return the owner's headers without reserved names, and whether one of them is the content type.
 
-    The API refuses reserved names; timers stored before it did still have them.
+    The API refuses reserved names, but timers that were stored earlier may have them.
     """
     kept = tuple((name, value) for name, value in headers if not is_ours(name))
     return kept, any(name.lower() == "content-type" for name, _ in kept)
 
 
 def _written(body: str) -> tuple[bytes, str]:
-    """Return a body's bytes, and the content type it looks like; firings of one timer share them, made soon after."""
+    """Return a body's bytes, and the content type it looks like; cached, since a timer's firings share them."""
     return (_written_small if len(body) <= SMALL else _written_large)(body)
 
 
@@ -60,6 +60,6 @@ def _as_written(body: str) -> tuple[bytes, str]:
     return body.encode(), "application/json"
 
 
-# Some 5 MB at most, each.
+# Each takes some 5 MB at most.
 _written_small = lru_cache(maxsize=1_024)(_as_written)
 _written_large = lru_cache(maxsize=16)(_as_written)

@@ -15,24 +15,24 @@ from wangtimer.store.redis.slices import GRACE_S, Taken
 
 log = structlog.get_logger()
 
-# Every lane of the index is looked at so often: those that waited for a process that died, and those of others.
+# How often every lane of the index is looked at: firings may wait for a process that died, or be other processes'.
 LOOK_EVERY_S = 1.0
-# Where a look found no lane, and this process has sent nobody to one: others' lanes, should their process have died.
+# The same, after a look found no lane and while this process sends nobody to one: another process may have died.
 LOOK_IN_VAIN_EVERY_S = 3.0
 LANES_A_LOOK = 1_000
-# Where this process has no room a look only takes back leases that ran out, and sees who waits: that has time.
+# While this process has no room, a look only takes back leases that ran out and sees who waits: that has time.
 LOOK_WITHOUT_ROOM_EVERY_S = 3.0
-# After a call of a lane ended; more of them end within it.
+# The pause after a call of a lane ended: more calls end within it.
 GATHER_S = 0.005
 MOST_A_PULL = 1_000
-# Where a lane is so far behind, firings go to it when they are claimed; else only those without room do.
+# When a lane is so far behind, firings go to it as soon as they are claimed; else only those without room do.
 BEHIND_MS = 1_000
 
 FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 
 
 class Puller:
-    """One thread a process; a lane holds none."""
+    """One thread a process, however many lanes there are."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class Puller:
         self._fire: FireClaimed
 
     def start(self, fire: FireClaimed) -> None:
-        """Begin to pull, until the process ends; `fire` has what was pulled sent."""
+        """Begin to pull, until the process ends; `fire` sends what was pulled."""
         self.fire_by(fire)
         Thread(target=self._run, name="puller", daemon=True).start()
 
     def fire_by(self, fire: FireClaimed) -> None:
-        """Say who has what was pulled sent."""
+        """Set the function that sends what was pulled."""
         self._fire = fire
 
     def stop(self) -> None:
@@ -75,14 +75,14 @@ class Puller:
         self._is_stopped = True
 
     def is_behind(self, lane: SharedLane) -> bool:
-        """Tell whether those who wait in a lane were due a while ago, as far as this process knows."""
+        """Tell whether firings in a lane were due `BEHIND_MS` ago or longer, as far as this process knows."""
         first = self._known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
 
     def expect(self) -> None:
-        """Learn that this process sends somebody to a lane, which stands in the index soon; quick, from any thread."""
+        """Learn that this process sends a firing to a lane, which is in the index soon; quick, from any thread."""
         was_idle = self.rest_s > LOOK_EVERY_S
-        # The first look may come before it stands there.
+        # The first look may come before the lane is in the index.
         self._expects_until = self._clock.monotonic() + 2 * LOOK_EVERY_S
         if was_idle:
             self._wake.set()
@@ -94,7 +94,7 @@ class Puller:
         return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
 
     def note_ended(self, host: str, app: str) -> None:
-        """Learn that a call ended: there may be room; quick, from the engine's thread."""
+        """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
             for lane in (SharedLane.of_host(host), SharedLane.of_app(app)):
                 if lane in self._known:
@@ -123,7 +123,7 @@ class Puller:
                 self._known.pop(lane, None)
 
     def pull_freed(self) -> None:
-        """Pull from the lanes that may have room since a call ended, or whose first were not wanted.
+        """Pull from lanes that may have room since a call ended, or whose first firings were not wanted.
 
         Raises `StoreAway`.
         """
@@ -133,9 +133,9 @@ class Puller:
                 self._pull(lane)
 
     def _is_to_wait(self, lane: SharedLane) -> bool:
-        """Tell whether a look would be in vain: some wait, there is no room, and this process looked lately.
+        """Tell whether a look would be in vain: firings wait, there is no room, and this process looked lately.
 
-        A lane in which nobody waits is looked at, to be struck out.
+        A lane in which nothing waits is looked at, to be struck out.
         """
         if self._known.get(lane) is None:
             return False
@@ -148,7 +148,7 @@ class Puller:
         self._wake.set()
 
     def _pull(self, lane: SharedLane) -> Pulled:
-        """Take what could be sent at once, and have it sent; of what nobody may want any more, take more at a time."""
+        """Take and send as many as there is room for; take more at a time while the firings are not wanted."""
         self._looked_at[lane] = self._clock.monotonic()
         room = 0 if self._is_stopped else self._room_in(lane)
         most = min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
@@ -174,9 +174,9 @@ class Puller:
         return pulled
 
     def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
-        """Pull again at once where some were not wanted, or called another target: no call of this lane ends by them.
+        """Pull again at once if some firings were not wanted, or called another target: no call of this lane will end.
 
-        What was put off is no reason: while SQL is away that would put off all the lane.
+        Firings that were put off are no reason: while SQL is away that would put off the whole lane.
         """
         self._most.pop(lane, None)
         if fired.waits_since is not None:

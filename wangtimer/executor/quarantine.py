@@ -17,16 +17,16 @@ from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
 
-# Executors that died with a firing (or lost its lease otherwise) before it is tried alone. The scripts that take leases
+# A firing is tried alone once so many executors died on it, or lost its lease otherwise. The scripts that take leases
 # back (turn.lua, lane_pull.lua) count up to this.
 ALONE_AFTER = 2
-# What Redis notes of one that an executor died on while it ran alone: it has failed. The version before this one noted
-# 3 and 4 of what it had tried in groups: such are tried alone.
+# Redis notes this for a firing on which an executor died while it ran alone: it has failed. The version before noted 3
+# and 4 for firings tried in groups; those are tried alone.
 DIED_ALONE = 5
 LOOK_EACH_S = 0.005
-# Where a target took longer to answer, the others of it come behind all else.
+# Once a target took longer than this to answer, its other firings come last.
 SLOW_S = 0.5
-# After Redis did not answer.
+# The pause after Redis did not answer.
 AGAIN_S = 1.0
 
 
@@ -38,14 +38,14 @@ class Quarantined(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Whom it calls."""
+        """The host it calls."""
         return self.call.request.host
 
 
 class Line:
-    """Who waits to be tried. What is for a target that was slow waits behind all others, which need not wait for it.
+    """The firings that wait to be tried. Those for a slow target come last, so that no other waits for it.
 
-    Anybody may join; one thread takes the next.
+    Any thread may join firings; one thread takes the next.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Line:
         self._slow_hosts: set[str] = set()
 
     def join(self, quarantined: Iterable[Quarantined]) -> None:
-        """Have these wait, in this order."""
+        """Add these, in this order."""
         for one in quarantined:
             self._joined.put(one)
 
@@ -70,7 +70,7 @@ class Line:
         return self._waiting.popleft() if self._waiting else self._slow.popleft()
 
     def note_slow(self, host: str) -> None:
-        """Have all that is for this host wait behind the others, until nothing waits."""
+        """Put all firings for this host behind the others, until nothing waits."""
         self._slow_hosts.add(host)
         waiting, self._waiting = self._waiting, deque()
         for one in waiting:
@@ -112,13 +112,13 @@ class Quarantine:
                 self._start()
 
     def is_trying(self, held: Held) -> bool:
-        """Tell whether this is the one under way: the next one waits until it is recorded."""
+        """Tell whether this firing is being tried: the next one waits until its outcome is recorded."""
         return self._tried is held
 
     def try_next(self) -> None:
-        """Wait for one, then send it and wait until it is answered and recorded: the next may kill this process.
+        """Wait for a firing, send it, and wait until its outcome is recorded: the next may kill this process.
 
-        What is not surely held when its turn comes is not tried, and so not blamed: it comes back.
+        A firing that is not surely held when its turn comes is not tried, and so not blamed. It comes back.
         """
         one = self._line.next()
         held, call = one
@@ -137,10 +137,10 @@ class Quarantine:
                 self._line.note_slow(one.host)
 
     def _is_noted(self, one: Quarantined) -> bool:
-        """Have Redis know who is to blame should this process die now; let go of whom it does not know.
+        """Note in Redis which firing is to blame if this process dies now; let go of it if the claim is lost.
 
-        Where Redis does not answer it may have noted it all the same: then this one has its turn again. Were it left to
-        its lease, it would be blamed.
+        If Redis does not answer it may have noted it all the same. The firing then has its turn again: if its lease
+        ran out, it would be blamed.
         """
         held = one.held
         try:
@@ -156,9 +156,9 @@ class Quarantine:
         return is_mine
 
     def _put_back(self, held: Held) -> None:
-        """Give it back to its slice; where Redis is away its lease runs out.
+        """Give it back to its slice; while Redis is away, its lease runs out.
 
-        That blames it only where Redis noted the try and then was away from here for longer than the lease.
+        That blames the firing only if Redis noted the try and was then away for longer than the lease.
         """
         now = int(self._clock.now_ms())
         try:

@@ -1,19 +1,19 @@
-"""How many bytes of requests this process holds: of large bodies far fewer firings fit than of small ones."""
+"""How many bytes of requests this process holds: far fewer firings fit with large bodies than with small ones."""
 
 from collections.abc import Callable
 from threading import Condition
 
 from wangtimer.store.redis.definitions import READ_BYTES
 
-# A part of a chunk while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
+# What a part of a chunk takes while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
 PART_BYTES = 4 * READ_BYTES
 
 
 class Room:
-    """Room for `most` bytes of requests, half of it for what is late, so that nothing on time waits behind a backlog.
+    """Room for `most` bytes of requests. Late ones may use half, so that those on time do not wait behind a backlog.
 
-    Where nothing is held there is room for anything: a request larger than all of it goes alone. Who waits for room
-    gives up after `patience_s`.
+    While nothing is held any request has room: one larger than `most` goes alone. Waiting for room ends after
+    `patience_s`.
     """
 
     def __init__(self, most: int = 64_000_000, patience_s: float = 5.0) -> None:
@@ -58,5 +58,5 @@ class Room:
                 self._has_changed.notify_all()
 
     def give_part(self) -> None:
-        """Hold no more what was taken for a part."""
+        """Give back what `take` held for a part."""
         self.give(PART_BYTES)

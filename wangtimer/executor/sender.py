@@ -1,4 +1,4 @@
-"""The sender: hands the delivery engine one call a member, and makes outcomes of the replies."""
+"""The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
@@ -26,7 +26,7 @@ from wangtimer.store.redis.slices import SliceStore
 
 
 class Ready(NamedTuple):
-    """A member to be sent, not before `due_at` (ms UTC), as its definition says; `bucket` is its row's."""
+    """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's."""
 
     held: Held
     due_at: int
@@ -37,7 +37,7 @@ class Ready(NamedTuple):
 class Sent(NamedTuple):
     """How many of a part were handed to the engine, `elsewhere` of them to call another target than their lane's.
 
-    And of which members no request could be made, and why.
+    `unmade`: members for which no request could be made, and why.
     """
 
     calls: int
@@ -46,7 +46,7 @@ class Sent(NamedTuple):
 
 
 class Sender:
-    """Sends what is surely still held; what two executors died on goes alone."""
+    """Sends members that are surely still held; members on which two executors died go alone."""
 
     def __init__(
         self,
@@ -72,9 +72,10 @@ class Sender:
         self._random = random
 
     def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> Sent:
-        """Submit what is ready. What its executor died on while it ran alone is recorded as failed.
+        """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
-        Raises `EngineStopped`: then the engine has none of these. What somebody else sees to now is handed on.
+        Members that another part is now responsible for are handed on. Raises `EngineStopped`: then the engine has
+        none of these.
         """
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
@@ -113,25 +114,25 @@ class Sender:
         return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
 
     def ask_again(self, attempt: "Attempt") -> None:
-        """Find out whether a member whose lease may be over is still held; then send it after all."""
+        """Send a member whose lease may be over, if a renewal shows that it is still held."""
         if attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
-        """Have a member for which there was no room wait outside this process."""
+        """Move a member without room to a lane, outside this process."""
         self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
         self._puller.expect()
         _hand_on([attempt.held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
-        """Have the outcome recorded, and see who waits for the room that it had."""
+        """Queue the outcome to be recorded, and tell the puller that there may be room."""
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         self._puller.note_ended(attempt.request.host, attempt.request.app)
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
-        """Return the lane in which those wait who come first; what was pulled stands behind nobody."""
+        """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
         if isinstance(attempt.held.claim.stands_in, SharedLane):
             return None
         request = attempt.request
@@ -141,7 +142,7 @@ class Sender:
         return None
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
-        """Return the call to submit; None where its definition can make no request, which is then its outcome."""
+        """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
         held, due_at, definition, bucket = ready
         try:
             request = request_of(definition.notify, definition.app, held.member)
@@ -151,7 +152,7 @@ class Sender:
         return Attempt(self, held, due_at, request, bucket)
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
-        """Have it recorded as failed, without another attempt."""
+        """Queue the outcome "failed", without another attempt."""
         outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error)
         self._settler.take(Finished(held, outcome))
         _hand_on([held])
@@ -193,26 +194,26 @@ class Attempt:
         self.request = request
 
     def may_send(self) -> bool:
-        """Tell whether its lease surely lasts."""
+        """Tell whether the member may be sent: its lease surely lasts."""
         fail_points.before(Step.SEND)
         return self._sender.may_send(self.held)
 
     def on_held_back(self, _call: Call) -> None:
-        """Have it looked at again."""
+        """Check the lease again, then send."""
         self._sender.ask_again(self)
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
-        """Have it wait in a lane."""
+        """Let it wait in a lane."""
         self._sender.move(self, lane)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
-        """Have its outcome recorded."""
+        """Record its outcome."""
         fail_points.after(Step.SEND)
         self._sender.take(self, reply)
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:
-    """Return who goes now, and who stays: `most` go to the lane's own target, and all go whose calls lead elsewhere."""
+    """Return the members that go now, at most `most` of them to the lane's own target, and those that stay."""
     if len(ready) <= most:
         return list(ready), []
     going: list[Ready] = []
@@ -229,7 +230,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 
 
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
-    """Tell whether a call leads to another target than that of its lane: the timer's URL has changed since."""
+    """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
     return isinstance(lane, SharedLane) and lane not in (SharedLane.of_host(host), SharedLane.of_app(app))
 

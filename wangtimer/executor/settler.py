@@ -1,4 +1,4 @@
-"""The settler: writes what finished to SQL, together, a few times a second."""
+"""The settler: writes outcomes to SQL, many together, a few times a second."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,10 +20,10 @@ log = structlog.get_logger()
 
 # Outcomes one transaction writes at most.
 BATCH = 1_000
-# After SQL was away, outcomes go straight to the outbox for this long, so that each does not wait for a time-out.
+# After SQL was away, outcomes go straight to the outbox for this long, so that not each waits for a time-out.
 SQL_REST_S = 2.0
 BOTH_AWAY_PAUSE_S = 0.5
-# 150 ms: what comes due at a full second is out by then, and of a long burst a few batches wait.
+# 150 ms: the calls due at a full second are out by then. In a long burst a few batches wait.
 CALLS_GO_FIRST, CALLS_PAUSE_S = 15, 0.01
 
 
@@ -35,7 +35,7 @@ class Finished(NamedTuple):
 
 
 class Settler:
-    """SQL first, else the outbox, else it keeps trying; then the retry into its slice, then the release."""
+    """Writes to SQL, else to the outbox, else tries again; then adds the retry to its slice and releases the member."""
 
     def __init__(
         self,
@@ -64,20 +64,20 @@ class Settler:
         Thread(target=self._run, name="settler", daemon=True).start()
 
     def take(self, finished: Finished) -> None:
-        """Settle this soon; quick, from any thread."""
+        """Queue an outcome; quick, from any thread."""
         self._finished.append(finished)
         if len(self._finished) >= BATCH:
             self._many.set()
 
     def hurry(self) -> None:
-        """Settle what has finished at once: somebody waits for it; quick, from any thread."""
+        """Settle the queue at once, since a stage waits for it; quick, from any thread."""
         self._many.set()
 
     def settle_all(self) -> bool:
-        """Settle what has finished by now; False when neither SQL nor the outbox takes it.
+        """Settle the outcomes queued by now; False when neither SQL nor the outbox takes them.
 
-        What finishes meanwhile is for the next time: under load there is always some, and a write of a few costs a
-        commit of its own.
+        Outcomes queued meanwhile wait for the next time: under load there are always some, and a few would cost a
+        commit of their own.
         """
         with self._busy:
             left = len(self._finished)
@@ -99,7 +99,7 @@ class Settler:
         outcomes = [finished.outcome for finished in batch]
         if not self._write(outcomes):
             self._outbox.park(outcomes)
-        # No longer held before it is released, or a renewal between the two would find it lost.
+        # Let go before the release: a renewal between the two would report the members as lost.
         held = [finished.held for finished in batch]
         let_go(held)
         try:
@@ -114,14 +114,14 @@ class Settler:
         try:
             self._firings.settle(outcomes)
         except Exception as error:
-            # Whatever SQL has against them: kept nowhere, their firings would be sent again.
+            # For any error: outcomes kept nowhere would mean that their firings are sent again.
             log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=repr(error))
             self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
             return False
         return True
 
     def _let_calls_go_first(self) -> None:
-        """Wait, but not long, while calls that have come due wait for a place: settling would make them later."""
+        """Wait a little while due calls wait for a place: settling would make them later."""
         for _ in range(CALLS_GO_FIRST):
             if not self._are_calls_waiting():
                 return

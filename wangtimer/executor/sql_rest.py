@@ -1,4 +1,4 @@
-"""Whether SQL is asked now: while it hangs, each who asked would wait out a time-out, and hold a thread and firings."""
+"""Whether SQL is asked now: while it hangs, each question would wait for a time-out, and hold a thread and firings."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 
-# While somebody has waited this long for an answer, nobody else asks.
+# While one question has waited this long for its answer, no other is asked.
 LONG_S = 1.0
-# Nor for so long after somebody waited so in vain.
+# After a question waited so long in vain, none is asked for this long.
 REST_S = 2.0
 
 
 class SqlRest:
-    """An SQL that refuses at once is asked on and on: that holds up nobody."""
+    """Rests only from SQL that hangs. SQL that refuses at once is asked each time: that holds up nobody."""
 
     def __init__(self) -> None:
         self._asked_at: list[float] = []
@@ -26,7 +26,7 @@ class SqlRest:
 
     @contextmanager
     def asking(self, clock: Clock) -> Iterator[None]:
-        """Note how long SQL takes for what is asked within; `StoreAway` passes through."""
+        """Note how long SQL takes to answer the block's question; `StoreAway` passes through."""
         asked_at = clock.monotonic()
         self._asked_at.append(asked_at)
         try:

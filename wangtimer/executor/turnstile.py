@@ -1,4 +1,4 @@
-"""A turnstile: lets one through at a time, small ones before large ones."""
+"""A turnstile: lets one piece of work through at a time, small ones before large ones."""
 
 import heapq
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from threading import Event, Lock
 
 
 class Turnstile:
-    """A lock. Of those that wait for it, the smallest gets it next; of equal ones, the first that came.
+    """A lock that goes to the smallest waiting piece of work; of equal ones, to the first that came.
 
-    Large ones wait for as long as small ones come. So use it only where small ones alone can never keep it taken.
+    Large pieces wait for as long as small ones come. So use it only where small ones alone can never keep it taken.
     """
 
     def __init__(self) -> None:

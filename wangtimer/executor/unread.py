@@ -1,10 +1,10 @@
-"""What becomes of a firing whose timer this node cannot read or judge: another node may, for a while."""
+"""A firing whose timer this node cannot read or judge: it waits a while for a node that can, then it has failed."""
 
 from dataclasses import dataclass, field
 
 from wangtimer.core.timers.bad_timers import BadTimers
 
-# So long after its moment, or after this process first met its bad timer if that was later, such a firing has failed.
+# Such a firing has failed so long after its moment, or after this process first met its bad timer if that was later.
 GIVEN_UP_AFTER_MS = 600_000
 SHORTEST_PAUSE_MS = 3_000
 LONGEST_PAUSE_MS = 120_000
@@ -14,21 +14,21 @@ MOST_MET = 100_000
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """Nobody can tell now, or it is too early: wait until this moment, ms UTC."""
+    """The member cannot be judged now, or it is too early: wait until this moment, ms UTC."""
 
     until: int
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """No node could read or judge it in all the time it had: it has failed, and this is why."""
+    """No node could read or judge the member in time: it has failed, for this reason."""
 
     reason: str
 
 
 @dataclass(slots=True)
 class Unread:
-    """Puts back with pauses as long as the firing is late: it is looked at some twelve times in 600 s, by any node."""
+    """Puts firings back with pauses as long as they are late: any node looks at one some twelve times in 600 s."""
 
     bad_timers: BadTimers = field(default_factory=BadTimers)
     _met_at: dict[int, float] = field(default_factory=dict)

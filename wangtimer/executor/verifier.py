@@ -1,4 +1,4 @@
-"""The verifier: what SQL says of a member that may have been sent already, or is about to be skipped."""
+"""The verifier: asks SQL about a member that may have been sent already, or is about to be skipped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()
 
-# Of members without a row, a line of the log names so many.
+# A log line names so many of the members without a row.
 MEMBERS_SHOWN = 10
 SHORTEST_WAIT_MS = 3_000
 LONGEST_WAIT_MS = 30_000
@@ -31,7 +31,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The member is over: its outcome is known, or its row stands elsewhere; `row` if it must be added there."""
+    """The member is over: its outcome is known, or its row stands elsewhere; `row` is set if it must be added there."""
 
     row: Firing | None
 
@@ -41,7 +41,7 @@ Verdict = Send | Drop | PutBack | Fail
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Reads the outbox first, then SQL: the other order would miss an outcome flushed in between."""
+    """Reads the outbox first, then SQL: the other order would miss an outcome that is flushed in between."""
 
     outbox: Outbox
     firings: FiringStore
@@ -82,9 +82,10 @@ class Verifier:
         return self.unread.verdict(due.member.timer_id, due_at, reason, self.clock.now_ms())
 
     def wait(self, due: DueMember) -> PutBack:
-        """Return how long to wait before the next look: half as long as it is late by now, so ever longer.
+        """Return until when to wait: half as long as the member is late by now, so ever longer.
 
-        A retry is late only since its own moment; put back, since then: for it that is the shortest wait each time.
+        A retry counts as late only since its own moment, or since it was last put back, so it waits the shortest time
+        again and again.
         """
         now = self.clock.now_ms()
         late_ms = now - (due.member.fire_at if due.member.attempt == 1 else due.due_at)
@@ -103,7 +104,7 @@ class Verifier:
 
 
 def _tell_of_unknown(members: Sequence[Member]) -> None:
-    """Write down what is dropped because SQL has no row of it: it lost it, or forgot it long ago."""
+    """Log the members that are dropped because SQL has no row of them: SQL lost it, or purged it long ago."""
     if members:
         shown = [str(member) for member in members[:MEMBERS_SHOWN]]
         log.warning("firings_unknown_to_sql", firings=len(members), members=shown)

@@ -1,4 +1,4 @@
-"""Whether a firing is still wanted: Redis' word is enough for yes; for no, SQL must say the same."""
+"""Whether a firing is still wanted: if Redis says yes it is sent; if Redis says no, SQL must agree."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Wanted:
     asker: Asker
 
     def read(self, timer_ids: Iterable[int]) -> Told:
-        """Return what Redis holds of these timers, and up to when it was told of changes; nothing where it is away.
+        """Return the definitions Redis holds, and the time of the last change told to it; nothing while it is away.
 
-        Where their texts are long, of the first of them only: those that have a size.
+        If the texts are long, only the first timers are read: those that have a size.
         """
         asked = list(dict.fromkeys(timer_ids))
         try:
@@ -35,11 +35,12 @@ class Wanted:
             return Told({}, None, dict.fromkeys(asked, UNKNOWN_BYTES))
 
     def current(self, told: Told) -> dict[int, Definition]:
-        """Return of what was read just now what is to be believed.
+        """Return those of the definitions just read that can be believed.
 
-        Nothing, so that SQL is asked about each firing, where Redis does not know yet what changed while it was away.
-        Where it was told too long ago, what SQL has by now; if SQL does not say, Redis' word does, so that firings
-        are on time while SQL is away.
+        * None, if Redis has not been told yet of the changes made while it was away: SQL is asked about each firing.
+        * SQL's present ones, if Redis was told too long ago. If SQL does not answer, those of Redis, so that firings
+          are on time while SQL is away.
+        * Else those of Redis.
         """
         now = self.verifier.clock.now_ms()
         if told.until is None or told.until <= now - self.definitions.seconds_since_reconnect * 1_000:
@@ -54,8 +55,8 @@ class Wanted:
     ) -> tuple[Mapping[Member, Definition], dict[Member, str]]:
         """Ask SQL about members that seem unwanted; return those to send after all, and those to skip, and why.
 
-        A member that SQL cannot be asked about gets the verdict to wait, in `verdicts`; and so does one whose timer
-        cannot be read or judged here, until it has failed.
+        If SQL does not answer, the members get the verdict to wait in `verdicts`. A member whose timer cannot be read
+        or judged here waits too, and at last fails.
         """
         asked = [due for due in unwanted if isinstance(verdicts[due.member], Send)]
         if not asked:
@@ -85,7 +86,7 @@ class Wanted:
 def _judged(
     definition: Definition | None, row: Firing, definitions: Readable[int, Definition]
 ) -> tuple[str, str]:
-    """Return why a pending firing is not to be sent, and why that cannot be told; each "" where there is no why."""
+    """Return why a pending firing is not to be sent, and why that cannot be judged; "" where there is no reason."""
     if row.timer_id in definitions.bad:
         return "", definitions.bad[row.timer_id]
     try:
@@ -99,7 +100,7 @@ def _why_not(definition: Definition | None, row: Firing) -> str:
     if definition is None or definition.status is TimerStatus.DELETED:
         return "deleted"
     if row.kind is not FiringKind.SCHEDULED:
-        # Somebody asked for it, whatever the schedule says; being off counts only where that came later.
+        # Somebody asked for it, whatever the schedule says. A disable counts only if it came later.
         return "disabled" if definition.has_stopped(row.asked_at) else ""
     if not definition.is_enabled:
         return "disabled"

@@ -1,4 +1,4 @@
-"""What runs the service on one machine: the Procfile's processes, kept alive and ended together.
+"""Runs the service on one machine: keeps the Procfile's processes alive, and ends them together.
 
 The service itself never imports this package.
 """

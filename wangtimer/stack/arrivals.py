@@ -1,4 +1,4 @@
-"""What the demo's receiver wrote down, held against what the two timers' texts promise."""
+"""Compares what the demo's receiver wrote down with what the two timers promise."""
 
 import json
 from collections import Counter
@@ -81,7 +81,7 @@ class Once:
     delay_ms: int
 
     def is_its_moment(self, fire_at: int) -> bool:
-        """Say whether the moment lies where the text of the request puts it."""
+        """Say whether the moment lies where the request puts it."""
         earliest, latest = self.create_began_at + self.delay_ms, self.create_ended_at + self.delay_ms
         return earliest - 1 <= fire_at <= latest + 1
 

@@ -1,8 +1,8 @@
 """One child process: a group of its own, ended by the kernel when its parent dies, its output in a file.
 
 The kernel's promise (PR_SET_PDEATHSIG) is tied to the *thread* that forked, so children are launched from
-the main thread. What a child forks itself is not covered: it ends with the group when the parent buries the
-child, and a gunicorn worker ends by itself within a second or two of its master.
+the main thread. It does not cover processes that a child forks: they end with the group when the parent buries the
+child. A gunicorn worker ends by itself within a second or two of its master.
 """
 
 import ctypes
@@ -23,14 +23,14 @@ LAST_LINES = 15
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """What to run, with which surroundings, and where its output goes."""
+    """What to run, in which environment, and where its output goes."""
 
     name: str
     argv: tuple[str, ...]
     log: Path
     working_directory: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    # File the child touches once it does its work; None: it does so as soon as it runs.
+    # File that the child touches once it does its work; None: it counts as ready as soon as it runs.
     ready_file: Path | None = None
     # File descriptors the child keeps open.
     kept_open: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ class Child:
         return self.process.pid
 
     def has_ended(self) -> bool:
-        """Say whether the process has ended; it stays unreaped, so that its group's id stays taken."""
+        """Say whether the process has ended. It is not reaped, so that its group's id stays taken."""
         if self.process.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -59,12 +59,12 @@ class Child:
         return not self.has_ended() and (self.spec.ready_file is None or self.spec.ready_file.exists())
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM to the process itself; what it forked is its own to end."""
+        """Send SIGTERM to the process itself, which ends the processes it forked."""
         if not self.has_ended():
             self.process.terminate()
 
     def bury(self) -> int:
-        """Kill what is left of its group and return its exit code (negative: the signal)."""
+        """Kill the rest of its group and return its exit code (negative: the signal)."""
         if self.process.returncode is None:
             os.killpg(self.pid, signal.SIGKILL)
         return self.process.wait()
@@ -100,7 +100,7 @@ def launch(spec: ChildSpec) -> Child:
 
 
 def dying_with(parent: int) -> Callable[[], None]:
-    """Return what a fork calls before exec so that SIGKILL comes with `parent`'s death (`preexec_fn`)."""
+    """Return the `preexec_fn` that asks the kernel for SIGKILL when `parent` dies."""
 
     def ask_the_kernel() -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -113,7 +113,7 @@ def dying_with(parent: int) -> Callable[[], None]:
 def inherited_environment() -> dict[str, str]:
     """Return this process's environment for children: this Python's programs first, byte code cached.
 
-    Byte code that is not kept costs each of the processes a second or more at every start.
+    Without cached byte code every start costs each of the processes a second or more.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PATH"] = os.pathsep.join(

@@ -1,4 +1,4 @@
-"""The data directory of the embedded default, and the lock that lets one instance use it."""
+"""The data directory of the embedded default, and the lock that lets only one instance use it."""
 
 import contextlib
 import fcntl
@@ -15,10 +15,10 @@ from wangtimer.stack.supervisor import wait_for
 # A Unix socket's path takes 108 bytes with its closing zero.
 LONGEST_SOCKET_PATH = 107
 
-# The file that says where the socket is, to those that do not hold the directory.
+# The file in which processes that do not hold the directory find the socket's path.
 SOCKET_NAMED_IN = "socket"
 
-# After a SIGKILL of the last instance its Valkey, which holds the lock too, needs some ms to go.
+# After a SIGKILL of the last instance, its Valkey holds the lock for some more ms.
 LOCK_SECONDS = 1.0
 
 
@@ -71,14 +71,14 @@ class DataDirectory:
 
 @dataclass(frozen=True, slots=True)
 class HeldDirectory:
-    """A data directory this process alone may use, as long as `lock` is open here or in a child."""
+    """A data directory that only this process may use, as long as `lock` is open here or in a child."""
 
     directory: DataDirectory
     lock: int
 
 
 def known_directory(path: Path) -> DataDirectory:
-    """Return the directory of an instance that another process runs, or ran last; `BadSetting` where none has."""
+    """Return the directory of an instance that another process runs, or ran last; `BadSetting` if there is none."""
     path = path.absolute()
     try:
         return DataDirectory(path, Path((path / SOCKET_NAMED_IN).read_text()))

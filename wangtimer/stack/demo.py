@@ -26,7 +26,7 @@ APP = "demo"
 CALLBACKS = 10
 DELAY_MS = 3_000
 LISTEN_SECONDS = 30.0
-# How long a second delivery of the last callbacks is waited for.
+# How long to wait for a second delivery of the last callbacks.
 LINGER_SECONDS = 1.5
 
 
@@ -68,7 +68,7 @@ def _start_receiver(stack: EmbeddedStack, out: Path, stop: StopRequest) -> str:
         working_directory=stack.directory.path,
         environment=inherited_environment(),
     )
-    # Ended before the workers, it would refuse the callbacks they still finish; so it goes with the servers.
+    # If it ended before the workers, it would refuse the callbacks that they still finish. So it ends with the servers.
     stack.supervisor.start(spec, MAKERS_RANK + 2)
     if not wait_for(lambda: stop.has_come or spec.log.read_text().endswith("\n"), seconds=10):
         raise StartError(f"the receiver did not print its port, see {spec.log}")

@@ -40,7 +40,7 @@ class EmbeddedStack:
 def embedded_stack(
     path: Path, port: int, stop: StopRequest, say: Callable[[str], None] = print
 ) -> Iterator[EmbeddedStack]:
-    """Hold the data directory, start everything, wait until it is ready (or `stop` has come); end it after.
+    """Hold the data directory, start everything and wait until it is ready (or `stop` has come); end it afterwards.
 
     Raises `Conflict` when the directory is in use, `BadSetting` when the port is, `StartError`.
     """
@@ -61,7 +61,7 @@ def run_embedded(
 ) -> int:
     """Run the embedded service until SIGINT or SIGTERM; return the exit code.
 
-    `program` is what a person here types for `wangtimer`. Errors as in `embedded_stack`.
+    `program` is the command that people type for `wangtimer`. Errors as in `embedded_stack`.
     """
     with StopRequest() as stop, embedded_stack(path, port, stop, _say) as stack:
         if not stop.has_come:
@@ -124,7 +124,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
 
 
 def said(stack: EmbeddedStack, program: str = PROGRAM) -> str:
-    """Return where the service is found, line by line; `program` is what is typed for `wangtimer`."""
+    """Return the service's addresses, line by line; `program` is the command typed for `wangtimer`."""
     return (
         f"API      {stack.api_url}/api/timer/v1/def\n"
         f"docs     {stack.api_url}/docs\n"

@@ -4,8 +4,8 @@ import random
 import socket
 
 HOST = "127.0.0.1"
-# Below the range from which Linux takes the near ends of outgoing connections (32768 and up): a port of
-# that range can be taken between the look and the server's own bind, or while the server is away.
+# Below the range from which Linux takes local ports of outgoing connections (32768 and up): a port of that range may be
+# taken between the check and the server's own bind, or while the server is away.
 _FIRST, _LAST = 10_000, 32_000
 # Not the seeded one: two test processes with the same seed would meet at the same port.
 _RANDOM = random.SystemRandom()

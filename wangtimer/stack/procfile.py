@@ -1,4 +1,4 @@
-"""The commands of the Procfile: the one place that says how each process is started."""
+"""The commands of the Procfile, the one place that defines how each process is started."""
 
 import re
 import shlex
@@ -18,14 +18,14 @@ class Command:
     argv: tuple[str, ...]
 
     def numbered(self, number: int) -> "Command":
-        """Return the command of a further process of this kind: the Celery node gets a name of its own."""
+        """Return the command of another process of this kind; its Celery node gets its own name."""
         name = f"{self.name}{number}"
         argv = tuple(re.sub(f"^{self.name}@", f"{name}@", word) for word in self.argv)
         return replace(self, name=name, argv=argv)
 
 
 def procfile_path() -> Path:
-    """Return the Procfile beside this module: a link to the repository's, a copy of it once installed."""
+    """Return the Procfile beside this module: a link to the repository's, or a copy once installed."""
     return Path(__file__).with_name("Procfile")
 
 

@@ -1,4 +1,4 @@
-"""A small HTTP receiver that writes down each request and when it came; it knows nothing of WangTimer.
+"""A small HTTP receiver that writes down each request and its time of arrival; it knows nothing of WangTimer.
 
     python -m wangtimer.stack.receiver --port 0 --out requests.jsonl
 
@@ -16,7 +16,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-# Written together: a line by itself costs as much as reading the request.
+# Lines are written together: writing a single line costs as much as reading the request.
 FLUSH_SECONDS = 0.01
 
 _HEAD_END = b"\r\n\r\n"
@@ -46,7 +46,7 @@ class Journal:
         self.lines.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def flush(self) -> None:
-        """Write what is taken down so far."""
+        """Write the lines taken down so far."""
         data = memoryview(b"".join(self.lines))
         self.lines.clear()
         while data:
@@ -64,7 +64,7 @@ class Request:
 
     @classmethod
     def read(cls, head: bytes, arrived_at: float) -> "Request":
-        """Read a head without its closing empty line; raises `ValueError` when it is none."""
+        """Read a head without its closing empty line; raises `ValueError` when it is not a head."""
         first, *rest = head.decode("latin-1").split("\r\n")
         method, path, _ = first.split(" ")
         pairs = (line.split(":", 1) for line in rest)

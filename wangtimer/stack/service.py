@@ -8,7 +8,7 @@ from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.procfile import Command
 from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
 
-# What makes work ends first, then what does it; servers come after both.
+# Processes that make work end first, then the workers, then the servers.
 MAKERS_OF_WORK = ("web", "beat", "flower")
 MAKERS_RANK, WORKERS_RANK, SERVERS_RANK = 0, 1, 2
 
@@ -59,7 +59,7 @@ class Service:
 
 
 def _announces_itself(command: Command) -> bool:
-    # Celery's workers and beat have a signal for it; the API is asked at /readyz, Flower is not awaited.
+    # Celery's workers and beat announce themselves; the API is asked at /readyz; nobody waits for Flower.
     return "worker" in command.argv or "beat" in command.argv
 
 

@@ -12,14 +12,14 @@ from wangtimer.stack.child import Child, ChildSpec, launch
 
 POLL_SECONDS = 0.05
 
-# A child that keeps dying is started again after 0.5, 1, 2, 4, at most 8 s, so that it does not take the
-# machine; one that ran for 30 s begins anew.
+# A child that keeps dying is started again after 0.5, 1, 2, 4, at most 8 s, so that it does not overload the machine.
+# After a run of 30 s the pauses begin at 0.5 s again.
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
 SOUND_AFTER_SECONDS = 30.0
 
-# Above what a callback takes by default (10 s in all) and gunicorn gives its requests (12 s), so that nothing in
-# flight is cut at a planned stop.
+# More than a callback takes by default (10 s in all) and gunicorn gives its requests (12 s), so that a planned stop
+# cuts nothing that is under way.
 STOP_SECONDS = 15.0
 
 
@@ -30,7 +30,7 @@ class StartError(WangTimerError):
 class StopRequest:
     """Whether SIGINT or SIGTERM has come: the handler only notes it, loops look.
 
-    Used as a context: the handlers before it come back at its end.
+    Used as a context: at its end the former handlers come back.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class _Watched:
 
 
 class Supervisor:
-    """Starts children, starts those again that die, ends all. One thread, the main one, calls it."""
+    """Starts children, restarts those that die, ends all. Only the main thread calls it."""
 
     def __init__(
         self, say: Callable[[str], None] = print, longest_pause: float = LONGEST_PAUSE_SECONDS
@@ -124,7 +124,7 @@ class Supervisor:
             time.sleep(POLL_SECONDS)
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """End all: rank by rank SIGTERM, and SIGKILL to whatever is left after `seconds` for a rank."""
+        """End all, rank by rank: SIGTERM, then after `seconds` SIGKILL to those that are left."""
         ordered = sorted(self._watched.values(), key=lambda watched: watched.stop_rank)
         for _, rank in groupby(ordered, key=lambda watched: watched.stop_rank):
             self._stop_together([watched.child for watched in rank], seconds)

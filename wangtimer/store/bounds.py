@@ -1,6 +1,6 @@
-"""What bounds a schedule, as both stores write it, or None without any.
+"""The bounds of a schedule, as both stores write them; None if it has none.
 
-`{"start", "last", "spread", "spread_was", "excluded", "cancelled"}`, of which only what is set.
+`{"start", "last", "spread", "spread_was", "excluded", "cancelled"}`, only those that are set.
 """
 
 from datetime import date
@@ -16,17 +16,17 @@ from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, bounds_
 BoundFields = dict[str, Any]
 
 _OWN = frozenset({"start", "last", "spread", "spread_was", "excluded", "cancelled"})
-# Timer rows keep what ends a timer beside them.
+# Timer rows keep a timer's ending beside them.
 _OF_LIMITS = frozenset({"end", "most", "from"})
 
-# Calendars kept of each kind: all hundred that an app may have, twice over. With fewer, an app that has more of them
-# than are kept pays 2 ms for 4,000 days with each timer. One with so many days takes 0.85 MB in all kinds together.
+# Entries of each cache: twice the hundred calendars that an app may have. An app with more calendars than are kept
+# pays 2 ms for 4,000 days with each timer. A calendar with so many days takes 0.85 MB in all caches together.
 CALENDARS_KEPT = 256
 
 
 @lru_cache(maxsize=CALENDARS_KEPT)  # many timers have the same text; nobody changes what is returned
 def bounds_from(text: str) -> BoundFields:
-    """Return the bounds that a timer's row has, its calendar read; raises ValueError."""
+    """Return the bounds in a timer's row, with its calendar read; raises ValueError."""
     fields: BoundFields = orjson.loads(text)
     if "excluded" in fields:
         fields["excluded"] = calendar_from(fields["excluded"])
@@ -34,7 +34,7 @@ def bounds_from(text: str) -> BoundFields:
 
 
 def bounds_of(schedule: Schedule) -> BoundFields | None:
-    """Return a schedule's bounds; what is not set is left out."""
+    """Return a schedule's bounds, only those that are set."""
     bounds = bounds_in(schedule)
     if bounds is None:
         return None
@@ -50,8 +50,8 @@ def bounds_of(schedule: Schedule) -> BoundFields | None:
 def bounded(rule: Rule, fields: BoundFields | None, timer_id: int) -> Schedule:
     """Return the rule within these bounds; timers of different ids are spread differently.
 
-    `excluded` may be a calendar, or its fields. Raises ValueError for a bound that this version does not know: to leave
-    it out would fire at other moments.
+    `excluded` may be a calendar, or its fields. Raises ValueError for a bound that this version does not know: without
+    it the timer would fire at other moments.
     """
     unknown = (fields or {}).keys() - _OWN - _OF_LIMITS
     if unknown:
@@ -87,9 +87,9 @@ def _spread(fields: BoundFields, timer_id: int) -> Spread | None:
 
 @lru_cache(maxsize=CALENDARS_KEPT)  # thousands of days are sorted once; nobody changes what is returned
 def calendar_fields(calendar: Calendar) -> BoundFields:
-    """Return what is written of a calendar.
+    """Return the fields that are written for a calendar.
 
-    One that is always there is only named, so that next year's edition of it counts once installed.
+    Of a built-in calendar only the name is written, so that next year's edition counts once installed.
     """
     if calendar.name in built_in():
         return {"name": calendar.name}

@@ -1,6 +1,6 @@
-"""Adds firings to Redis: members into their slices or lanes, then those onto the agenda or into the index.
+"""Adds firings to Redis: members into slices or lanes, then the slices onto the agenda, or the lanes into the index.
 
-Two ways do not lead through here. The lane feeder adds to lanes that stand in the index. Executors put back what they
+Two ways do not lead through here. The lane feeder adds to lanes that are in the index. Executors put back what they
 claimed.
 """
 
@@ -21,7 +21,7 @@ from wangtimer.store.redis.window import Window
 
 Result = TypeVar("Result")
 
-# What is due within this is added whatever is announced: for what lies further off, SQL and Redis are compared in time.
+# A firing due within this is added whatever is announced. For later ones SQL and Redis are compared in time.
 ALWAYS_HELD_MS = 120_000
 TRIES = 3
 PAUSE_S = 0.2
@@ -30,9 +30,9 @@ PAUSE_S = 0.2
 class HotStore:
     """Adds firings for planner, API, retries and every repair.
 
-    Slice first, agenda second, each again on an error: a slice without an agenda entry would be found by nobody. A
-    firing that waits in a lane goes there, and nowhere else.
-    Adding what stands there already does nothing, so a repair need not ask what is missing.
+    Slice first, agenda second, each again after an error: nobody would find a slice without an agenda entry. A firing
+    that waits in a lane goes there, and nowhere else.
+    Adding a member that is there already does nothing, so a repair need not ask what is missing.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class HotStore:
         self._always_held_ms = always_held_ms
 
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
-        """Add those of committed firings that Redis is to hold by now; the feeder adds the others in time.
+        """Add the committed firings that Redis is to hold by now; the feeder adds the others in time.
 
         Raises `StoreAway` after three tries.
         """
         self.add_all(self.in_window(firings), is_repair)
 
     def in_window(self, firings: Sequence[Firing]) -> Sequence[Firing]:
-        """Return those that Redis is to hold by now; to be asked after their commit. Raises `StoreAway`.
+        """Return the firings that Redis is to hold by now; ask after their commit. Raises `StoreAway`.
 
-        Whatever is announced, what is due soon: the mark may be lost, or behind.
+        Firings due soon are among them whatever is announced: the mark may be lost, or behind.
         """
         always_until = int(self._clock.now_ms()) + self._always_held_ms
         if all(firing.due_at <= always_until for firing in firings):
@@ -72,14 +72,14 @@ class HotStore:
         return [firing for firing in firings if firing.due_at <= until]
 
     def expect_many(self) -> None:
-        """Add no more than Redis always holds, for a while: how much of many more will fit is not known yet.
+        """For a while, add only what Redis always holds: it is not known yet how many of the many to come will fit.
 
         Raises `StoreAway` after three tries.
         """
         self._retry(lambda: self._window.narrow(int(self._clock.now_ms())))
 
     def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
-        """Add pending firings where their rows say they stand; raises `StoreAway` after three tries."""
+        """Add pending firings to the slice or lane in their rows; raises `StoreAway` after three tries."""
         by_slice = _by_slice([firing for firing in firings if not firing.lane])
         if by_slice:
             needs = self._retry(lambda: self._slices.add(by_slice, is_repair))
@@ -90,12 +90,12 @@ class HotStore:
     def add_to_lanes(
         self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool = False
     ) -> None:
-        """Add members to the lanes that SQL knows they wait in; raises `StoreAway` after three tries."""
+        """Add members to the lanes that SQL has noted for them; raises `StoreAway` after three tries."""
         self._retry(lambda: self._lanes.add(by_lane, is_repair))
         self._retry(lambda: self._lanes.enter(list(by_lane)))
 
     def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
-        """Put the slices that hold what is tallied onto the agenda; return the others, which want adding.
+        """Put the slices that match their tally onto the agenda; return the others, which lack firings.
 
         Raises `StoreAway` after three tries.
         """
@@ -105,9 +105,9 @@ class HotStore:
         return tallies.keys() - needs.keys()
 
     def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
-        """Add firings that are due within the lead straight into `armed`; return the chunks to send.
+        """Add firings due within the lead straight into `armed`; return the chunks to send.
 
-        What is not sent, or was not armed here, is taken up by a trigger: the agenda knows the slices.
+        A trigger takes up firings that are not sent, or were not armed here: the agenda has the slices.
         """
         chunks = []
         now = int(self._clock.now_ms())

@@ -11,13 +11,13 @@ from wangtimer.store.redis.outbox import Outbox
 log = structlog.get_logger()
 
 LOOK_S = 1.0
-# From this share of the bound on, less and less is armed, and an alarm is raised.
+# From this share of the bound on, arming slows down more and more, and an alarm is logged.
 ALARM_SHARE = 0.5
 
 
 @dataclass(slots=True)
 class OutboxRoom:
-    """Outcomes of what is armed and running by then still come: so arming slows down well before the bound."""
+    """Arming slows down well before the bound, because outcomes of armed and running firings still come."""
 
     outbox: Outbox
     most_bytes: int
@@ -26,9 +26,9 @@ class OutboxRoom:
     _looked_at: float = field(default=float("-inf"), init=False)
 
     def share(self) -> float:
-        """Return which share of the usual may be armed: 1 up to half of the bound, then less, 0 at the bound.
+        """Return the share of the usual credit that may be armed: 1 up to half of the bound, then less, 0 at the bound.
 
-        Redis is asked at most once a second; while it does not answer, what it said last holds.
+        Redis is asked at most once a second; while it does not answer, its last answer counts.
         """
         now = self.monotonic()
         if now - self._looked_at >= LOOK_S:

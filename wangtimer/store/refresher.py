@@ -1,4 +1,4 @@
-"""What changed of timers in SQL, told to Redis: whoever changed it may have died, or Redis been away, before it was."""
+"""Tells Redis of timers that changed in SQL: their changer may have died, or Redis been away, before it was told."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.telling import tell
 
-# A change is dated before its transaction, and committed this much later at most.
+# A change is dated before its transaction, and committed at most this much later.
 OVERLAP_MS = 60_000
 PAGE = 2_000
 # Bounds one call; the next goes on where it stopped.
@@ -15,9 +15,9 @@ PAGES_A_CALL = 10
 
 @dataclass(slots=True)
 class Refresher:
-    """Up to when Redis has been told stands in Redis itself, so that no absence of either is too long.
+    """The time of the last change told to Redis is stored in Redis, so that no outage of either loses a change.
 
-    What this process told lately it does not tell again, unless Redis was away since: it may have gone back in time.
+    A process does not tell again what it told lately, unless Redis was away since: it may have gone back in time.
     """
 
     timers: TimerStore
@@ -54,7 +54,7 @@ class Refresher:
 
     def _tell(self, versions: dict[int, int]) -> None:
         news = {one for one, version in versions.items() if self._told.get(one) != version}
-        # What cannot be read here may have been disabled: rather no definition than one of before the change.
+        # A timer that cannot be read here may have been disabled: no definition is better than an old one.
         self.definitions.forget(tell(self.timers, self.definitions, news))
         if len(self._told) > PAGE * PAGES_A_CALL:
             self._told.clear()

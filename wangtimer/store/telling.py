@@ -1,11 +1,11 @@
-"""Definitions from SQL to Redis, few at a time: each may have a large body."""
+"""Copies definitions from SQL to Redis, a few at a time: each may have a large body."""
 
 from collections.abc import Iterable
 
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.timers import TimerStore
 
-# With bodies of 64 KB a page takes some 30 MB on its way.
+# A page with bodies of 64 KB takes some 30 MB while it is copied.
 PAGE = 100
 
 

@@ -29,15 +29,15 @@ from wangtimer.core.time.meant_zones import unknown_zone
 from wangtimer.core.time.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
 
 HOUR_S = 3_600
-# One cached block: long enough to be worth the look-up, short enough that a per-second one is 28.8 kB.
+# One cached block: long enough to be worth the look-up, short enough that one of a per-second expression is 28.8 kB.
 BLOCK_MS = HOUR_S * 1_000
-# 28.8 kB each at most, so 30 MB a process if every one were of a per-second expression.
+# 28.8 kB each at most, so 30 MB a process if all were of per-second expressions.
 MAX_BLOCKS = 1_024
-# Moments are those of 1970 to 2199.
+# Moments lie in the years 1970 to 2199.
 END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1_000
 DAY_ZERO = date(1970, 1, 1).toordinal()
 EVERY_MONTH = range(1, 13)
-# A moment lies less than this from its own wall time read as UTC, in every zone and across every gap.
+# A moment and its wall time read as UTC differ by less than this, in every zone and across every gap.
 MAX_SHIFT_S = DAY_S
 
 
@@ -90,11 +90,11 @@ class Cron:
 
     @property
     def only_moment(self) -> None:
-        """None: it recurs."""
+        """None, since it recurs."""
         return
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        """Return the first `limit` moments in (after_ms, until_ms], ascending."""
         found: list[int] = []
         number = max(after_ms + 1, 0) // BLOCK_MS
         last = min(until_ms, END_MS - 1) // BLOCK_MS
@@ -127,7 +127,7 @@ class Cron:
 
 
 def never_fires(cron: Cron) -> InvalidSchedule:
-    """Return the error of an expression that has no moment to come."""
+    """Return the error for an expression that has no coming moment."""
     return InvalidSchedule(
         "cron",
         f"{cron.expression!r} never fires",
@@ -171,18 +171,18 @@ def _walk(cron: Cron, from_s: int) -> Iterator[int]:
 
 
 def _moments_between(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
-    """Yield the moments from `first_s` to the end of the stretch, each match of the wall clock being one."""
+    """Yield the moments from `first_s` to the end of the stretch: each match of the wall clock is one."""
     offset_s = stretch.offset_s
     for wall_s in _wall_matches(cron, first_s + offset_s, stretch.end_s + offset_s):
         yield wall_s - offset_s
 
 
 def _fixed_moments(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
-    """Yield the moments of a fixed schedule: none in a second pass, one for all that a gap swallowed."""
+    """Yield the moments of a fixed schedule: none in the second pass of an overlap, one for all lost in a gap."""
     new_wall_s = stretch.start_s + stretch.offset_s
     old_wall_s = stretch.start_s + stretch.offset_before_s
     if first_s == stretch.start_s and old_wall_s < new_wall_s:
-        # The instant after the gap is asked about along with the gap: one firing for both.
+        # The instant after the gap is checked together with the gap: one firing for both.
         if any(True for _ in _wall_matches(cron, old_wall_s, new_wall_s + 1)):
             yield first_s
         first_s += 1
@@ -209,7 +209,7 @@ def _next_day(expression: str, dialect: CronDialect, day: int) -> int | None:
     """Return the first matching day from `day` on, both counted from 1970-01-01, or None."""
     meaning = meaning_of(expression, dialect)
     from_day = date.fromordinal(DAY_ZERO + day)
-    # East of Greenwich the wall shows the year after the last before that is over.
+    # East of Greenwich the wall clock shows the year after the last one before the last one is over.
     for year in meaning.years or range(from_day.year, LAST_YEAR + 2):
         for month in meaning.months or EVERY_MONTH:
             if (year, month) >= (from_day.year, from_day.month):

@@ -1,4 +1,4 @@
-"""The fields of a cron expression: split by name, and read in the dialect they are written in."""
+"""The fields of a cron expression: split by name, and read in their dialect."""
 
 import re
 from array import array
@@ -11,7 +11,7 @@ from wangtimer.core.cron.cron_quartz import read_quartz
 from wangtimer.core.cron.cron_unix import read_unix
 from wangtimer.core.errors import InvalidSchedule
 
-# As long as it is stored, the name of a dialect but unix before it.
+# The most characters of an expression as it is stored, with the name of its dialect before it unless that is unix.
 MAX_LENGTH = 128
 
 MACROS = {
@@ -28,7 +28,7 @@ FIELD_NAMES = {
     6: ("second", "minute", "hour", "day", "month", "weekday"),
     7: ("second", "minute", "hour", "day", "month", "weekday", "year"),
 }
-# The fields without seconds, which the quartz dialect does not have.
+# The number of fields without seconds; the quartz dialect has no such expressions.
 FEWEST_FIELDS = 5
 QUARTZ_MEND = (
     "the quartz dialect has 6 fields (second minute hour day month weekday), or 7 with the year last"
@@ -38,7 +38,7 @@ UNIX_MEND = (
     f"or one of {', '.join(MACROS)}"
 )
 
-# As other schedulers write it: @every 5m, rate(5 minutes).
+# Intervals as other schedulers write them: @every 5m, rate(5 minutes).
 _INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
 
 
@@ -50,7 +50,8 @@ class Fields:
     seconds_of_hour: "array[int]"
 
 
-# Daily schedules are of 1,440 minutes: with fewer places, going through them all would read each anew, 0.2 ms each.
+# Daily schedules have 1,440 different minutes: with fewer entries, a pass over all of them would read each again, at
+# 0.2 ms.
 @lru_cache(maxsize=2_048)
 def read_fields(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Fields:
     """Return the fields of an expression; InvalidSchedule if it cannot be read."""
@@ -68,14 +69,14 @@ def meaning_of(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Mean
 
 
 def field_count(expression: str) -> int:
-    """Return how many fields an expression is written with: 5, 6 or 7; 0 for a macro."""
+    """Return how many fields an expression has: 5, 6 or 7; 0 for a macro."""
     return 0 if expression.lower() in MACROS else len(expression.split())
 
 
 def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dict[str, str]:
-    """Return the fields of an expression as they are written, by name, macros written out.
+    """Return the fields of an expression as they are written, by name, with macros expanded.
 
-    InvalidSchedule if their number is not one that the dialect has.
+    InvalidSchedule if the dialect has no expressions of so many fields.
     """
     longest = MAX_LENGTH if dialect is CronDialect.UNIX else MAX_LENGTH - len(f"{dialect} ")
     if len(expression) > longest:

@@ -1,4 +1,4 @@
-"""What a cron expression means, as values: the same ones however it is written, in whichever dialect."""
+"""The meaning of a cron expression as values: the same however it is written, in any dialect."""
 
 from calendar import monthrange
 from collections.abc import Sequence
@@ -8,19 +8,20 @@ DAYS_OF_WEEK = 7
 SATURDAY, SUNDAY = 6, 7
 EVERY_HOUR = tuple(range(24))
 EVERY_60 = tuple(range(60))
-# What stands for "the last Friday" beside "the second Friday".
+# The place in the month that means "the last Friday", where 2 means "the second Friday".
 LAST = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The days of a month: empty parts were not given, and without any part it is every day.
+    """The days of a month: empty parts were not given; without any part it is every day.
 
-    `month_days` count from its first day, `from_end` from its last, which is 0. `nearest_to` and `nearest_to_end` are
-    one such day, moved to the nearest Monday to Friday of its month; in a month that has no such day `nearest_to` means
-    its last one, but no day if it `skips_short_months`. `weekdays` count from 1, Monday, to 7, Sunday; `nth_weekdays`
-    are pairs of a weekday and its place in the month (`LAST`: the last one). Day of the month and weekday are both
-    given only with `is_either`: one of them is enough.
+    * `month_days` count from the first day, `from_end` from the last, which is 0.
+    * `nearest_to` and `nearest_to_end` are one such day, moved to the nearest Monday to Friday of its month. In a month
+      without that day `nearest_to` means the last day, or no day if it `skips_short_months`.
+    * `weekdays` count from 1, Monday, to 7, Sunday. `nth_weekdays` are pairs of a weekday and its place in the month
+      (`LAST`: the last one).
+    * Day of the month and weekday are both given only with `is_either`: one of them is enough.
     """
 
     month_days: tuple[int, ...] = ()
@@ -51,7 +52,7 @@ class Days:
         return sorted(found)
 
     def _days_to_move(self, length: int) -> list[int]:
-        """Return the days of a month so long that are moved to the nearest Monday to Friday."""
+        """Return the days that are moved to the nearest Monday to Friday, in a month of this length."""
         days: list[int] = []
         if self.nearest_to is not None and not (self.skips_short_months and self.nearest_to > length):
             days.append(min(self.nearest_to, length))
@@ -62,7 +63,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Which values of each field match, ascending; `months` and `years` are empty where all of them do.
+    """Which values of each field match, ascending; `months` and `years` are empty if all match.
 
     `is_fixed`: neither minute nor hour was written with `*` first, so the schedule names times of day.
     """
@@ -77,13 +78,13 @@ class Meaning:
 
 
 def _nth_weekday(weekdays: Sequence[int], wanted: int, place: int) -> list[int]:
-    """Return the day that is the so-manieth of this weekday, in a list that is empty where the month has none."""
+    """Return the day with the given place among the month's days of this weekday, in a list; empty if there is none."""
     days = [day for day, weekday in enumerate(weekdays, 1) if weekday == wanted]
     return days[-1:] if place == LAST else days[place - 1 : place]
 
 
 def _nearest_open_day(weekdays: Sequence[int], day: int) -> int:
-    """Return the Monday to Friday of the month that is nearest to a day of it."""
+    """Return the day from Monday to Friday of the month that is nearest to the given day."""
     weekday = weekdays[day - 1]
     if weekday == SATURDAY:
         return day - 1 if day > 1 else day + 2

@@ -1,7 +1,7 @@
 """The quartz dialect: the expressions of the Java scheduler Quartz, which XXL-JOB and PowerJob read too.
 
-Source: the CronTrigger tutorial and CronExpression of Quartz 2.5. Where that overlooks a part of what is written, or
-takes a day of the next month, the expression is refused or the day left out.
+Source: the CronTrigger tutorial and CronExpression of Quartz 2.5. If Quartz ignores a part of the expression, it is
+refused; if Quartz takes a day of the next month, that day is left out.
 """
 
 import re
@@ -41,7 +41,7 @@ NTH = re.compile(r"(?P<weekday>[a-z]{3}|[0-9]+)(#(?P<place>[1-5])|l)")
 
 
 def read_quartz(by_name: dict[str, str]) -> Meaning:
-    """Return what the six or seven fields mean, as they are written; InvalidSchedule if one cannot be read."""
+    """Return the meaning of the six or seven fields; InvalidSchedule if one cannot be read."""
     by_name = {name: text.lower() for name, text in by_name.items()}
     if (by_name["day"] == "?") is (by_name["weekday"] == "?"):
         raise InvalidSchedule(
@@ -82,7 +82,7 @@ def _month_days(text: str) -> Days:
 
 
 def _weekdays(text: str) -> Days:
-    # By itself L is the seventh day of the week.
+    # A single L is the seventh day of the week.
     parts = ["7" if part == "l" else part for part in text.split(",")]
     nth = [found for part in parts if (found := NTH.fullmatch(part))]
     if not nth:
@@ -99,12 +99,12 @@ def _weekdays(text: str) -> Days:
 
 
 def _from_monday(weekday: int) -> int:
-    """Return a weekday that is counted from 1, Sunday, counted from 1, Monday."""
+    """Convert a weekday counted from 1, Sunday, to one counted from 1, Monday."""
     return (weekday - 2) % DAYS_OF_WEEK + 1
 
 
 def _values_or_all(name: str, text: str) -> tuple[int, ...]:
-    """Return the values of a field, none where all of them match."""
+    """Return the values of a field; none if all match."""
     values = _values(name, text)
     low, high = BOUNDS[name]
     return () if len(values) == high - low + 1 else values
@@ -138,14 +138,14 @@ def _part_values(name: str, part: str) -> list[int]:
         high = _within(name, part, high_text)
     if high < low and name == "year":
         raise _unreadable(name, part)
-    # A range goes on from the highest value to the lowest, its step too.
+    # A range and its step go on from the highest value to the lowest.
     size = highest - lowest + 1
     last = high if low <= high else high + size
     return [(value - lowest) % size + lowest for value in range(low, last + 1, step)]
 
 
 def _within(name: str, part: str, text: str) -> int:
-    """Return the number that a value of the field stands for."""
+    """Return the number that a value of the field means."""
     value = NUMBERS.get(name, {}).get(text, -1) if text.isalpha() else int(text) if text.isdecimal() else -1
     low, high = BOUNDS[name]
     if not low <= value <= high:

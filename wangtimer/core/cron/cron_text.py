@@ -1,7 +1,7 @@
 """A cron expression as it is stored: `*/5 * * * *`, or with its dialect before it, `quartz 0 0 9 ? * 2`.
 
-A version that knows no dialects has the dialect's name for a field, and refuses the expression: it must not take one
-weekday for another. So an expression of the unix dialect, the only one it has, stays as it is.
+A version without dialects reads the dialect's name as a field, and refuses the expression: it must not take one
+weekday for another. Its only dialect is unix, so expressions of that dialect stay as they are.
 """
 
 from wangtimer.core.cron.cron import Cron
@@ -14,7 +14,7 @@ def cron_text(cron: Cron) -> str:
 
 
 def cron_from(text: str, timezone: str) -> Cron:
-    """Read back what `cron_text` wrote; what a dialect of another version wrote can be read, but not planned."""
+    """Read back what `cron_text` wrote; an expression in an unknown dialect can be read, but not planned."""
     name, _, expression = text.partition(" ")
     if name == CronDialect.QUARTZ:
         return Cron(expression, timezone, CronDialect.QUARTZ)

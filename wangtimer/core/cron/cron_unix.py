@@ -1,4 +1,4 @@
-"""The unix dialect: croniter reads its fields; what croniter reads as nobody means it is refused."""
+"""The unix dialect: croniter reads its fields; what croniter reads otherwise than people mean it is refused."""
 
 import re
 
@@ -31,14 +31,14 @@ FIELD_RANGES = {
 NAMED_VALUES = {"month": M_ALPHAS, "weekday": DOW_ALPHAS, "day": {"l": 31}}
 RANDOM_OR_HASHED = re.compile(r"[hr]($|\(|/)")
 RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
-# Days as the quartz dialect alone has them.
+# Days that only the quartz dialect can read.
 ONLY_QUARTZ = {"day": re.compile(r"lw|l-[0-9]+w?"), "weekday": re.compile(r"([1-7]|[a-z]{3})l")}
-# What croniter is to read of the time where only the days are asked for.
+# The time of day that croniter gets when only the days are needed.
 MIDNIGHT = "0 0 0"
 
 
 def read_unix(by_name: dict[str, str]) -> Meaning:
-    """Return what the fields mean, as they are written; InvalidSchedule if one cannot be read."""
+    """Return the meaning of the fields; InvalidSchedule if one cannot be read."""
     for name, text in by_name.items():
         _refuse_misread(name, text.lower())
     try:
@@ -57,12 +57,12 @@ def read_unix(by_name: dict[str, str]) -> Meaning:
 
 
 def _all_values(expanded: list[int | str], count: int) -> tuple[int, ...]:
-    """Return the numbers of a field as croniter expanded it; `*` anywhere in it means all `count`."""
+    """Return the numbers of a field that croniter expanded; `*` anywhere in it means all `count`."""
     return tuple(range(count)) if "*" in expanded else tuple(sorted(map(int, expanded)))
 
 
 def _numbers(expanded: list[int | str], count: int | None) -> tuple[int, ...]:
-    """Return the numbers of a field, ascending, none where all `count` match."""
+    """Return the numbers of a field, ascending; none if all `count` match."""
     if "*" in expanded:
         return ()
     numbers = tuple(sorted(int(value) for value in expanded if value != "l"))
@@ -70,9 +70,10 @@ def _numbers(expanded: list[int | str], count: int | None) -> tuple[int, ...]:
 
 
 def _days(by_name: dict[str, str]) -> Days:
-    """Return the days of both day fields, of which either is enough where both say something.
+    """Return the days of both day fields; either is enough if both restrict the days.
 
-    croniter reads each by itself: together it wants both, or overlooks one, in `13 * 5#2`, `15W * 1` and `1-31 * */2`.
+    croniter reads each field by itself: given both, it requires both or ignores one, in `13 * 5#2`, `15W * 1` and
+    `1-31 * */2`.
     """
     day, weekday = by_name["day"], by_name["weekday"]
     if not (_says_something(day) and _says_something(weekday)):
@@ -91,12 +92,12 @@ def _days(by_name: dict[str, str]) -> Days:
 
 
 def _says_something(text: str) -> bool:
-    """Tell whether a day field leaves any day out by its writing: neither `*`, alone or in a list, nor `?`."""
+    """Tell whether a day field restricts the days as it is written: it has neither `*`, alone or in a list, nor `?`."""
     return not {"*", "?"} & set(text.split(","))
 
 
 def _days_of(days: str) -> Days:
-    """Return the days of `day month weekday`; croniter does not look at plain values beside `W`, or `#` and `L5`."""
+    """Return the days of `day month weekday`; croniter ignores plain values beside `W`, or beside `#` and `L5`."""
     read = croniter(f"{MIDNIGHT} {days}", second_at_beginning=True)
     day_values, weekday_values = read.expanded[DAY_FIELD], read.expanded[DOW_FIELD]
     nearest_to = next(iter(read.nearest_weekday), None)
@@ -124,14 +125,14 @@ def _nth_weekdays(places: dict[int, set[int | str]]) -> tuple[tuple[int, int], .
 
 
 def _refuse_misread(name: str, text: str) -> None:
-    """Refuse what croniter accepts and reads as something nobody means."""
+    """Refuse what croniter accepts but reads otherwise than people mean it."""
     if RANDOM_OR_HASHED.match(text):
         raise InvalidSchedule(
             "cron", f"{name} {text!r} is random or hashed", f"write the {name} itself ({FIELD_RANGES[name]})"
         )
     parts = text.split(",")
     if name == "weekday" and len({_is_of_month(part) for part in parts}) == 2:
-        # croniter refuses it too, but not `5,5#2` or `*,5#2`, in which it overlooks the first.
+        # croniter refuses it too, except `5,5#2` and `*,5#2`, where it ignores the first part.
         raise InvalidSchedule(
             "cron", f"weekday {text!r} mixes every week with weeks of the month", "make it two timers"
         )
@@ -161,13 +162,13 @@ def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
 
 
 def _number(name: str, text: str) -> int | None:
-    """Return the number a value of the field stands for, None if croniter is to refuse it."""
+    """Return the number that a value of the field means; None if croniter is to refuse it."""
     value = NAMED_VALUES.get(name, {}).get(text, text)
     return int(value) if str(value).isdecimal() else None
 
 
 def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
-    """Return the error for what croniter refused, naming the field at fault where one alone is."""
+    """Return the error for what croniter refused; it names the field at fault if there is only one."""
     for name, text in by_name.items():
         if not _croniter_reads(dict.fromkeys(by_name, "*") | {name: text}):
             return InvalidSchedule(
@@ -183,7 +184,7 @@ def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
 
 
 def _known_to_quartz(name: str, text: str) -> str:
-    """Return the end of a mend that names the other dialect, where a day is written as only that reads it."""
+    """Return the end of a mend that names the quartz dialect, if only that can read the day; else ""."""
     if not (pattern := ONLY_QUARTZ.get(name)) or not pattern.fullmatch(text):
         return ""
     meaning = " (6L is the last Friday there)" if text == "6l" else ""

@@ -1,1 +1,1 @@
-"""The way of a firing: planned, waiting in slices, attempted, ended."""
+"""The way of a firing: it is planned, waits in a slice, is attempted, has an outcome."""

@@ -10,9 +10,9 @@ from wangtimer.core.flow.slicing import Slice
 
 @dataclass(slots=True, eq=False)
 class Share:
-    """One slice's part of its minute's credit: `own` it has always, more while others leave theirs unused.
+    """One slice's part of its minute's credit: always `own`, more while others leave theirs unused.
 
-    `used` is what stands armed or runs, `waiting` what the slice holds while it has more to arm at once, else 0.
+    `used` members are armed or running. `waiting` is what the slice holds if it has more to arm at once, else 0.
     """
 
     slice: Slice
@@ -22,17 +22,17 @@ class Share:
     has_ended: bool = False
 
     def note(self, used: int, waiting: int) -> None:
-        """Say how the slice stands, after each turn."""
+        """Record the slice's numbers, after each turn."""
         self.used = used
         self.waiting = waiting
 
 
 @dataclass(slots=True)
 class Credits:
-    """The shares of the slices that this process watches, of a `whole` for each minute; any thread may ask.
+    """The credit of each minute, `whole`, shared by the slices that this process watches; any thread may ask.
 
-    Buckets are not alike: one that a minute had from its start holds several times the firings of one opened last. With
-    equal shares a burst would end with one slice that drains on its own share, beside cores with nothing to do.
+    Buckets differ: one that a minute had from its start holds several times the firings of the one opened last. With
+    equal shares a burst would end with one slice that drains on its own share while cores are idle.
     """
 
     whole: int
@@ -41,7 +41,7 @@ class Credits:
 
     @contextmanager
     def share(self, slice_: Slice, own: int) -> Iterator[Share]:
-        """Have the slice take part; what it had is its minute's once it has ended, for as long as others go on."""
+        """Give the slice a share. When it ends, its credit goes to the other slices of its minute."""
         share = Share(slice_, own)
         with self._lock:
             others = self._minutes.get(slice_.minute, [])
@@ -57,9 +57,10 @@ class Credits:
                     del self._minutes[slice_.minute]
 
     def of(self, share: Share) -> int:
-        """Return how many of the share's slice may stand armed now.
+        """Return how many members of the share's slice may stand armed now.
 
-        What the others of its minute do not use goes to those with more to arm at once, by what each holds.
+        Credit that other slices of the minute do not use goes to slices with more to arm at once, in proportion to what
+        each holds.
         """
         if not share.waiting:
             return share.own

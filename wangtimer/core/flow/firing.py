@@ -8,7 +8,7 @@ from wangtimer.core.flow.slicing import SharedLane, Slice, SliceOrLane
 
 
 class FiringStatus(StrEnum):
-    """What has become of a firing; every status but `pending` is an outcome and stays."""
+    """The status of a firing; every one but `pending` is an outcome and stays."""
 
     PENDING = "pending"
     SUCCEEDED = "succeeded"
@@ -24,19 +24,19 @@ class FiringKind(StrEnum):
     BACKFILL = "backfill"
 
 
-# What a cancelled firing's record says of it.
+# The error in a cancelled firing's record.
 CANCELLED = "cancelled"
 
 
-# Which firing: its timer and its moment. SQL has a row's key the other way round.
+# Names a firing: its timer and its moment. A row's key in SQL has the reverse order.
 MemberKey = tuple[int, int]
 
 
 class Member(NamedTuple):
     """One attempt of one firing: the unit that moves through a slice, written `timer_id:fire_at:attempt`.
 
-    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2. A tuple, as are the
-    others that every firing makes and hashes several of: three times cheaper than a dataclass.
+    The attempt is part of it, so that a late message of attempt 1 can never claim attempt 2. It is a tuple, because
+    every firing makes and hashes several: three times cheaper than a dataclass.
     """
 
     timer_id: int
@@ -54,7 +54,7 @@ class Member(NamedTuple):
 
     @property
     def key(self) -> MemberKey:
-        """Which firing it is of: its timer, and its moment."""
+        """Its firing: the timer and the moment."""
         return self.timer_id, self.fire_at
 
     @property
@@ -66,9 +66,9 @@ class Member(NamedTuple):
 class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
-    `attempt` is the last made or the next to be made; 0 where it was cancelled before any. `asked_at` is when somebody
-    asked for it (ms UTC); None: its schedule did, or a process of before this was kept. `lane` is the key of the
-    `SharedLane` in which the attempt waits, or waited; "" where it found room at once.
+    `attempt` is the last one made or the next one to make; 0 if the firing was cancelled before any. `asked_at` is when
+    somebody asked for it (ms UTC); None: its schedule did, or an older version wrote it. `lane` is the key of the
+    `SharedLane` in which the attempt waits or waited; "" if it found room at once.
     """
 
     timer_id: int
@@ -103,7 +103,7 @@ class Firing(NamedTuple):
 
     @property
     def stands_in(self) -> SliceOrLane:
-        """Where it stands while it is pending, and nowhere else: its lane, or else its slice."""
+        """The one place where it stands while it is pending: its lane if it has one, else its slice."""
         return SharedLane(self.lane) if self.lane else self.slice
 
 
@@ -116,13 +116,13 @@ class DueMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Members of one slice that were armed together, what one executor message carries; or of one lane, pulled."""
+    """Members of one slice that were armed together, carried by one executor message; or members pulled from a lane."""
 
     slice: SliceOrLane
     members: tuple[DueMember, ...]
 
     def to_wire(self) -> tuple[str, str]:
-        """Return the message's arguments: the slice's tag, and `member@due_at` of each, with spaces between."""
+        """Return the message's arguments: the slice's tag, and each `member@due_at`, separated by spaces."""
         return self.slice.tag, " ".join([f"{due.member}@{due.due_at}" for due in self.members])
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What an attempt led to, as it is written into the firing's row, or waits for that in the outbox."""
+"""The outcome of an attempt, as it is written into the firing's row, or waits for that in the outbox."""
 
 from typing import Any, NamedTuple
 
@@ -6,10 +6,10 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 
 
 class Outcome(NamedTuple):
-    """The result of one attempt. A tuple, for every firing makes one.
+    """The result of one attempt. It is a tuple, because every firing makes one.
 
     `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
-    first send minus scheduled moment. From the call's beginning: `connect_ms` until the request could be written,
+    first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
     `first_byte_ms` until the answer began, `cost_ms` until it ended.
     """
 
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
     @property
     def next_attempt(self) -> int:
-        """The attempt the row stands at once this is written."""
+        """The row's attempt after this is written."""
         return self.member.attempt + 1 if self.is_retry else self.member.attempt
 
     @property

@@ -1,4 +1,4 @@
-"""Keeps what comes in a bunch from being done for each of them, and what takes long from being done twice at once."""
+"""Keeps a bunch of ticks from running one by one, and long work from running twice at once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from wangtimer.core.time.clock import Clock
 
 @dataclass(slots=True)
 class Pace:
-    """Lets one through every `least_s` seconds: ticks that queued up while workers were away are one tick."""
+    """Lets one tick through every `least_s` seconds: ticks that queued up while workers were away count as one."""
 
     clock: Clock
     least_s: float
@@ -19,7 +19,7 @@ class Pace:
     _under_way: Lock = field(default_factory=Lock, init=False)
 
     def is_due(self) -> bool:
-        """Tell whether this one is to be done; by this process's stop-watch."""
+        """Tell whether this tick is to run, by this process's stop-watch."""
         with self._lock:
             now = self.clock.monotonic()
             if now - self._last_at < self.least_s:
@@ -29,7 +29,7 @@ class Pace:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Tell whether this one is to be done, which it is not either while an earlier one is under way."""
+        """Tell whether this tick is to run; it is not while an earlier one is under way."""
         if not self._under_way.acquire(blocking=False):
             yield False
             return

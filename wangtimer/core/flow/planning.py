@@ -12,8 +12,8 @@ from wangtimer.core.timers.timer import Timer
 class Plan:
     """The next moments of one timer, and the planning marks the timer has once they are rows.
 
-    It holds only while the timer is as it was read: same version, same `planned_until`, enabled. `put_off_ms` is how
-    much later than other timers it is planned again.
+    It holds only while the timer is as it was read: same version, same `planned_until`, enabled. The timer is planned
+    again `put_off_ms` later than others.
     """
 
     timer: Timer
@@ -24,15 +24,15 @@ class Plan:
 
     @property
     def plan_by(self) -> int | None:
-        """The moment that has to be a step ahead for the timer to be planned far enough."""
+        """The timer is planned far enough while this moment is a step ahead."""
         return None if self.next_fire_at is None else self.next_fire_at + self.put_off_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """How far ahead timers are planned: two steps, and a dense timer `dense_moments`, but `least_ms` at least.
+    """How far ahead timers are planned: two steps; a dense timer `dense_moments`, but at least `least_ms`.
 
-    `most_moments` of one timer are planned at once.
+    At most `most_moments` of one timer are planned at once.
     """
 
     step_ms: int
@@ -42,9 +42,9 @@ class Ahead:
 
 
 def plan(timer: Timer, until: int, most: int) -> Plan:
-    """Expand `(planned_until, until]`, at most `most` moments; what is left over is the next plan's.
+    """Expand `(planned_until, until]`, at most `most` moments; the rest is left to the next plan.
 
-    A schedule that is over is planned until its last moment, and no further: from then on its timer is finished.
+    A schedule that ends is planned until its last moment, and no further: after that its timer is finished.
     """
     schedule = timer.definition.schedule
     moments = schedule.moments(timer.planned_until, until, most)
@@ -57,8 +57,8 @@ def plan(timer: Timer, until: int, most: int) -> Plan:
 def plan_ahead(timer: Timer, now: int, ahead: Ahead) -> Plan:
     """Expand up to two steps ahead; a dense timer by count.
 
-    Two hours of an every-second timer would be 7,200 rows to plan before its neighbours' next minute. It is planned
-    again when half of what it is planned ahead is left.
+    Two hours of an every-second timer would be 7,200 rows to plan before its neighbours' next minute. A dense timer is
+    planned again when half of its reach is left.
     """
     far = plan(timer, now + 2 * ahead.step_ms, ahead.most_moments)
     if len(far.moments) < max(2, ahead.most_moments):
@@ -71,7 +71,7 @@ def plan_ahead(timer: Timer, now: int, ahead: Ahead) -> Plan:
 
 
 def _until(far: Plan, until: int) -> Plan:
-    """Return the part of a plan up to `until`; what is planned already stays so."""
+    """Return the part of a plan up to `until`, but not less than is planned already."""
     if far.planned_until <= until:
         return far
     near = tuple(moment for moment in far.moments if moment <= until)
@@ -92,9 +92,9 @@ def count_by_minute(plans: list[Plan]) -> dict[int, int]:
 def firings_of(plans: list[Plan], planned_before: dict[int, int], rule: BucketRule) -> list[Firing]:
     """Return the plans' firings sorted by key, each with its bucket.
 
-    They go round all the buckets that their minute has by then, in the order of their moments: so every bucket has
-    work all through the minute, and what is due together is armed by several triggers. `planned_before` says for
-    each minute how many firings were planned into it before these.
+    In the order of their moments they take turns over all buckets that their minute needs by then. So every bucket has
+    work throughout the minute, and several triggers arm firings that are due together. `planned_before` says for each
+    minute how many firings were planned into it before these.
     """
     keys = sorted((moment, a_plan.timer.id) for a_plan in plans for moment in a_plan.moments)
     firings: list[Firing] = []

@@ -6,9 +6,9 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Attempts after 1, 2, 4, 8 s ... (`base_ms` doubled), each spread by ±`jitter`, `most` attempts in a row.
+    """`most` attempts in a row, with pauses of 1, 2, 4, 8 s ... (`base_ms` doubled) between, each spread by ±`jitter`.
 
-    A replay is the attempt after the last: it begins the row anew.
+    A replay is the attempt after the last: it begins a new row.
     """
 
     most: int = 5

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MINUTE_MS = 60_000
-# A host name has 253 characters at most; the column holds as many as this.
+# The column holds so many characters; a host name has 253 at most.
 LANE_CHARACTERS = 300
 
 
@@ -43,10 +43,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SharedLane:
-    """Firings that are due, or nearly, and for which there was no room: at their host, or for their app.
+    """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
-    They wait here, outside every process, ordered by when they were due. `key` is `host:` and the host with its
-    port, or `app:` and the app.
+    They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
+    `app:` and the app.
     """
 
     key: str
@@ -78,7 +78,7 @@ SliceOrLane = Slice | SharedLane
 
 @dataclass(frozen=True, slots=True)
 class TriggerOrder:
-    """What a trigger task is told: the slice, the token its lock holds, how many members may stand armed."""
+    """The arguments of a trigger task: the slice, its lock's token, and how many members may stand armed."""
 
     slice: Slice
     token: str
@@ -87,7 +87,7 @@ class TriggerOrder:
 
 @dataclass(frozen=True, slots=True)
 class BucketRule:
-    """How many buckets a minute gets: few while little is due, since small chunks are what costs.
+    """How many buckets a minute gets: few while little is due, since small chunks are costly.
 
     One for each `firings_per_bucket` planned into the minute, never more than `most`.
     """

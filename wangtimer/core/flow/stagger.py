@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Stagger:
-    """So many a second, the first at `first_at` (ms UTC)."""
+    """`per_second` firings a second, the first at `first_at` (ms UTC)."""
 
     first_at: int
     per_second: int

@@ -8,7 +8,7 @@ from wangtimer.core.schedules.schedule import Schedule
 
 
 class StopState(StrEnum):
-    """What the switching off means for one moment."""
+    """What switching a timer off means for one moment."""
 
     CANCELLED = "cancelled"
     IN_FLIGHT = "in_flight"
@@ -16,7 +16,7 @@ class StopState(StrEnum):
 
 
 class StoppedMoment(NamedTuple):
-    """A moment (ms UTC) of a timer that was switched off, and whether that came in time for it."""
+    """A moment (ms UTC) of a timer that was switched off, and whether that came in time."""
 
     timer_id: int
     at_ms: int
@@ -28,10 +28,14 @@ def stopped_moment(
 ) -> StoppedMoment | None:
     """Return what becomes of the next moment of a timer that was switched off by `now` (ms UTC).
 
-    `latest` is its last scheduled firing up to now, `was_sent`: an attempt of it went out. Within `reach_ms` of its
-    moment a firing may be on its way, and a retry of when it is due. The moment is that of `latest` where no attempt of
-    it has ended; else the next of the schedule; else, where the schedule has none, that of `latest` again. None: there
-    is no such moment at all, or that of `latest` has failed and nothing of it was ever sent.
+    `latest` is the last scheduled firing up to now; `was_sent`: an attempt of it went out. A firing may be on its way
+    from `reach_ms` before its moment, a retry from `reach_ms` before its due moment. The moment returned is, in order:
+
+    * that of `latest`, if no attempt of it has ended
+    * the schedule's next
+    * that of `latest`
+
+    None: there is no such moment, or `latest` has failed and nothing of it was ever sent.
     """
     is_pending = latest is not None and latest.status is FiringStatus.PENDING
     if latest is not None and is_pending and latest.attempt == 1:
@@ -45,7 +49,7 @@ def stopped_moment(
 
 
 def _state_of_last(latest: Firing, was_sent: bool, reach: int) -> StopState | None:
-    """Return what the switching off means for a last moment of which an attempt has ended, None: nothing."""
+    """Return what switching off means for the last moment, of which an attempt has ended; None: nothing."""
     if was_sent:
         return StopState.ALREADY_FIRED
     if latest.status is FiringStatus.PENDING:

@@ -1,15 +1,15 @@
-"""How two sets of waiting firings are held against each other without reading either."""
+"""Compares two sets of waiting firings without reading either."""
 
 from typing import NamedTuple
 
-# An id has up to 53 bits: of two of them Redis' numbers would not hold the sum. Of 2,000 remainders they do.
+# An id has up to 53 bits: Redis' numbers do not hold the sum of two ids exactly, but that of 2,000 remainders.
 ID_MODULUS = 1 << 20
 
 
 class Tally(NamedTuple):
     """How many firings wait, and the sums of their timers' ids modulo `ID_MODULUS` and of their due moments (ms UTC).
 
-    Sets that are not the same may have the same tally, but not by what gets lost on the way.
+    Different sets may have the same tally, but not because firings got lost on the way.
     """
 
     number: int = 0

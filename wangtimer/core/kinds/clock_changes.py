@@ -1,4 +1,4 @@
-"""Where a cron schedule meets a change of the clocks: wall times that do not exist, or that come twice."""
+"""Finds where a cron schedule meets a clock change: wall times that do not exist, or that come twice."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.time.zones import Transition, transitions
 
 HOUR_S = 3_600
-# Two hours of every second: no zone's clocks have been changed by more in one go since 2011.
+# Two hours of every second: since 2011 no zone has changed its clocks by more at once.
 MOST_LOOKED_AT = 7_200
 
 
@@ -18,9 +18,9 @@ MOST_LOOKED_AT = 7_200
 class ClockChange:
     """The wall times of a schedule, from `first` to `last`, that a change of the clocks swallows or repeats.
 
-    `is_gap`: they do not exist; else they come twice. `is_fixed`: the schedule names times of day, so that it fires
-    once all the same, in a gap at `clock_after`, the first wall time after it. One that is not fixed fires at
-    nothing in a gap, and both times in an overlap. All three are naive.
+    `is_gap`: they do not exist; else they come twice. `is_fixed`: the schedule names times of day, so it fires once all
+    the same; for a gap at `clock_after`, the first wall time after it. A schedule that is not fixed does not fire in a
+    gap, and fires both times in an overlap. The three times are naive.
     """
 
     first: datetime
@@ -33,7 +33,7 @@ class ClockChange:
 def clock_changes(schedule: Schedule, rule: Cron, after_ms: int, until_ms: int) -> list[ClockChange]:
     """Return the changes in (after_ms, until_ms] that a schedule of this rule meets, ascending.
 
-    A schedule that keeps its rhythm, as each full hour does when the clocks change by one, meets none.
+    A schedule that keeps its rhythm meets none: each full hour, say, when the clocks change by one hour.
     """
     plain = replace(as_bounded(schedule), spread=None)
     fields = rule.fields
@@ -57,7 +57,7 @@ def _transitions(timezone: str, after_ms: int, until_ms: int) -> list[Transition
 
 
 def _keeps_rhythm(fields: Fields, shift_s: int) -> bool:
-    """Tell whether the times of day are the same ones when the clock is put on by `shift_s`."""
+    """Tell whether the times of day stay the same when the clock is moved on by `shift_s`."""
     seconds = set(fields.seconds_of_hour)
     return fields.meaning.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
 
@@ -66,7 +66,7 @@ def _swallowed(plain: Bounded, rule: Cron, is_fixed: bool, change: Transition) -
     """Return the wall times in a gap, in seconds, if the schedule is in force there."""
     if is_fixed and not plain.matches(change.at_s * 1_000):
         return []
-    # Read as UTC, which has no gap, the rule has all of them.
+    # In UTC, which has no gap, the rule has all of them.
     low_s, high_s = change.at_s + change.before_s, change.at_s + change.after_s
     walls_ms = replace(rule, timezone="UTC").moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
     if not is_fixed:
@@ -75,7 +75,7 @@ def _swallowed(plain: Bounded, rule: Cron, is_fixed: bool, change: Transition) -
 
 
 def _within(plain: Bounded, walls_ms: list[int], change: Transition) -> list[int]:
-    """Return the wall times that are not beyond the bounds and not on an excluded day."""
+    """Return the wall times that are within the bounds and not on an excluded day."""
     at_ms = change.at_s * 1_000
     if (plain.start_ms is not None and at_ms < plain.start_ms) or (
         plain.last_ms is not None and at_ms > plain.last_ms

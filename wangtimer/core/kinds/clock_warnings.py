@@ -1,4 +1,4 @@
-"""What may surprise about a cron expression when clocks change, in words."""
+"""Warnings about a cron expression when clocks change."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -18,7 +18,7 @@ from wangtimer.core.words.words import WORDS, Language
 
 
 class CronKind(RuleKind[Cron]):
-    """Stored as its expression; one of a dialect other than unix begins with the dialect's name."""
+    """Stored as its expression; in another dialect than unix, the dialect's name comes first."""
 
     of = Cron
     asked_by = (
@@ -47,19 +47,19 @@ class CronKind(RuleKind[Cron]):
     stored_words = (CronDialect.QUARTZ.value,)
 
     def read(self, asked: AskedRule, was: Cron | None) -> Cron:
-        """Return the expression, in the dialect asked for, or that before, or unix."""
+        """Return the expression in the dialect asked for, else the former one, else unix."""
         dialect_before = CronDialect.UNIX if was is None else was.dialect
         dialect = CronDialect(asked.given.get("cron_dialect", dialect_before))
         expression = asked.given["cron"] if was is None else asked.given.get("cron", was.expression)
         return Cron.read(expression, asked.timezone, dialect)
 
     def refuse_never(self, rule: Cron) -> None:
-        """Raise `InvalidSchedule` where no day is one of the expression's."""
+        """Raise `InvalidSchedule` if no day matches the expression."""
         if _has_no_day(_days_of(rule)):
             raise never_fires(rule)
 
     def refuse_over(self, rule: Cron, now: int) -> None:
-        """Raise `InvalidSchedule` where no moment of the expression is left."""
+        """Raise `InvalidSchedule` if no moment of the expression is left."""
         if rule.first_after(now) is None:
             raise never_fires(rule)
 
@@ -90,12 +90,12 @@ class CronKind(RuleKind[Cron]):
     def warnings_between(
         self, schedule: Schedule, rule: Cron, after_ms: int, until_ms: int
     ) -> Iterable[Warning]:
-        """Return what becomes of the moments when clocks change."""
+        """Return warnings about the moments when clocks change."""
         return warnings_of_clock_changes(schedule, rule, after_ms, until_ms)
 
 
 def _days_of(cron: Cron) -> Cron:
-    """Return the cron that fires at midnight, UTC, of the days of this one: thousands of crons have the same days."""
+    """Return the cron that fires at midnight, UTC, on the same days: thousands of crons share their days."""
     fields = cron.expression.split()
     days = fields[2:] if len(fields) == 5 else fields[3:] or ["*", "*", "*"]
     return replace(cron, expression=" ".join(["0 0 0", *days]), timezone="UTC")
@@ -103,5 +103,5 @@ def _days_of(cron: Cron) -> Cron:
 
 @lru_cache(maxsize=4_096)
 def _has_no_day(days: Cron) -> bool:
-    """Tell whether there is no such day at all: to search in vain takes 0.1 s, which a batch would pay for each."""
+    """Tell whether there is no such day; cached, since a search in vain takes 0.1 s, for each timer of a batch."""
     return days.first_after(0) is None

@@ -1,4 +1,4 @@
-"""What may surprise about a cron expression as it is written, whenever it fires."""
+"""Warnings about a cron expression as it is written, whenever it fires."""
 
 import re
 from calendar import monthrange
@@ -14,7 +14,7 @@ from wangtimer.core.words.warning import Warning, WarningCode
 # A year that is not a leap year.
 COMMON_YEAR = 2027
 ALL_MONTHS = tuple(range(1, 13))
-# How far a step may lead within each field, from its lowest value to its highest.
+# The longest step within each field: from its lowest value to its highest.
 WIDTHS = {"second": 59, "minute": 59, "hour": 23, "day": 30, "month": 11, "weekday": 6, "year": 129}
 NAMES_ZH = {
     "second": "秒",
@@ -28,9 +28,9 @@ NAMES_ZH = {
 # A weekday as a number, in `2`, `1-5`, `2/2`, `L5` and `5#2`; not the place of `fri#2` nor the step of `*/2`.
 WEEKDAY_NUMBER = re.compile(r"(?<![#/0-9])[0-9]+")
 STEP = re.compile(r"[^,/]*/(?P<step>[0-9]+)")
-# A field that is one step to its end; a range, as 9-17/2, is meant to end before.
+# A field that is one step to its end. A range such as 9-17/2 is meant to end earlier.
 STEP_TO_END = re.compile(r"(?P<first>\*|[0-9]+)/(?P<step>[0-9]+)")
-# How many values the fields have that go round: a step of another field is seldom meant as an interval.
+# The number of values of the fields that go round. In other fields a step is seldom meant as an interval.
 ROUNDS = {"second": 60, "minute": 60, "hour": 24}
 
 
@@ -60,7 +60,7 @@ def warnings_of_expression(cron: Cron) -> Iterator[Warning]:
 
 
 def warnings_of_text(cron: Cron) -> Iterator[Warning]:
-    """Yield what may surprise about the text of an expression alone, that can be read: microseconds each."""
+    """Yield what may surprise about the text alone of a readable expression: it takes microseconds."""
     texts = field_texts(cron.expression, cron.dialect)
     if cron.dialect is CronDialect.UNIX:
         yield from _of_quartz_weekday(texts)
@@ -83,7 +83,7 @@ def _of_field_order(count: int) -> Iterator[Warning]:
 
 
 def _of_quartz_weekday(texts: dict[str, str]) -> Iterator[Warning]:
-    """Yield a warning where `?`, which only Quartz and its kin need, meets a weekday as a number."""
+    """Yield a warning if `?`, which only Quartz and its relatives need, meets a weekday as a number."""
     found = WEEKDAY_NUMBER.search(texts["weekday"])
     if texts["day"] != "?" or found is None:
         return
@@ -110,7 +110,7 @@ def _of_long_steps(name: str, text: str) -> Iterator[Warning]:
 
 
 def _of_uneven_step(name: str, text: str) -> Iterator[Warning]:
-    """Yield a warning where from a field's last value to the first of its next round it is not the step."""
+    """Yield a warning if the distance from a field's last value to its first in the next round is not the step."""
     found = STEP_TO_END.fullmatch(text)
     if found is None or name not in ROUNDS:
         return
@@ -144,7 +144,7 @@ def _of_short_months(meaning: Meaning) -> Iterator[Warning]:
 
 
 def _of_short_month(meaning: Meaning, length: int, name: str, name_zh: str) -> Iterator[Warning]:
-    """Yield a warning where some of the months are not so long."""
+    """Yield a warning if some of the months are shorter."""
     lacking = [month for month in meaning.months or ALL_MONTHS if monthrange(COMMON_YEAR, month)[1] < length]
     if length == 29 and lacking:
         yield Warning(WarningCode.LEAP_DAY, "29 February is in leap years only", "2 月 29 日只在闰年才有")

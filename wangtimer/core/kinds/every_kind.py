@@ -31,13 +31,13 @@ class EveryKind(RuleKind[Every]):
     shown_by = (ApiField("every_ms", ValueType.NUMBER), ApiField("anchor_at", ValueType.MOMENT))
 
     def read(self, asked: AskedRule, was: Every | None) -> Every:
-        """Return the interval, from the anchor given, or that before, or the start, or now."""
+        """Return the interval, counted from the given anchor, else the former one, else the start, else now."""
         anchor_ms = was.anchor_ms if was is not None and "anchor_at" not in asked.given else _anchor(asked)
         interval_ms = asked.given.get("every_ms", 0 if was is None else was.interval_ms)
         return Every.parse(interval_ms, anchor_ms, asked.timezone)
 
     def read_anew(self, asked: AskedRule, was: Every | None) -> Every:
-        """Return the interval; the same one as before is counted on, not from now."""
+        """Return the interval; if it is the same as before, it keeps its anchor."""
         says_from_when = "anchor_at" in asked.given or "start_at" in asked.given
         is_same = was is not None and was.interval_ms == asked.given["every_ms"]
         return self.read(asked, was if is_same and not says_from_when else None)

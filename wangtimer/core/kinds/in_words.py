@@ -8,7 +8,7 @@ from wangtimer.core.words.words import WORDS, Language, Words, moment_text
 def describe(schedule: Schedule, language: Language) -> str:
     """Return when a schedule fires, as one phrase without a full stop, its zone at the end.
 
-    Two cron expressions in the same words fire at the same moments, save where clocks change
+    Two cron expressions with the same words fire at the same moments, except when clocks change
     (`docs/decisions/0002-dst-rule.md`). InvalidSchedule if a cron expression cannot be read.
     """
     rule, words = rule_of(schedule), WORDS[language]

@@ -1,4 +1,4 @@
-"""What a kind of rule answers beside the moments of its rules: how they are asked for, stored, shown, described."""
+"""What a kind of rule defines beside its moments: how rules are asked for, stored, shown and described."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -16,10 +16,10 @@ OneRule = TypeVar("OneRule", bound=Rule)
 
 @dataclass(frozen=True, slots=True)
 class AskedRule:
-    """What a request says of a rule: `given`, its fields that are not null, those of the bounds among them.
+    """What a request says of a rule: `given` are its fields that are not null, also those of the bounds.
 
-    `timezone` is that of the rule before where none is given. `now` is ms UTC. `read_moment` reads a field's value as
-    ms UTC, and refuses one that is no moment in the name that callers spell it by.
+    If no `timezone` is given, it is the former rule's. `now` is ms UTC. `read_moment` reads a field's value as ms UTC;
+    its error names the field as callers spell it.
     """
 
     given: Mapping[str, Any]
@@ -31,8 +31,8 @@ class AskedRule:
 class StoredRule(NamedTuple):
     """What both stores write of a rule: a text in its zone, an interval from an anchor, or one moment (ms UTC).
 
-    Texts are open to any kind: that of a further one begins with a word of its own. A tuple, for one is made of each
-    definition that is written.
+    Any kind may have a text: that of a new kind begins with a word of its own. It is a tuple, because one is made for
+    each definition that is written.
     """
 
     timezone: str = "UTC"
@@ -47,27 +47,27 @@ class RuleKind(ABC, Generic[OneRule]):
 
     # The class of its rules.
     of: ClassVar[type[Rule]]
-    # The fields of a request of which one has to be given for a rule of this kind, and those it may have beside it.
+    # Fields of a request: one of `asked_by` must be given for a rule of this kind; `details` may be given with it.
     asked_by: ClassVar[tuple[ApiField, ...]]
     details: ClassVar[tuple[ApiField, ...]] = ()
-    # The fields of an answer, its zone not among them.
+    # The fields of an answer, without the zone.
     shown_by: ClassVar[tuple[ApiField, ...]]
-    # With which words the stored text of its rules may begin; they begin with a letter, as no cron expression does.
+    # The words with which a stored text of its rules may begin: with a letter, unlike any cron expression.
     stored_words: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def read(self, asked: AskedRule, was: OneRule | None) -> OneRule:
-        """Return the rule that is asked for; what is not given stays as it `was`. Raises `InvalidInput`."""
+        """Return the rule that is asked for; fields that are not given stay as in `was`. Raises `InvalidInput`."""
 
     def read_anew(self, asked: AskedRule, was: OneRule | None) -> OneRule:  # noqa: ARG002 - for those it matters to
-        """Return the rule that is asked for in place of what `was`, of which nothing stays. Raises `InvalidInput`."""
+        """Return the rule that is asked for instead of `was`, of which nothing is kept. Raises `InvalidInput`."""
         return self.read(asked, None)
 
     def refuse_never(self, rule: OneRule) -> None:
-        """Raise `InvalidSchedule` where a rule has no moment at all, and that is told sooner than by a search."""
+        """Raise `InvalidSchedule` if a rule has no moment at all, and this is known without a search."""
 
     def refuse_over(self, rule: OneRule, now: int) -> None:
-        """Raise `InvalidSchedule` where a rule has no moment after `now` (ms UTC), and the kind knows what to mend."""
+        """Raise `InvalidSchedule` if a rule has no moment after `now` (ms UTC), and the kind knows what to mend."""
 
     @abstractmethod
     def stored(self, rule: OneRule) -> StoredRule:
@@ -90,7 +90,7 @@ class RuleKind(ABC, Generic[OneRule]):
         return ()
 
     def quick_warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
-        """Return those of `warnings` that take microseconds to tell: each of many timers made at once has them."""
+        """Return the warnings that take only microseconds: for each of many timers that are made at once."""
         return ()
 
     def warnings_between(
@@ -100,5 +100,5 @@ class RuleKind(ABC, Generic[OneRule]):
         after_ms: int,  # noqa: ARG002
         until_ms: int,  # noqa: ARG002
     ) -> Iterable[Warning]:
-        """Return what may surprise about what a schedule of this rule does in (after_ms, until_ms], ms UTC."""
+        """Return what may surprise about a schedule of this rule in (after_ms, until_ms], ms UTC."""
         return ()

@@ -1,4 +1,4 @@
-"""Every kind of rule there is, and which one a rule, a request or a stored text is of."""
+"""All kinds of rules, and how to find the kind of a rule, a request or a stored text."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from wangtimer.core.kinds.kind import RuleKind
 from wangtimer.core.kinds.once_kind import OnceKind
 from wangtimer.core.schedules.rule import Rule
 
-# In the order in which the API lists their fields. A further kind is one more of them: nothing else names them all.
+# In the order in which the API lists their fields. A new kind is added here and nowhere else.
 KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), OnceKind()]
 
 
@@ -23,9 +23,9 @@ def kind_of(rule: Rule) -> RuleKind[Any]:
 
 
 def rule_from_text(text: str, timezone: str) -> Rule:
-    """Return the rule of a stored text: that of the kind whose word it begins with, else a cron expression.
+    """Return the rule of a stored text: of the kind whose word it begins with, else a cron expression.
 
-    One that no kind here can read, as another version wrote it, is read all the same, but cannot be planned.
+    A text that only another version can read becomes a rule too, but one that cannot be planned.
     """
     if text[:1].isalpha():
         word, _, _ = text.partition(" ")
@@ -37,15 +37,15 @@ def rule_from_text(text: str, timezone: str) -> Rule:
 
 
 def asked_fields() -> list[ApiField]:
-    """Return the fields of a request that say what the rule is, each kind's together."""
+    """Return the fields of a request that describe the rule, kind by kind."""
     return [field for kind in KINDS for field in (*kind.asked_by, *kind.details)]
 
 
 def asked_names() -> list[str]:
-    """Return, as callers spell them, the fields of a request of which one says what kind its rule is of."""
+    """Return the names, as callers spell them, of the request's fields of which one decides the kind of rule."""
     return [field.json_name for kind in KINDS for field in kind.asked_by]
 
 
 def shown_fields() -> list[ApiField]:
-    """Return the fields of an answer that show a rule, each kind's together."""
+    """Return the fields of an answer that show a rule, kind by kind."""
     return [field for kind in KINDS for field in kind.shown_by]

@@ -12,7 +12,7 @@ from wangtimer.core.words.words import WORDS, Language, moment_text
 
 
 class OnceKind(RuleKind[Once]):
-    """Stored as its moment; to change it is to name another."""
+    """Stored as its moment."""
 
     of = Once
     asked_by = (
@@ -22,7 +22,7 @@ class OnceKind(RuleKind[Once]):
     shown_by = (ApiField("at", ValueType.MOMENT), ApiField("at_ms", ValueType.NUMBER))
 
     def read(self, asked: AskedRule, was: Once | None) -> Once:
-        """Return the moment; InvalidSchedule for a delay that leads out of the years known."""
+        """Return the moment; InvalidSchedule for a delay that leads beyond the years that are known."""
         if "delay_ms" in asked.given:
             return Once(_delayed(asked.given["delay_ms"], asked.now))
         if was is None or "at" in asked.given:

@@ -1,1 +1,1 @@
-"""What a schedule comes to: its moments, its words, its warnings."""
+"""Previews of a schedule: its next moments, its description in words, its warnings."""

@@ -1,4 +1,4 @@
-"""What a schedule comes to: its next moments, in words, and what may surprise about it."""
+"""The preview of a schedule: its next moments, its description in words, and what may surprise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from wangtimer.core.words.words import Language
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Moments (ms UTC), and the `zone` in which to show them; the schedule in words; what may surprise about it."""
+    """Moments (ms UTC), the `zone` in which to show them, the schedule in words, and what may surprise."""
 
     moments: tuple[int, ...]
     zone: tzinfo
@@ -25,15 +25,16 @@ class Preview:
 
 
 def preview_of(schedule: Schedule, now: int, count: int) -> Preview:
-    """Return what a schedule comes to: its next `count` moments after `now` (ms UTC), at most.
+    """Return the preview of a schedule, with at most its next `count` moments after `now` (ms UTC).
 
-    A single moment is shown though it is past. InvalidSchedule if a cron expression cannot be read.
+    A single moment is shown even if it is past. InvalidSchedule if a cron expression cannot be read.
     """
     if schedule.only_moment is not None:
-        # Hardly two are alike.
+        # Not cached: hardly two are equal.
         return Preview((schedule.only_moment,), UTC, _describe(schedule))
     moments = tuple(schedule.moments(now, END_MS, count))
-    # What may surprise takes ms to find out, and changes from day to day; that nothing is left, at any moment.
+    # Warnings take ms to find and change only from day to day, so they are cached. That no moment is left may change at
+    # any moment.
     warnings = (
         _warnings_of_day(schedule, now // DAY_MS, moments[-1] // DAY_MS)
         if moments

@@ -11,19 +11,19 @@ from wangtimer.core.time.zones import read_zone
 from wangtimer.core.words import words_en, words_zh
 from wangtimer.core.words.warning import Warning, WarningCode
 
-# 400 days: a year, and a month to see what is new in the next.
+# 400 days: a year, and a month to see changes of the next.
 HORIZON_MS = 400 * 86_400_000
-# Moments whose distances are looked at to tell whether a spread has room.
+# Whether a spread has room is judged by the distances of so many moments.
 DISTANCES = 50
 
 
 def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tuple[Warning, ...]:
-    """Return what may surprise about a schedule after `now_ms` (ms since epoch), to 13 months after its first moment.
+    """Return what may surprise about a schedule, from `now_ms` (ms since epoch) to 13 months after its first moment.
 
-    And as far as its moments are shown, `shown_until_ms`.
+    And at least up to `shown_until_ms`, as far as moments are shown.
 
-    A few ms of CPU, save for a schedule that never fires, where the search in vain takes 0.2 s. InvalidSchedule
-    if a cron expression cannot be read.
+    It takes a few ms of CPU; for a schedule that never fires the search takes 0.2 s. InvalidSchedule if a cron
+    expression cannot be read.
     """
     rule = rule_of(schedule)
     kind = kind_of(rule)

@@ -18,9 +18,9 @@ NAME_CHARACTERS = 64
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Days without firings: `weekdays` (0 = Monday) and `days`, save those `working`.
+    """Days without firings: `weekdays` (0 = Monday) and `days`, except those in `working`.
 
-    `first_year` and `last_year` tell which years the days are known of; outside them only the weekdays count.
+    The days are known from `first_year` to `last_year`; outside these years only the weekdays count.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Calendar:
     def __post_init__(self) -> None:
         if self.weekdays >= EVERY_DAY:
             raise InvalidInput("weekdays", "all seven are excluded", "leave one day of the week to fire on")
-        # Hashing a thousand days each time a schedule is looked up would cost more than the look-up.
+        # Hashing a thousand days at each look-up of a schedule would cost more than the look-up.
         object.__setattr__(self, "_hash", hash((self.name, self.weekdays, self.days, self.working)))
 
     def __hash__(self) -> int:
@@ -57,9 +57,9 @@ class Calendar:
 
     @property
     def known_until(self) -> date | None:
-        """The last day of which more than the weekday is known; None where only weekdays count.
+        """The last day of which more than the weekday is known; None if only weekdays count.
 
-        The end of the last year, or without years, as of one that was uploaded, the last day that is named.
+        It is the end of the last year. An uploaded calendar has no years: it is the last day named.
         """
         if self.last_year is not None:
             return date(self.last_year, 12, 31)
@@ -67,7 +67,7 @@ class Calendar:
 
     @property
     def digest(self) -> str:
-        """What tells this content from any other of the same name."""
+        """A hash of the content, to compare calendars of the same name."""
         parts = [
             sorted(self.weekdays),
             *([one.isoformat() for one in sorted(days)] for days in (self.days, self.working)),
@@ -75,11 +75,11 @@ class Calendar:
         return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
-# As many as are kept of those read: an app may have a hundred. Thousands of days are sorted once; then a search costs
-# the same however long it is closed.
+# As many entries as calendars that are kept once read: an app may have a hundred. Thousands of days are sorted once,
+# and then a search costs the same however many days are closed.
 @lru_cache(maxsize=256)
 def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
-    """Return for each further day without firings the next open one of its weekday, and all working days, ascending.
+    """Return for each of `days` the next open day with the same weekday, and all working days, ascending.
 
     All as ordinals.
     """
@@ -91,7 +91,7 @@ def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
 
 @cache
 def built_in() -> dict[str, Calendar]:
-    """Return the calendars that are always there, by name.
+    """Return the built-in calendars by name.
 
     `weekends`; and `cn-off-days`: weekends and public holidays of mainland China, without the make-up working days
     (调休) that the State Council announces for each year, from the package chinesecalendar.

@@ -19,17 +19,17 @@ class Ending:
 
     @property
     def must_be_counted(self) -> bool:
-        """Whether counting has not begun; a schedule with a start needs no such beginning."""
+        """Whether moments are to be counted and `counted_from` is not set yet."""
         return self.most is not None and self.counted_from is None
 
     def applied_to(self, schedule: Schedule) -> Schedule:
-        """Return the schedule with the last moment that this ending leaves it; a single moment has none to lose."""
+        """Return the schedule, bounded by this ending's last moment; a single moment stays as it is."""
         if schedule.only_moment is not None:
             return schedule
         bounded = replace(as_bounded(schedule), last_ms=self.end_ms)
         counted_from = bounded.start_ms
         if counted_from is None and self.counted_from is not None:
-            # A moment at the very enabling is past.
+            # A moment in the very ms of the enabling is past.
             counted_from = self.counted_from + 1
         if self.most is not None and counted_from is not None:
             last = replace(bounded, start_ms=counted_from, spread=None).nth(self.most)

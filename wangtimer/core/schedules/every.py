@@ -8,7 +8,7 @@ from wangtimer.core.schedules.rule import day_of_first
 from wangtimer.core.time.meant_zones import unknown_zone
 from wangtimer.core.time.zones import Stretch, zone_names
 
-# As often as a cron can; a year, in ms.
+# ms: as often as a cron can fire; a year.
 SHORTEST_MS = 1_000
 LONGEST_MS = 366 * 86_400_000
 
@@ -23,7 +23,7 @@ class Every:
 
     @classmethod
     def parse(cls, interval_ms: int, anchor_ms: int, timezone: str = "UTC") -> "Every":
-        """Return the schedule; InvalidSchedule (field "everyMs" or "timezone") where it cannot be."""
+        """Return the schedule; raises InvalidSchedule (field "everyMs" or "timezone") for bad values."""
         if not SHORTEST_MS <= interval_ms <= LONGEST_MS:
             raise InvalidSchedule(
                 "everyMs",
@@ -36,11 +36,11 @@ class Every:
 
     @property
     def only_moment(self) -> None:
-        """None: it recurs."""
+        """None, since it recurs."""
         return
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        """Return the first `limit` moments in (after_ms, until_ms], ascending."""
         nth = max(0, (after_ms - self.anchor_ms) // self.interval_ms + 1)
         first = self.anchor_ms + nth * self.interval_ms
         last = min(until_ms, END_MS - 1, first + (limit - 1) * self.interval_ms)

@@ -1,4 +1,4 @@
-"""From a closed day to the next open one on which a rule may fire: day by day, however often the rule fires."""
+"""Finds the next open day on which a rule may fire: it steps by days, however often the rule fires."""
 
 from datetime import date
 
@@ -11,11 +11,11 @@ DAY_ZERO = date(1970, 1, 1).toordinal()
 
 
 def next_open(rule: Rule, excluded: Calendar, closed_ms: int, until_ms: int) -> int | None:
-    """Return the moment from which on the rule is to be asked again after one on an excluded day, `closed_ms`.
+    """Return the moment from which to ask the rule again, after `closed_ms`, a moment on an excluded day.
 
-    The rule has no moment on an open day between the two, and None means that it has none up to `until_ms`. All
-    moments are ms since epoch. Each stretch of constant offset is looked at by itself, because a change of the
-    clocks may lead back to the day before.
+    Between the two the rule has no moment on an open day; None means that it has none up to `until_ms`. All moments are
+    ms since epoch. Each stretch of constant offset is searched by itself, because a clock change may lead back to the
+    day before.
     """
     from_s, until_s = closed_ms // 1_000, until_ms // 1_000
     for stretch in stretches_from(rule.timezone, from_s):
@@ -31,7 +31,7 @@ def next_open(rule: Rule, excluded: Calendar, closed_ms: int, until_ms: int) -> 
 
 
 def _first_common_day(rule: Rule, excluded: Calendar, stretch: Stretch, first: int, last: int) -> int | None:
-    """Return the first day from `first` to `last` that is open and may have a moment, None without any."""
+    """Return the first day from `first` to `last` that is open and may have a moment; None if there is none."""
     day: int | None = first
     while day is not None and day <= last:
         open_day = excluded.next_open_day(DAY_ZERO + day) - DAY_ZERO

@@ -1,7 +1,7 @@
-"""A schedule: a rule, which is a cron expression, an interval or a single moment; what recurs may be bounded.
+"""A schedule: a rule (a cron expression, an interval or a single moment), with bounds if it recurs.
 
-Each answers the same three questions: which moments lie between two times, which is the first after one, and whether
-a moment is one of its own.
+Each answers three questions: which moments lie between two times, which is the first after a time, and whether a moment
+is one of its own.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from wangtimer.core.schedules.rule import Rule, day_of_first
 from wangtimer.core.time.zones import Stretch, read_zone
 from wangtimer.core.work_budget import refuse_more
 
-# Moments looked at together while one is searched for.
+# Moments read at once in a search.
 PAGE = 1_000
 
 
@@ -29,7 +29,7 @@ class Once:
 
     @property
     def timezone(self) -> str:
-        """UTC: it needs no wall clock."""
+        """UTC, since it needs no wall clock."""
         return "UTC"
 
     @property
@@ -38,7 +38,7 @@ class Once:
         return self.at_ms
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        """Return the moments in (after_ms, until_ms], the first `limit` of them at most."""
+        """Return the first `limit` moments in (after_ms, until_ms]."""
         return [self.at_ms][:limit] if after_ms < self.at_ms <= until_ms else []
 
     def first_after(self, after_ms: int) -> int | None:
@@ -56,9 +56,10 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Puts each moment off by up to `most_ms`, always by the same; timers of another `seed` by something else.
+    """Puts each moment off by up to `most_ms`: always by the same amount, which depends on `seed`.
 
-    `before`, ascending: moments up to one (ms UTC) are put off by up to so much instead, as before this was said.
+    `before` holds pairs (until, most), ascending: moments up to `until` (ms UTC) are put off by up to that `most`
+    instead, as before the edit.
     """
 
     most_ms: int
@@ -67,11 +68,11 @@ class Spread:
 
     @property
     def widest_ms(self) -> int:
-        """The most that any moment may be put off by."""
+        """The most by which any moment may be put off."""
         return max(self.most_ms, *(most_ms for _, most_ms in self.before), 0)
 
     def put_off(self, moment_ms: int, next_ms: int | None) -> int:
-        """Return the moment put off, still before the next one, so that none changes places with another."""
+        """Return the moment put off, but still before the next one, so that the order stays."""
         most_ms = next((most for until_ms, most in self.before if moment_ms <= until_ms), self.most_ms)
         room = most_ms if next_ms is None else min(most_ms, next_ms - moment_ms)
         drawn = blake2b(b"%d %d" % (self.seed, moment_ms), digest_size=8).digest()
@@ -82,8 +83,8 @@ class Spread:
 class Bounded:
     """A rule's moments from `start_ms` to `last_ms` that fall on no excluded day, each put off by the spread.
 
-    Bounds and days are those of the rule's own moments: what is put off may lie after them. `cancelled` are moments
-    left out one by one, as they would fire (EXDATE in RFC 5545); they count among a timer's so many firings.
+    Bounds and days apply to the rule's own moments: a moment that is put off may lie after them. `cancelled` moments
+    are left out one by one, as they would fire (EXDATE in RFC 5545); they count in a timer's number of firings.
     """
 
     rule: Rule
@@ -100,21 +101,21 @@ class Bounded:
 
     @property
     def only_moment(self) -> int | None:
-        """The one moment of a rule that has no other; None where it recurs."""
+        """The only moment of a rule that does not recur; None if it recurs."""
         return self.rule.only_moment
 
     @property
     def jitter_ms(self) -> int | None:
-        """By up to how much the moments to come are put off; None: not at all."""
+        """The most by which coming moments are put off; None: not at all."""
         return None if self.spread is None else self.spread.most_ms or None
 
     @property
     def plainest(self) -> "Schedule":
-        """The schedule itself, or its rule where nothing bounds that."""
+        """The schedule itself, or its rule if nothing bounds it."""
         return self.rule if self == Bounded(self.rule) else self
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        """Return the moments in (after_ms, until_ms], ascending, the first `limit` of them at most."""
+        """Return the first `limit` moments in (after_ms, until_ms], ascending."""
         if not self.cancelled:
             return self._all_moments(after_ms, until_ms, limit)
         found: list[int] = []
@@ -136,7 +137,7 @@ class Bounded:
         return self.moments(moment_ms - 1, moment_ms, 1) == [moment_ms]
 
     def nth(self, number: int) -> int | None:
-        """Return the last of the rule's first `number` moments (1: the first), not put off; None without any."""
+        """Return the last of the rule's first `number` moments (1: the first), not put off; None if there is none."""
         at, last = -1, None
         while number and (page := self._own_moments(at, END_MS, min(number, PAGE))):
             refuse_more()
@@ -145,7 +146,7 @@ class Bounded:
         return last
 
     def place_in(self, other: "Bounded", moment_ms: int) -> int | None:
-        """Return to when `other` puts off what this schedule puts off to `moment_ms`; None where it has no such.
+        """Return where `other` puts the rule's moment that this schedule puts at `moment_ms`; None if it has none.
 
         Both have the same rule.
         """
@@ -170,10 +171,10 @@ class Bounded:
         return found
 
     def _put_off(self, spread: Spread, after_ms: int, until_ms: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield own moments, and to when each is put off: before the rule's next one, be that open or not.
+        """Yield own moments, each with where it is put off to: before the rule's next one, open or closed.
 
-        So an edit of the bounds or days moves none. From the last one before `after_ms` on: it may have been put off to
-        after it.
+        So an edit of the bounds or days moves none. It begins with the last moment before `after_ms`, which may be put
+        off to after it.
         """
         last_before = self._last_before(after_ms + 1, spread.widest_ms)
         at = after_ms if last_before is None else last_before - 1
@@ -183,9 +184,9 @@ class Bounded:
                 yield moment, spread.put_off(moment, next_ms)
 
     def _following(self, page: list[int]) -> list[int | None]:
-        """Return the rule's next moment after each of the own moments, be that open or not."""
+        """Return the rule's next moment after each of the own moments, open or closed."""
         last = self.rule.first_after(page[-1])
-        # Few pages have closed days between.
+        # Few pages have closed days between their moments.
         if self.excluded is None or self.rule.moments(page[0], page[-1], len(page)) == page[1:]:
             return [*page[1:], last]
         return [*(self.rule.first_after(moment) for moment in page[:-1]), last]
@@ -220,15 +221,15 @@ Schedule = Rule | Bounded
 
 
 def rule_of(schedule: Schedule) -> Rule:
-    """Return a schedule's rule without what bounds it."""
+    """Return a schedule's rule without its bounds."""
     return schedule.rule if isinstance(schedule, Bounded) else schedule
 
 
 def bounds_in(schedule: Schedule) -> Bounded | None:
-    """Return a schedule that is bounded; None for one that is not, as most are."""
+    """Return the schedule if it is bounded; None if not, as most are not."""
     return schedule if isinstance(schedule, Bounded) else None
 
 
 def as_bounded(schedule: Schedule) -> Bounded:
-    """Return a schedule with all its bounds, those that it does not have being None."""
+    """Return a schedule with all bounds, None for those it does not have."""
     return schedule if isinstance(schedule, Bounded) else Bounded(schedule)

@@ -1,4 +1,4 @@
-"""Which IANA zone somebody meant who wrote what is none."""
+"""Guesses the IANA zone that somebody meant whose text names none."""
 
 import re
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from wangtimer.core.time.zones import zone_names
 
 SHOWN_CHARACTERS = 64
 
-# One letter of an abbreviation makes another zone of it: CST is no slip for EST.
+# In a shorter name one letter makes another zone: CST is no slip for EST.
 LEAST_LETTERS = 5
 _OFFSET = re.compile(
     r"(?:UTC|GMT)?(?P<sign>[+-])0?(?P<hours>[1-9]|1[0-4])(?::?00)?", re.IGNORECASE | re.ASCII
 )
 
-# Places whose time people look for under a name that tzdata does not have.
+# Places that people name and tzdata does not.
 _ELSEWHERE = {
     "Asia/Shanghai": "Beijing Peking Shenzhen Guangzhou Hangzhou Chengdu Wuhan Nanjing Tianjin China 北京 上海",
     "Asia/Kolkata": "Delhi Mumbai Bangalore Bengaluru Chennai Hyderabad India",
@@ -39,7 +39,7 @@ _ELSEWHERE = {
 
 
 def unknown_zone(written: str) -> InvalidSchedule:
-    """Return what refuses a zone that is none, and asks about the one that was meant."""
+    """Return the error for an unknown zone; it asks about the one that was meant."""
     shown = written if len(written) <= SHOWN_CHARACTERS else written[:SHOWN_CHARACTERS] + "..."
     meant = meant_zone(written)
     question = "" if meant is None else f"did you mean {meant}? "
@@ -48,9 +48,9 @@ def unknown_zone(written: str) -> InvalidSchedule:
 
 
 def meant_zone(written: str) -> str | None:
-    """Return the zone that was meant: written in another case, without its region, misspelt, or by a neighbour's name.
+    """Return the zone that was meant: it was written in another case, without region, misspelt, or by another city.
 
-    None where that cannot be told; an abbreviation such as CST stands for several.
+    None if that cannot be told; an abbreviation such as CST stands for several.
     """
     city = written.rpartition("/")[2]
     zones, cities = _zones(), _cities()
@@ -61,7 +61,7 @@ def meant_zone(written: str) -> str | None:
 
 
 def _of_offset(written: str) -> str | None:
-    """Return the zone of an offset in whole hours, as in UTC+8: Etc/GMT-8, since its sign says what to add for UTC."""
+    """Return the zone of an offset in whole hours. UTC+8 is Etc/GMT-8: the sign says what to add to get UTC."""
     found = _OFFSET.fullmatch(written.strip())
     if found is None:
         return None
@@ -85,7 +85,7 @@ def _cities() -> Names:
 
 @lru_cache(maxsize=1)
 def _zone_of_city() -> dict[str, str]:
-    """Return the zone of each city; where several have its name, that of the shortest name."""
+    """Return the zone of each city; of several zones with the city, the one with the shortest name."""
     found = {name: zone for zone, names in _ELSEWHERE.items() for name in names.split()}
     for zone in _by_length(zone_names()):
         region, _, city = zone.rpartition("/")

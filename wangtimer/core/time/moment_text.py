@@ -1,4 +1,4 @@
-"""How a moment is written, by RFC 3339; inside, a moment is ms since 1970-01-01 UTC."""
+"""Writes a moment by RFC 3339; in the code, a moment is ms since 1970-01-01 UTC."""
 
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache

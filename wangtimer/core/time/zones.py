@@ -43,7 +43,7 @@ class Stretch:
 
     @property
     def day_after_lost_evening(self) -> int | None:
-        """The first day of the stretch, counted from 1970-01-01, if it begins where a gap began the day before."""
+        """The stretch's first day, counted from 1970-01-01, if the gap at its start began the day before; else None."""
         day = (self.start_s + self.offset_s) // DAY_S
         return day if (self.start_s + self.offset_before_s) // DAY_S < day else None
 

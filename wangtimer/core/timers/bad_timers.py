@@ -1,4 +1,4 @@
-"""What one process could not read or judge: each bad item is named by its timer, and harms no other."""
+"""Timers that one process could not read or judge: each is named, and harms no other."""
 
 from collections.abc import Mapping
 from typing import Generic, TypeVar
@@ -15,7 +15,7 @@ REASON_CHARACTERS = 200
 
 
 class Readable(dict[Key, Item], Generic[Key, Item]):
-    """What could be read, by key. `bad` says of what could not be read why not; what is in neither is not there."""
+    """The items that could be read, by key. `bad` has the reasons of the others. Missing items are in neither."""
 
     __slots__ = ("bad",)
 
@@ -25,7 +25,7 @@ class Readable(dict[Key, Item], Generic[Key, Item]):
 
 
 class BadTimers:
-    """Names bad timers in the log. Stores and stages report here, and go on with the others."""
+    """Names bad timers in the log. Stores and stages report them here, and go on with the others."""
 
     def note(self, reasons: Mapping[int, str]) -> None:
         """Note why timers, by id, cannot be read, judged or planned; never raises."""

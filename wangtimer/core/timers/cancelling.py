@@ -1,4 +1,4 @@
-"""Leaving one coming moment out of a timer's schedule."""
+"""Cancels one coming moment of a timer: its schedule leaves it out."""
 
 from dataclasses import replace
 
@@ -7,15 +7,15 @@ from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.timers.timer import Timer
 
 MOST_CANCELLED = 1_000
-# A moment that is past stays cancelled for so long: what of it still stands in Redis, whose slices are kept for a day,
-# may be found there late, and a little late is fired without a look at SQL.
+# A past moment stays cancelled for so long. Its member may be found late in Redis, whose slices are kept for a day, and
+# a member that is a little late is fired without asking SQL.
 KEPT_MS = 25 * 3_600_000
 
 
 def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
     """Return the timer without its moment `fire_at` (ms UTC), which must be more than `soon_ms` ahead.
 
-    What counts its moments goes on counting this one. Raises `UnknownFiring` where the schedule has no such moment,
+    The moment still counts among the timer's `most` firings. Raises `UnknownFiring` if the schedule has no such moment;
     `Conflict` for a moment that has come or is about to, for a single moment, and for more than `MOST_CANCELLED`.
     """
     schedule = timer.definition.schedule
@@ -41,10 +41,10 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
 
 
 def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Timer:
-    """Return an edited timer with the moments left out that were cancelled before; a single moment leaves out none.
+    """Return an edited timer whose cancelled moments stay cancelled; a single moment has none.
 
-    Where its rule stays, what was cancelled stays so where it is put off to; another jitter holds from `soon_ms` after
-    `now` (ms UTC) on. Raises `Conflict` where that single moment is one of them.
+    If the rule stays and the jitter changes, cancelled moments move to where the new jitter puts them; it holds from
+    `soon_ms` after `now` (ms UTC) on. Raises `Conflict` if the new single moment was cancelled before.
     """
     schedule = edited.definition.schedule
     old, new = as_bounded(was), as_bounded(schedule)
@@ -62,7 +62,7 @@ def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Tim
 
 
 def _moved(was: Bounded, edited: Bounded, now: int, soon: int) -> frozenset[int]:
-    """Return the cancelled moments where they are put off to now, whatever bounds and days leave out at present."""
+    """Return the cancelled moments as the new spread puts them off, whatever bounds and closed days leave out."""
     old, new = Bounded(was.rule, spread=was.spread), Bounded(edited.rule, spread=edited.spread)
     moved: set[int] = set()
     for moment in was.cancelled:
@@ -74,16 +74,16 @@ def _moved(was: Bounded, edited: Bounded, now: int, soon: int) -> frozenset[int]
 
 
 def uncancelled(schedule: Schedule) -> Schedule:
-    """Return the schedule with the moments that were cancelled of it."""
+    """Return the schedule with no moment cancelled."""
     return replace(as_bounded(schedule), cancelled=frozenset()).plainest
 
 
 def _planned_on(timer: Timer, schedule: Bounded, now: int) -> Timer:
-    """Return the timer with this schedule, and planned as far as it is: or to what is now its last moment."""
+    """Return the timer with this schedule, planned as far as it was, or up to what is now its last moment."""
     planned_until = timer.planned_until
     following = schedule.first_after(planned_until)
     if following is None and planned_until > now:
-        # No ms has two moments: so many are all.
+        # No ms has two moments, so this limit includes all.
         planned_until = max(schedule.moments(now, planned_until, planned_until - now), default=now)
     definition = timer.definition._replace(schedule=schedule)
     return replace(timer, definition=definition, planned_until=planned_until, next_fire_at=following)

@@ -1,4 +1,4 @@
-"""What a field of a timer is: how it is asked for, stored and shown."""
+"""A field of a timer: how it is asked for, stored and shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class ColumnType(Enum):
-    """What a column holds: a text of so many characters, a whole number of two or eight bytes, or one of some words."""
+    """What a column holds: a text of limited length, a whole number of two or eight bytes, or one of some words."""
 
     TEXT = auto()
     SMALL_NUMBER = auto()
@@ -21,7 +21,7 @@ class ColumnType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldColumn:
-    """A column of the table of timers. `characters` are those of a text, `words` all that a word may be."""
+    """A column of the table of timers. `characters`: the most of a text. `words`: all values of a word."""
 
     name: str
     holds: ColumnType
@@ -32,11 +32,10 @@ class FieldColumn:
 
 @dataclass(frozen=True, slots=True)
 class TimerField(Generic[Value]):
-    """One field of a timer: as it stands here, one field of a request, one column, and the same value in both.
+    """One field of a timer. As written here it is one field of a request and one column, with the same value in both.
 
-    `name` is that of the value in `NewTimer` and in `Timer`; where firing needs to know it (`in_definition`), in the
-    timer's `Definition`. `default` is the value of a timer of which nothing is said. By `asked` callers say it, and
-    answers show it. In `columns` it is stored.
+    `name` is the value's name in `NewTimer` and `Timer`, or in `Definition` if firing needs it (`in_definition`).
+    `default` is the value if the caller gives none. `asked` are the fields of requests and answers. `columns` store it.
     """
 
     name: str
@@ -46,7 +45,7 @@ class TimerField(Generic[Value]):
     in_definition: bool = False
 
     def read(self, given: Mapping[str, Any], was: Value) -> Value:
-        """Return the value that is asked for; what is not `given` stays as it `was`, null gives the default.
+        """Return the value that is asked for; if none is `given` it stays as it `was`; null gives the default.
 
         Raises `InvalidInput`.
         """
@@ -60,10 +59,10 @@ class TimerField(Generic[Value]):
         return {self.name: value}
 
     def from_row(self, row: Mapping[str, Any]) -> Value:
-        """Return the value that a row has; raises ValueError where this version cannot read it."""
+        """Return the value in a row; raises ValueError if this version cannot read it."""
         value: Value = row[self.name]
         return value
 
     def shown(self, value: Value) -> dict[str, Any]:
-        """Return the values of `asked` by name; None where one is not set."""
+        """Return the values of `asked` by name; None if one is not set."""
         return {self.name: value}

@@ -1,11 +1,10 @@
 """The fields of a timer beside its name, its schedule and its call: each is described here, and nowhere else.
 
-The models of both APIs, the columns, what an edit leaves of a value and what an answer shows of it follow from
-`FIELDS`. No field here is part of the schedule: an edit of it plans nothing anew.
+The models of both APIs, the columns, edits and answers follow from `FIELDS`. No field here is part of the schedule, so
+an edit of one plans nothing again.
 
-A further field is an entry of `FIELDS`, its value in `Owned`, and its column in `schema.sql`. Where firing needs to
-know it, its value is in `NewTimer` and `Definition` in place of `Owned`, and `store/redis/definitions.py` writes and
-reads it.
+A new field is an entry of `FIELDS`, its value in `Owned`, and its column in `schema.sql`. If firing needs it, its value
+is in `NewTimer` and `Definition` instead of `Owned`, and `store/redis/definitions.py` writes and reads it.
 """
 
 from collections.abc import Mapping
@@ -23,17 +22,17 @@ MOST_TAGS = 16
 TAG_CHARACTERS = 64
 MOST_RETENTION_DAYS = 3_650
 LEAST_GRACE_MS = 1_000
-# In the column `keep_days`: the timer was to go with its last outcome, that is a failure, and it stays for the
+# In the column `keep_days`: the timer was to be deleted after its last outcome. That is a failure, so it stays for the
 # setting's days.
 KEPT_AFTER_FAILURE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """What its owner says of a timer that firing need not know.
+    """What a timer's owner sets and firing does not need.
 
-    Once finished the timer is kept for `keep_days`; 0: no longer than a last outcome that is no failure; None: as long
-    as the service's setting says.
+    A finished timer is kept for `keep_days`; 0: it is deleted after its last outcome, unless that is a failure; None:
+    as long as the service's setting says.
     """
 
     tags: tuple[str, ...] = ()
@@ -41,7 +40,7 @@ class Owned:
 
 
 class _Misfire(TimerField[MisfireRule]):
-    """Three fields of a request make one rule; null is the same as absent."""
+    """Three fields of a request make one rule; null means absent."""
 
     __slots__ = ()
 
@@ -90,7 +89,7 @@ class _Tags(TimerField[tuple[str, ...]]):
 
 
 class _KeepDays(TimerField[int | None]):
-    """Two fields of a request, each of which takes the place of the other: one says how long, the other not at all."""
+    """Two fields of a request that replace each other: how long the timer is kept, and that it is not kept."""
 
     __slots__ = ()
 
@@ -171,7 +170,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 shown=Shown.ALWAYS_IN_V1,
             ),
         ),
-        # `timer_tag` has them too, to be looked up. As JSON each quote and backslash takes two characters.
+        # `timer_tag` has them too, for look-ups. As JSON each quote and backslash takes two characters.
         columns=(FieldColumn("tags", ColumnType.TEXT, characters=2_048),),
     ),
     _KeepDays(
@@ -197,7 +196,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 meaning="true: it is deleted once it is finished, unless its last firing failed",
             ),
         ),
-        # 0: no longer than its last outcome, and KEPT_AFTER_FAILURE in its place once that is a failure.
+        # 0: deleted after its last outcome; replaced by KEPT_AFTER_FAILURE if that is a failure.
         columns=(FieldColumn("keep_days", ColumnType.SMALL_NUMBER),),
     ),
 )

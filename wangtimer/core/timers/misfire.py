@@ -10,7 +10,7 @@ COALESCED = "coalesced"
 
 
 class MisfirePolicy(StrEnum):
-    """`fire_all`: make every missed firing; `fire_latest`: one only where no later moment has come; `skip`: none."""
+    """`fire_all`: make every missed firing; `fire_latest`: one only if no later moment has come; `skip`: none."""
 
     FIRE_ALL = "fire_all"
     FIRE_LATEST = "fire_latest"
@@ -29,14 +29,14 @@ class MisfireRule:
     window_ms: int = 0
 
     def is_missed(self, fire_at: int, now: float) -> bool:
-        """Tell whether a firing that was never attempted has come to be missed."""
+        """Tell whether a firing that was never attempted is missed by now."""
         late_ms = now - fire_at
         return late_ms > self.grace_ms or 0 < self.window_ms < late_ms
 
     def why_not(self, schedule: Schedule, fire_at: int, now: float, *, has_waited: bool = False) -> str:
-        """Return why a firing that was never attempted is not to be made any more, "" when it is to be.
+        """Return why a firing that was never attempted is no longer to be made; "" if it is to be made.
 
-        One that `has_waited` for room at its target was not forgotten: only the window bounds it.
+        A firing that `has_waited` for room at its target was not missed: only the window bounds it.
         """
         if has_waited:
             return MISSED if 0 < self.window_ms < now - fire_at else ""
@@ -51,5 +51,5 @@ class MisfireRule:
         return ""
 
 
-# What a timer has that names no policy.
+# The rule of a timer that names no policy.
 USUAL = MisfireRule()

@@ -1,4 +1,4 @@
-"""Changing by how much a schedule puts its moments off: each is still made once."""
+"""Changes the jitter of a schedule, so that each moment is still made once."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ MOST_PARTS = 50
 
 
 def evenly_spread(schedule: Schedule) -> Schedule:
-    """Return the schedule with all its moments put off as those to come are."""
+    """Return the schedule with all moments put off like the coming ones."""
     bounded = as_bounded(schedule)
     if bounded.spread is None:
         return schedule
@@ -19,10 +19,10 @@ def evenly_spread(schedule: Schedule) -> Schedule:
 
 
 def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Schedule:
-    """Return an edited schedule, moments up to `soon_ms` after `now` (ms UTC) put off as they were if its rule stays.
+    """Return an edited schedule. If the rule stays, moments up to `soon_ms` after `now` (ms UTC) are put off as before.
 
-    So one that was made is not made again at another place, and one still to be made is not lost. A new rule has no
-    moments before it was given.
+    So a moment that was made is not made again at another time, and one still to be made is not lost. A new rule has no
+    moments before the edit.
     """
     if edited.only_moment is not None or rule_of(edited) != rule_of(was):
         return edited
@@ -35,8 +35,8 @@ def still_spread(edited: Schedule, was: Schedule, now: int, soon_ms: int) -> Sch
 
 
 def _joined(rule: Rule, old: Spread, most_ms: int, now: int, soon: int) -> Spread:
-    """Return a spread that puts the rule's moments up to `soon` off as the old one does, later ones by `most_ms`."""
-    # What came due so long ago, and was followed by another moment, is made, or its executors were away for a day.
+    """Return a spread that puts off moments up to `soon` as the old one does, later ones by up to `most_ms`."""
+    # A moment due so long ago, and followed by another, is made by now, or executors were away for a day.
     over = now - KEPT_MS
     before = tuple(one for one in old.before if one[0] > over or not _has_moment(rule, one[0], over))
     if not before or _has_moment(rule, before[-1][0], soon):
@@ -49,7 +49,7 @@ def _has_moment(rule: Rule, after_ms: int, until_ms: int) -> bool:
 
 
 def _reduced(spread: Spread) -> Spread | None:
-    """Return the spread without what makes no difference; None where it puts nothing off."""
+    """Return the spread without parts that make no difference; None if it puts nothing off."""
     before = spread.before
     while before and before[-1][1] == spread.most_ms:
         before = before[:-1]

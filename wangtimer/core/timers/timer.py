@@ -32,16 +32,16 @@ class Notify(NamedTuple):
     body: str = ""
 
 
-# In place of the call of a timer that was read to be planned: nothing is done with it.
+# Stands for the call of a timer that was read only for planning.
 UNREAD = Notify("")
 
 
 class Definition(NamedTuple):
-    """What firing needs to know of a timer. A tuple, as its call is: every firing of a one-shot reads them from text.
+    """What firing needs to know of a timer. It is a tuple, as its call is: each firing of a one-shot reads both anew.
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
-    schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when it was
-    last disabled or deleted, while enabled before (ms UTC, 0 = never); only SQL knows it.
+    schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when the timer
+    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it.
     """
 
     timer_id: int
@@ -66,9 +66,9 @@ class Definition(NamedTuple):
         return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
 
     def has_stopped(self, asked_at: int | None) -> bool:
-        """Whether what was asked for at this moment (ms UTC) was asked before the timer was disabled, and so is off.
+        """Whether a firing asked for at this moment (ms UTC) is stopped, because the timer was disabled after that.
 
-        What is asked for afterwards is fired: whoever fires a disabled timer means it.
+        A firing asked for after the disable is made: somebody who fires a disabled timer means it.
         """
         return not self.is_enabled and asked_at is not None and asked_at < self.disabled_at
 
@@ -89,17 +89,17 @@ class NewTimer(Owned):
     ending: Ending = ENDLESS
 
     def value_of(self, one: TimerField[Any]) -> Any:
-        """Return the value that the timer is to have of a field."""
+        """Return the timer's value of a field."""
         return getattr(self, one.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Timer(Owned):
-    """A timer's row: its definition, its name, ending and what else its owner says, and its planning marks (ms UTC).
+    """A timer's row: its definition, name, ending, the owner's other fields, and its planning marks (ms UTC).
 
-    Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment
-    after it. None: no further moment; then `planned_until` is not after the last one, or in the past.
-    `is_told` is no part of the row: False where Redis could not be told of the change that was just made.
+    Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment after it, or
+    None if there is none. Then `planned_until` is not after the last moment, or it is in the past.
+    `is_told` is no part of the row: False if Redis could not be told of the change that was just made.
     """
 
     definition: Definition
@@ -118,13 +118,13 @@ class Timer(Owned):
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """All that its owner says of it, and when the schedule last changed."""
+        """All that its owner sets, and when the schedule last changed."""
         one = self.definition
         said = (self.name, one.schedule, self.ending, one.notify, *map(self.value_of, FIELDS))
         return (*said, one.edited_at)
 
     def value_of(self, one: TimerField[Any]) -> Any:
-        """Return the value that the timer has of a field."""
+        """Return the timer's value of a field."""
         return getattr(self.definition if one.in_definition else self, one.name)
 
     def with_values(self, values: Mapping[str, Any]) -> "Timer":
@@ -134,7 +134,7 @@ class Timer(Owned):
         return replace(self, definition=self.definition._replace(**of_definition), **of_timer)
 
     def is_finished(self, now: int) -> bool:
-        """Whether it is enabled, and has no moment left after `now` (ms UTC)."""
+        """Whether it is enabled and has no moment left after `now` (ms UTC)."""
         return self.definition.is_enabled and self.next_fire_at is None and self.planned_until <= now
 
     def planned_from(self, moment: int) -> "Timer":

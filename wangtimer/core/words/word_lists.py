@@ -1,4 +1,4 @@
-"""Numbers as a reader lists them: runs as ranges, even steps with an ellipsis, the rest one by one."""
+"""Lists numbers for readers: runs as ranges, even steps with an ellipsis, others one by one."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
@@ -11,7 +11,7 @@ SHORTEST_RUN, SHORTEST_STEPS = 3, 5
 
 
 def list_parts(values: Sequence[int], name: Callable[[int], str], to: str) -> list[str]:
-    """Return the texts that make up a list: `1`, `3 to 5`; or `1`, `3`, `5`, `…`, `31` where steps are even."""
+    """Return the texts that make up a list: `1`, `3 to 5`; or `1`, `3`, `5`, `…`, `31` if the steps are even."""
     step = even_step(values)
     if step is not None and step > 1 and len(values) >= SHORTEST_STEPS:
         return [*(name(value) for value in values[:3]), "…", name(values[-1])]
@@ -42,7 +42,7 @@ def even_step(values: Sequence[int]) -> int | None:
 
 
 def rhythm(values: Sequence[int]) -> int | None:
-    """Return the step at which values of 0 to 59 go on evenly past 59 too, from 0; None if they do not."""
+    """Return the step of values from 0 to 59 that begin at 0 and go on evenly past 59; None if they do not."""
     if len(values) < 2 or values[0] != 0:
         return None
     step = even_step(values)
@@ -59,7 +59,7 @@ def times_of_day(meaning: Meaning) -> list[str] | None:
 
 
 def hourly(meaning: Meaning) -> tuple[int, str, str] | None:
-    """Return hours between, first and last time of day of a schedule that fires once in evenly spaced hours."""
+    """Return the distance in hours, and the first and last time of day, of a schedule at evenly spaced hours."""
     step = even_step(meaning.hours)
     if step is None or len(meaning.minutes) * len(meaning.seconds) > 1 or meaning.hours == EVERY_HOUR:
         return None

@@ -1,4 +1,4 @@
-"""What a language has to say of schedules, and its ways of saying it."""
+"""What a language must be able to say of schedules."""
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum

@@ -18,7 +18,7 @@ class Agenda:
     def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
         """Return up to `limit` slices that need a trigger from `past` until `moment` (ms UTC).
 
-        Before them come the `past_limit` longest waiting of those that needed one even earlier.
+        Before them come up to `past_limit` slices that needed one earlier, the longest waiting first.
         """
 
         def look(pipe: Any) -> None:
@@ -29,7 +29,7 @@ class Agenda:
         return tuple(Slice.parse(tag) for tag in [*past_tags, *tags])
 
     def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
-        """Note when slices need a trigger (ms UTC), where that is sooner than what is noted."""
+        """Note when slices need a trigger (ms UTC), where that is sooner than noted."""
         arguments: list[str | int | float | bytes] = []
         for slice_, moment in needs:
             arguments += (slice_.tag, moment)
@@ -41,7 +41,7 @@ class Agenda:
         self._connection.run("agenda_raise", keys, [slice_.tag, token, put_off_until])
 
     def finish_closing(self, slice_: Slice, token: str, next_need: int | None) -> None:
-        """Note the slice's next need, or strike it out where it is empty and nobody added meanwhile."""
+        """Note the slice's next need, or strike it out if it is empty and nobody added meanwhile."""
         keys = [self._keys.agenda, self._keys.closing]
         need = "" if next_need is None else next_need
         self._connection.run("agenda_close", keys, [slice_.tag, token, need])

@@ -16,12 +16,12 @@ log = structlog.get_logger()
 
 # Bad timers the record holds; those seen longest ago go first.
 MOST = 1_000
-# One that was not seen for so long is forgotten.
+# A bad timer that was not seen for so long is forgotten.
 FORGOTTEN_AFTER_MS = 86_400_000
-# One seen within this counts as bad now: each process notes a timer that stays bad once a minute.
+# A timer seen within this counts as bad now: each process notes a timer that stays bad once a minute.
 PRESENT_MS = 600_000
 NOTED_EVERY_S = 60.0
-# Timers noted together; also those of which this process remembers that it noted them, times 100.
+# Timers noted together; a process remembers 100 times as many that it noted.
 AT_ONCE = 500
 
 
@@ -67,7 +67,7 @@ class BadRecord(BadTimers):
         return int(self._connection.command(lambda client: client.get(self._notes_key)) or 0)
 
     def latest(self, limit: int) -> list[BadTimer]:
-        """Return those seen last, each with its latest reason, the latest first; raises `StoreAway`."""
+        """Return the bad timers seen last, each with its latest reason, latest first; raises `StoreAway`."""
         seen: Any = self._connection.command(
             lambda client: client.zrange(self._key, 0, -1, desc=True, withscores=True)
         )
@@ -78,7 +78,7 @@ class BadRecord(BadTimers):
         return list(found.values())[:limit]
 
     def _news(self, reasons: Mapping[int, str]) -> dict[int, str]:
-        """Return what this process has not noted within the last minute, and remember it."""
+        """Return and remember the timers that this process has not noted within the last minute."""
         now = self._clock.monotonic()
         with self._lock:
             if len(self._noted) > 100 * AT_ONCE:

@@ -7,19 +7,19 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.time_belief import TimeBelief
 
-# A process that asked Redis nothing for so long asks it for the time.
+# A process that got no time from Redis for so long asks for it.
 SAMPLE_EVERY_S = 10.0
 FIRST_SAMPLES = 5
-# How often the time comes along with a script, and with plain commands: a process that arms, claims or renews learns
-# of a step at once, and idling costs hardly a command more.
+# s; how often the time comes along with a script, and with plain commands. So a process that arms, claims or renews
+# learns of a step at once, and idling costs hardly a command more.
 WITH_SCRIPTS_S, WITH_COMMANDS_S = 0.25, 3.0
 
 
 class RedisClock:
-    """Redis TIME at its reply's arrival, plus the stop-watch since: a lower bound, so that nobody fires early.
+    """Redis TIME when its reply arrived, plus the stop-watch since: a lower bound, so that nobody fires early.
 
-    The time comes along with what is asked of Redis anyway, so a step of its clock, or another node's clock after a
-    failover, is noticed by the next that is asked. `TimeBelief` says which answers count.
+    The time comes along with other commands. So the next command shows a step of Redis' clock, or another node's clock
+    after a failover. `TimeBelief` says which answers count.
     """
 
     def __init__(self, connection: RedisConnection) -> None:
@@ -38,12 +38,12 @@ class RedisClock:
         return time.monotonic() * 1_000 + self._belief.now_ms
 
     def latest_ms(self) -> float:
-        """Return now by the latest clock of the last 15 s; a lease that is written by it outlasts a step back."""
+        """Return now by the latest clock reading of the last 15 s; a lease written by it outlasts a step back."""
         self.now_ms()
         return time.monotonic() * 1_000 + self._belief.latest_ms
 
     def earliest_ms(self) -> float:
-        """Return now by the earliest clock of the last 15 s; by it no step ahead ends a lease of the living."""
+        """Return now by the earliest clock reading of the last 15 s; by it no step ahead ends a living lease."""
         self.now_ms()
         return time.monotonic() * 1_000 + self._belief.earliest_ms
 
@@ -62,7 +62,7 @@ class RedisClock:
         self.note(seconds, microseconds, sent_at)
 
     def wants_time(self, is_script: bool) -> bool:
-        """Tell whether the time is to come along with what is asked now; it then counts as asked for."""
+        """Tell whether the time is to come along with this command; if so, it counts as asked for."""
         now = time.monotonic()
         if now - self._asked_at < (WITH_SCRIPTS_S if is_script else WITH_COMMANDS_S):
             return False

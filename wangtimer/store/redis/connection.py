@@ -31,12 +31,12 @@ from wangtimer.core.errors import StoreAway
 Result = TypeVar("Result")
 Argument = str | int | float | bytes
 
-# A server that answers, but not to this now: a replica, full, resharding, busy, its disk failing.
+# The server answers, but refuses this now: it is a replica, full, resharding, busy, or its disk fails.
 _REFUSALS = (ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
 # redis-py has no class for these.
 _REFUSAL_WORDS = ("BUSY", "MISCONF", "NOREPLICAS")
 
-# In what INFO says: the name a server gives itself at each start.
+# In the answer to INFO: the name a server gives itself at each start.
 _RUN_ID = re.compile(r"^run_id:(\w+)", re.MULTILINE)
 
 
@@ -78,7 +78,7 @@ class TimeListener(Protocol):
 
 
 class Reconnects:
-    """When this process last (re)connected to a Redis that had been away: what it remembers may be gone.
+    """When this process last (re)connected to a Redis that had been away and may have lost data.
 
     `number` is how often it did.
     """
@@ -94,9 +94,9 @@ class Reconnects:
     def note(self, previous: float | None, server: str) -> float:
         """Note a new socket to `server` (its run id, "" if unknown), and return when.
 
-        `previous` is when the same connection was opened before, None if never. A pool that merely grows is no
-        reconnect, nor is an idle connection that learns late of an outage already noted; but another server
-        always is one: it may be a replica that lags.
+        `previous` is when the same connection was opened before, None if never. It is no reconnect if the pool merely
+        grows, or if an idle connection learns late of an outage already noted. Another server always is one: it may be
+        a replica that lags.
         """
         now = self._monotonic()
         is_another = bool(server) and server != self._server
@@ -107,7 +107,7 @@ class Reconnects:
         return now
 
     def note_demotion(self) -> None:
-        """Note that the server is a replica now: once it takes writes again, it may lack what it had."""
+        """Note that the server is a replica now: once it takes writes again, it may have lost data."""
         self._demoted_at = self._monotonic()
         self.number += 1
 
@@ -118,7 +118,7 @@ class Reconnects:
 
 
 class RedisConnection:
-    """Runs commands and scripts; a Redis that does not answer in `timeout_s` is away, never waited for."""
+    """Runs commands and scripts; a Redis that does not answer within `timeout_s` counts as away."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class RedisConnection:
         )
 
     def bring_time_to(self, listener: TimeListener) -> None:
-        """Bring Redis' time to a listener, in the same round trip as what is run, whenever it wants it."""
+        """Bring Redis' time to a listener whenever it wants it, in the same round trip as other commands."""
         self._time_listener = listener
 
     def run(
@@ -150,8 +150,8 @@ class RedisConnection:
     ) -> Any:
         """Run one script and return its answer; raises `StoreAway`.
 
-        `is_polled`: it runs again and again while nothing happens, so Redis' time comes along no more often than with
-        plain commands.
+        `is_polled`: the script runs again and again while idle, so Redis' time comes along only as often as with plain
+        commands.
         """
         called = script(name)
         if self._brings_time(is_script=not is_polled):
@@ -169,7 +169,7 @@ class RedisConnection:
         return answer
 
     def run_for_bytes(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
-        """Run one script whose answer's texts stay bytes: as text they may take four times as much."""
+        """Run one script and leave the texts of its answer as bytes: as text they may take four times as much."""
         called = script(name)
 
         def call(client: Any) -> Any:
@@ -187,8 +187,8 @@ class RedisConnection:
     def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
         """Run scripts in one round trip and return their answers; `then` may add plain commands behind them.
 
-        Not a transaction: each script stands for itself. Where Redis has lost the scripts all are sent again, so
-        each must bear repeating. Raises `StoreAway`.
+        Not a transaction: each script runs by itself. If Redis has lost the scripts, all are sent again, so each must
+        be repeatable. Raises `StoreAway`.
         """
         return self._run_all(calls, then, self._brings_time(is_script=bool(calls)))
 
@@ -220,7 +220,7 @@ class RedisConnection:
     def _trip_with_time(
         self, client: Any, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None
     ) -> list[Any]:
-        """Make a round trip that brings the time as well."""
+        """Make a round trip that brings the time too."""
 
         def then_time(pipe: Any) -> None:
             if then is not None:
@@ -281,7 +281,7 @@ def _connection_class(url: str) -> type[AbstractConnection]:
 
 
 def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> type[AbstractConnection]:
-    """Return the connection class with a note made whenever a socket is opened."""
+    """Return the connection class, extended to note each socket that is opened."""
 
     class NotingConnection(base):  # type: ignore[valid-type, misc]
         _opened_at: float | None = None
@@ -296,7 +296,7 @@ def _noting_class(base: type[AbstractConnection], reconnects: Reconnects) -> typ
 
 
 def _run_id(connection: AbstractConnection) -> str:
-    """Ask a connection just opened for its server's run id; "" where INFO is denied, or does not tell."""
+    """Ask a new connection for its server's run id; "" if INFO is denied, or does not tell it."""
     try:
         connection.send_command("INFO", "server", check_health=False)  # type: ignore[no-untyped-call]
         found = _RUN_ID.search(str(connection.read_response()))

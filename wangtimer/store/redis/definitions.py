@@ -1,6 +1,6 @@
 """Definitions in Redis, and this process's memory of those in use.
 
-Redis has those of timers that have firings in the window, and of timers that changed lately.
+Redis has the definitions of timers with firings in the window, and of timers that changed lately.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,17 +20,17 @@ from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
 
-# Texts read in one go take so many bytes together.
+# Texts read at once take at most so many bytes together.
 READ_BYTES = 1_000_000
-# Of a definition Redis does not have, this much is allowed for: hardly any text is longer.
+# A definition that Redis does not have counts as so many bytes: hardly any text is longer.
 UNKNOWN_BYTES = 65_536
 _STATUSES = {status.value: status for status in TimerStatus}
 
 
 class Told(NamedTuple):
-    """Definitions as Redis has them, and up to when it was told of every change, ms UTC; None: it does not know.
+    """Definitions as Redis has them, and the time up to which it was told of every change, ms UTC; None: unknown.
 
-    `sizes` are the bytes of their texts, of all timers that were read; those asked for behind them were not.
+    `sizes` are the bytes of the texts of all timers that were read; later timers in the list were not read.
     """
 
     definitions: dict[int, Definition]
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 class DefinitionStore:
-    """Definitions by timer; Redis says which is current, memory saves reading its text again."""
+    """Definitions by timer; Redis has the current one, this process's memory saves reading its text again."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class DefinitionStore:
         self._remembered = Remembered()
 
     def put(self, definitions: Iterable[Definition]) -> None:
-        """Write definitions where nothing newer is there, and let all live on.
+        """Write definitions unless a newer one is there, and renew the expiry of all.
 
         Of equal versions the later one counts: the first may be of a commit that SQL has lost.
-        One that cannot be written is noted and left out: whoever misses it here asks SQL.
+        One that cannot be written is noted and left out: a reader that misses it asks SQL.
         """
         calls: list[ScriptCall] = []
         bad: dict[int, str] = {}
@@ -71,7 +71,7 @@ class DefinitionStore:
             key = self._keys.definition(one.timer_id)
             calls.append(ScriptCall(script("define"), [key], [one.version, text, self._seconds_to_live]))
         if len(calls) == 1:
-            # As each change of one timer does: alone it takes a fifth less CPU than in a pipeline.
+            # Each change of one timer does this: alone it takes a fifth less CPU than in a pipeline.
             self._connection.run("define", calls[0].keys, calls[0].arguments)
             calls = []
         for start in range(0, len(calls), 1_000):
@@ -80,15 +80,15 @@ class DefinitionStore:
             self._bad_timers.note(bad)
 
     def forget(self, timer_ids: Iterable[int]) -> None:
-        """Drop these timers' definitions: whoever misses one here asks SQL."""
+        """Drop these timers' definitions: a reader that misses one asks SQL."""
         keys = [self._keys.definition(timer_id) for timer_id in timer_ids]
         if keys:
             self._connection.command(lambda client: client.delete(*keys))
 
     def get(self, timer_ids: Sequence[int]) -> Told:
-        """Return the current definitions of these timers, and up to when Redis was told.
+        """Return the current definitions of these timers, and the time up to which Redis was told.
 
-        An unknown one is absent, and so is one that is not readable.
+        Unknown and unreadable ones are absent.
         """
         told, number = self._read(timer_ids)
         while number < len(timer_ids):
@@ -98,7 +98,7 @@ class DefinitionStore:
         return told
 
     def get_first(self, timer_ids: Sequence[int]) -> Told:
-        """Return the same of as many of these timers, from the first on, as `READ_BYTES` allow; of one at least."""
+        """Return the same for the first of these timers: as many as `READ_BYTES` allow, at least one."""
         return self._read(timer_ids)[0]
 
     def _read(self, timer_ids: Sequence[int]) -> tuple[Told, int]:
@@ -148,7 +148,7 @@ class DefinitionStore:
 
 
 def definition_text(one: Definition) -> str:
-    """Return `version JSON`, of which the script that writes it compares the version.
+    """Return `version JSON`; the script that writes it compares the version.
 
     ValueError for a definition that was read without its call.
     """

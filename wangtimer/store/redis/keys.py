@@ -1,4 +1,4 @@
-"""Every key of the store: this file alone says how they are written.
+"""Every key of the store: this file alone defines how they are written.
 
 Exception: `SliceStore` and `LaneStore` name the last part of the keys of a slice or lane.
 
@@ -37,7 +37,7 @@ class Keys:
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
         """Return the named keys of a slice or lane.
 
-        Both have due, running, owner, suspect, deaths. A slice has armed and lock besides, a lane has rest.
+        Both have due, running, owner, suspect, deaths. A slice also has armed and lock; a lane also has rest.
         """
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 
@@ -47,5 +47,5 @@ class Keys:
 
 
 def expiry_of(slice_: SliceOrLane, now_ms: float) -> int:
-    """Return when a slice's keys may go, s UTC: SQL is the truth, so that what is forgotten by then is not lost."""
+    """Return when a slice's keys expire, s UTC. SQL is the truth, so firings that Redis then forgets are not lost."""
     return int(max(now_ms, slice_.ends_at) // 1_000) + DAY_S

@@ -1,22 +1,22 @@
-"""How many firings a lane may hold in Redis: what it cannot hold waits in SQL alone."""
+"""How many firings a lane may hold in Redis: the rest waits in SQL alone."""
 
 from collections.abc import Collection
 from threading import Lock
 
 from wangtimer.core.flow.slicing import SharedLane
 
-# What a firing that waits in a lane takes of Redis.
+# Bytes of Redis that a firing takes in a lane.
 BYTES_A_FIRING = 250
-# A lane may hold so many however much the others hold.
+# Every lane may hold so many, however many the others hold.
 LEAST = 100
 # A lane is fed once it holds no more than this part of what it may hold.
 FED_AT = 1 / 2
 
 
 class LaneBudget:
-    """A lane holds at most as many firings as are free: alone half of all, two that take all they can a third each.
+    """A lane holds at most as many firings as are free: one full lane takes half of all, two take a third each.
 
-    Each process counts by what it saw of the lanes last; every method may be called from any thread.
+    Each process counts by what it last saw of the lanes; every method may be called from any thread.
     """
 
     def __init__(self, memory_bytes: int, least: int = LEAST) -> None:
@@ -33,7 +33,7 @@ class LaneBudget:
             self._waiting[lane] = waiting
 
     def keep(self, lanes: Collection[SharedLane]) -> None:
-        """Forget all other lanes: nobody waits there any more."""
+        """Forget all other lanes: nothing waits there any more."""
         with self._lock:
             self._waiting = {lane: number for lane, number in self._waiting.items() if lane in lanes}
             self._total = sum(self._waiting.values())
@@ -45,7 +45,7 @@ class LaneBudget:
         return max(self._least, (self._firings - others) // 2)
 
     def few_of(self, lane: SharedLane) -> int:
-        """Return how many waiting are so few that the lane is to be fed, where SQL holds more."""
+        """Return the number of waiting firings at or below which the lane is to be fed, if SQL holds more."""
         return int(self.most_of(lane) * (1 - FED_AT))
 
     def room_of(self, lane: SharedLane) -> int:

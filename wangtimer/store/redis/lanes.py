@@ -1,4 +1,4 @@
-"""Lanes: what has no room now waits outside every process, and processes pull as room comes."""
+"""Lanes: firings without room wait here, outside every process; processes pull them as they have room."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from wangtimer.store.redis.slices import Leases, Taken
 MEMBERS_A_SCRIPT = 1_000
 SCRIPTS_A_TRIP = 50
 LANES_A_TRIP = 500
-# What `lane_pull` says of the rest, where it is more than that there is one.
+# The answer of `lane_pull` that there is a rest and that the caller is to get it fed.
 TO_BE_FED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What a pull found and took; `next_at` (ms UTC) is when the first of those that still wait was due.
+    """What a pull found and took; `next_at` (ms UTC) is the due moment of the first firing that still waits.
 
-    `has_rest`: SQL alone holds more that waits in this lane. `is_to_be_fed`: some of that is to be brought now; of all
-    who pull from the lane one is told so, once a second.
+    `has_rest`: SQL alone holds more firings of this lane. `is_to_be_fed`: some of those are to be fed now; once a
+    second, one process that pulls is told so.
     """
 
     next_at: int | None
@@ -45,13 +45,14 @@ class Pulled:
 
 
 class LaneStore:
-    """The lanes. Each move is one script on one lane; every method bears repeating.
+    """The lanes. Each move is one script on one lane; every method may be repeated.
 
-    What was pulled runs in its lane as a claimed member runs in its slice: `SliceStore` renews, releases and puts
-    it back. A lane exists while somebody stands in it; the index beside it says which do. A lane is written first and
-    its entry second, each time under a new token, so that no entry is struck out that stands for anybody.
-
-    A lane holds what the budget allows, the first due. SQL alone holds the rest, and a mark says from which moment on.
+    * A pulled member runs in its lane as a claimed member runs in its slice: `SliceStore` renews, releases and puts it
+      back.
+    * A lane exists while it holds members; the index beside it lists such lanes. A lane is written first and its entry
+      second, each time under a new token, so that no entry of a lane with members is struck out.
+    * A lane holds the first due, as many as the budget allows. SQL alone holds the rest; a mark says from which moment
+      on.
     """
 
     def __init__(
@@ -71,9 +72,9 @@ class LaneStore:
     def add(
         self, by_lane: Mapping[SharedLane, Sequence[DueMember]], is_repair: bool, feeds: bool = False
     ) -> None:
-        """Put members into their lanes as far as there is room, to be verified in SQL when they are pulled.
+        """Put members into their lanes as far as there is room; they are verified in SQL when they are pulled.
 
-        Where SQL alone holds a rest, only who `feeds` the lane from there adds to it.
+        If SQL holds a rest of a lane, members of that rest are added only by its feeder (`feeds`).
         """
         now = int(self._clock.now_ms())
         lanes, calls = [], []
@@ -95,7 +96,7 @@ class LaneStore:
     def pull(
         self, lane: SharedLane, claim_id: str, most: int, keep_leases: bool, is_again: bool = False
     ) -> Pulled:
-        """Take up to `most` of what is due for this claim, the first due first; repeatable by its id, with `is_again`.
+        """Take up to `most` due members for this claim, in due order; repeatable under the same id with `is_again`.
 
         Leases that ran out are taken back, unless `keep_leases`.
         """
@@ -116,7 +117,7 @@ class LaneStore:
         return Pulled(first, waiting, running, tuple(dues), tuple(taken), rest > 0, rest == TO_BE_FED)
 
     def with_rest(self) -> list[SharedLane]:
-        """Return the lanes of which SQL alone holds a rest."""
+        """Return the lanes that have a rest in SQL alone."""
         lanes = list(self.index())
         found = []
         for start in range(0, len(lanes), LANES_A_TRIP):
@@ -129,16 +130,16 @@ class LaneStore:
         return found
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
-        """Begin to feed a lane: return from when on SQL alone holds its firings, ms UTC; None where Redis holds all.
+        """Begin to feed a lane; return from when on SQL alone holds its firings, ms UTC; None if Redis holds all.
 
-        Another feeder of this lane, if there is one, ends in vain.
+        If another feeder is at this lane, its end no longer counts.
         """
         expiry = expiry_of(lane, self._clock.now_ms())
         since = self._connection.run("lane_feed", self._keys.of_slice(lane, "rest"), [token, expiry])
         return int(since) if since else None
 
     def fed(self, lane: SharedLane, token: str, until_ms: int | None) -> None:
-        """End feeding: what was due before `until_ms`, ms UTC, was added; None: all that waits."""
+        """End feeding: firings due before `until_ms`, ms UTC, were added; None: all that wait were."""
         until: Argument = "" if until_ms is None else until_ms
         self._connection.run("lane_fed", self._keys.of_slice(lane, "rest"), [token, until])
 
@@ -153,7 +154,7 @@ class LaneStore:
             self._connection.command(write)
 
     def index(self) -> dict[SharedLane, str]:
-        """Return the lanes in which somebody may wait, each with the token of its last entry."""
+        """Return the lanes that may hold firings, each with the token of its last entry."""
         found: dict[str, str] = self._connection.command(self._read_index)
         index = {SharedLane(key): token for key, token in found.items()}
         self._budget.keep(index)

@@ -1,4 +1,4 @@
-"""How many firings are planned into each minute: what decides their buckets, and how many minutes Redis holds."""
+"""How many firings are planned into each minute: this decides their buckets, and how many minutes Redis holds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from wangtimer.store.redis.keys import Keys
 class MinuteLoad:
     """A counter a minute, in one hash; the feeder drops those of minutes that have passed.
 
-    A hint only: each row holds its bucket, so a lost counter moves nothing.
+    A lost counter moves no firing: each row holds its bucket.
     """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
@@ -31,7 +31,7 @@ class MinuteLoad:
 
 
 def planned_before(load: MinuteLoad, counts: dict[int, int]) -> dict[int, int]:
-    """Count firings into minutes; return for each minute how many it had before; nothing where Redis is away."""
+    """Count firings into minutes; return how many each minute had before; empty while Redis is away."""
     try:
         return load.reserve(counts) if counts else {}
     except StoreAway:

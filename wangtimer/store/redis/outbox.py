@@ -11,12 +11,12 @@ from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
-# Outcomes whose size stands for that of all.
+# Redis estimates the outbox's size from so many outcomes.
 SAMPLES = 50
 
 
 class Outbox:
-    """Parked outcomes by member; whoever verifies a member looks here first, then in SQL."""
+    """Parked outcomes by member; the verifier looks here first, then in SQL."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
@@ -49,11 +49,11 @@ class Outbox:
         return int(usage or 0)
 
     def page(self, limit: int) -> dict[str, str]:
-        """Return about `limit` parked outcomes, all where there are fewer, as their raw texts by member.
+        """Return about `limit` parked outcomes, all if there are fewer, as their raw texts by member.
 
-        It goes on where the last page ended: from the beginning it would pass over all that pages before it emptied.
-        One scan step may find nothing in a hash that was long: an empty page must mean an empty outbox, so that only a
-        whole pass ends it.
+        It goes on where the last page ended: a scan from the beginning would pass over everything that earlier pages
+        emptied. A scan step may find nothing in a hash that was long; an empty page must mean an empty outbox, so the
+        scan goes on until one whole pass is made.
         """
         found: dict[str, str] = {}
         is_whole = self._cursor == 0
@@ -66,7 +66,7 @@ class Outbox:
             is_whole = is_whole or not self._cursor
 
     def read(self, texts: Mapping[str, str]) -> Readable[str, Outcome]:
-        """Return the outcomes of a page by member; what cannot be read, say of another version, is not among them."""
+        """Return the outcomes of a page by member; those that cannot be read, say of another version, are `bad`."""
         found: Readable[str, Outcome] = Readable()
         for member, text in texts.items():
             try:
@@ -76,7 +76,7 @@ class Outbox:
         return found
 
     def forget(self, texts: dict[str, str]) -> None:
-        """Drop a page that is written to SQL, save what was parked anew meanwhile."""
+        """Drop a page that is written to SQL, except outcomes that were parked again meanwhile."""
         flat = [part for pair in texts.items() for part in pair]
         self._connection.run("forget_parked", [self._key], flat)
 

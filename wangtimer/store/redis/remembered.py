@@ -5,14 +5,14 @@ from threading import Lock
 
 from wangtimer.core.timers.timer import Definition
 
-# 20,000 definitions without a body take about this.
+# About 20,000 definitions without a body.
 MOST_BYTES = 30_000_000
-# What one takes beside its text and its body.
+# Bytes of a definition beside its text and its body.
 OWN_BYTES = 1_200
 
 
 class Remembered:
-    """Definitions by timer, each with the text it was read from; emptied where they would take too many bytes."""
+    """Definitions by timer, each with the text it was read from; emptied when they would take too many bytes."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -22,16 +22,16 @@ class Remembered:
 
     @property
     def held(self) -> int:
-        """How many bytes it takes, as they are counted."""
+        """How many bytes are counted as held."""
         return self._held
 
     def recall(self, timer_id: int, text: bytes) -> Definition | None:
-        """Return what was read from this very text; None where that is not remembered."""
+        """Return the definition that was read from this very text; None if it is not remembered."""
         known = self._by_timer.get(timer_id)
         return known[1] if known is not None and known[0] == text else None
 
     def keep(self, timer_id: int, text: bytes, definition: Definition) -> None:
-        """Remember what was read from a text, in place of what was read from an older one."""
+        """Remember the definition read from a text, in place of an older one."""
         with self._lock:
             older = self._by_timer.pop(timer_id, None)
             if older is not None:

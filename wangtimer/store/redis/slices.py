@@ -14,9 +14,9 @@ from wangtimer.store.redis.keys import Keys, expiry_of
 
 # Members one script takes at most: longer ones would hold up everybody else's commands.
 MEMBERS_A_SCRIPT = 2_000
-# Lua's `unpack` and the length of a chunk bound what the smaller scripts take.
+# The smaller scripts take so many, because of Lua's `unpack` and the length of a chunk.
 MEMBERS_A_CLAIM = 1_000
-# After Redis was away its living claims renew first, before anything is taken back.
+# After Redis was away living claims renew first; only then are leases taken back.
 GRACE_S = 3.0
 _PLACES = ("due", "armed", "running")
 
@@ -32,7 +32,7 @@ class Leases:
 
 
 class BacklogRoom(NamedTuple):
-    """How many of a backlog a turn arms: a multiple of `full`, unless it is all; `anyway` so many, whatever runs."""
+    """How many of a backlog a turn arms: a multiple of `full`, or all; at least `anyway`, whatever runs."""
 
     full: int = 1
     anyway: int = 0
@@ -58,8 +58,8 @@ class Turn:
 class Taken(NamedTuple):
     """A member a claim took; a suspect one must be verified in SQL before it is sent.
 
-    `deaths` is how many executors died on it: how often its lease ran out while it ran, up to 2 among others, then
-    as `try_apart` said.
+    `deaths` is how many executors died on it: how often its lease ran out while it ran with others, up to 2; after a
+    trial alone, the number that `try_apart` gave.
     """
 
     member: Member
@@ -71,10 +71,10 @@ Item = TypeVar("Item")
 
 
 class SliceStore:
-    """The hot firings. Each move is one script on one slice; every method bears repeating.
+    """The hot firings. Each move is one script on one slice; every method may be repeated.
 
-    Leases are written by the latest clock believed of late and taken back by the earliest, so that no step of Redis'
-    clock ends one of the living.
+    Leases are written by the latest clock reading believed recently and taken back by the earliest, so that a step of
+    Redis' clock ends no lease of a living process.
     """
 
     def __init__(self, connection: RedisConnection, keys: Keys, clock: LeaseClock, leases: Leases) -> None:
@@ -89,10 +89,10 @@ class SliceStore:
         return self._connection.reconnects.seconds_since
 
     def add(self, by_slice: Mapping[Slice, Sequence[DueMember]], is_repair: bool) -> dict[Slice, int]:
-        """Put members into the `due` of their slices; one that stands in its slice already stays as it is.
+        """Put members into the `due` of their slices; one that its slice already holds stays as it is.
 
-        What may have been sent already is verified in SQL: what is due by now, by the latest clock believed of late.
-        Returns when each slice next needs a trigger (ms UTC).
+        Members due by now may have been sent already, and are verified in SQL; now is the latest clock reading believed
+        recently. Returns when each slice next needs a trigger (ms UTC).
         """
         now, leases = self._latest(), self._leases
         calls, slices = [], []
@@ -132,14 +132,16 @@ class SliceStore:
         backlog: BacklogRoom,
         tell_all_armed: bool = False,
     ) -> Turn | None:
-        """Renew the lock, take back what ran out (unless `keep_leases`), arm what comes due within the lead.
+        """Renew the lock, take back ended leases (unless `keep_leases`), arm what comes due within the lead.
 
-        At most `credit` members stand armed and unclaimed, of a backlog armed and running together, but as `backlog`
-        says; what is yet to come goes before a backlog, and a crowd leaves places to what comes after it. None when
-        another trigger owns the slice.
+        * At most `credit` members stand armed and unclaimed. For a backlog, running members count too, except as
+          `backlog` says.
+        * Members yet to come go before a backlog. A crowd leaves places to members due after it.
 
-        `tell_all_armed` is for after a turn whose answer was lost: `now_armed` has all that stands armed then, since
-        nobody may know what that turn armed. It is verified in SQL before it is sent.
+        Returns None when another trigger owns the slice.
+
+        `tell_all_armed` is for the turn after one whose answer was lost: nobody knows what that one armed. `now_armed`
+        then has all armed members, which are verified in SQL before they are sent.
         """
         now, leases = self._now(), self._leases
         keys = self._keys.of_slice(slice_, "due", "armed", "running", "owner", "suspect", "deaths", "lock")
@@ -157,11 +159,11 @@ class SliceStore:
         return Turn(bool(took), _moment(next_due_at), due, armed, running, now_armed)
 
     def next_need(self, slice_: Slice) -> int | None:
-        """Return when the slice next needs a trigger (ms UTC), None when nothing stands in it."""
+        """Return when the slice next needs a trigger (ms UTC), None when it is empty."""
         return self._need_of(self._connection.run("look", self._keys.of_slice(slice_, *_PLACES), []))
 
     def needs_of_same(self, tallies: Mapping[Slice, Tally]) -> dict[Slice, int]:
-        """Of the slices whose `due` holds what is tallied, return when each next needs a trigger (ms UTC)."""
+        """Return the slices whose `due` matches its tally, and when each next needs a trigger (ms UTC)."""
         same = [slice_ for slice_, found in self._tallies(tallies).items() if found == tallies[slice_]]
         looks = [ScriptCall(script("look"), self._keys.of_slice(slice_, *_PLACES), []) for slice_ in same]
         needs = map(self._need_of, self._connection.run_all(looks) if looks else [])
@@ -172,7 +174,7 @@ class SliceStore:
         self._connection.run("unlock", [self._lock_key(slice_)], [token])
 
     def claim(self, slice_: SliceOrLane, claim_id: str, members: Sequence[Member]) -> list[Taken]:
-        """Move armed members to `running` for this claim; return what it has now. Repeatable by its id."""
+        """Move armed members to `running` for this claim; return what it has now. Repeatable under the same id."""
         if not members:
             return []
         now = self._latest()
@@ -210,9 +212,9 @@ class SliceStore:
     def try_apart(
         self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]], deaths: int
     ) -> dict[tuple[SliceOrLane, str], set[Member]]:
-        """Note that members are now tried apart: should their lease run out, so many executors have died on them.
+        """Note that members are now tried apart: if their lease runs out, so many executors have died on them.
 
-        Returns which are still each claim's. What is put back or released was not died on.
+        Returns which are still each claim's. A member that is put back or released counts no death.
         """
         now = self._now()
         calls = []
@@ -228,7 +230,7 @@ class SliceStore:
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
 
     def _tallies(self, expected: Mapping[Slice, Tally]) -> dict[Slice, Tally]:
-        """Tally as many of each slice's `due` as are expected, nearest first."""
+        """Tally as many members of each slice's `due` as are expected, nearest first."""
         calls, slices = [], []
         for slice_, tally in expected.items():
             keys = self._keys.of_slice(slice_, "due")
@@ -250,7 +252,7 @@ class SliceStore:
     def _mine(
         self, held: Mapping[tuple[SliceOrLane, str], Sequence[Member]], calls: Sequence[ScriptCall]
     ) -> dict[tuple[SliceOrLane, str], set[Member]]:
-        """Run a script for each claim, which answers for each of its members whether it is still the claim's."""
+        """Run a script for each claim; return the members that are still the claim's."""
         return {
             claim: {member for member, is_mine in zip(members, flags, strict=True) if is_mine}
             for (claim, members), flags in zip(held.items(), self._connection.run_all(calls), strict=True)

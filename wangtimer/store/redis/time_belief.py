@@ -1,20 +1,20 @@
-"""What one process believes of Redis' time, from answers that carry it; a clock that was put is noticed by them."""
+"""What one process believes of Redis' time: the answers that carry it also show when a clock was set."""
 
 from collections import deque
 from dataclasses import dataclass
 
-# The best answer of so long counts: after that the two clocks may have drifted apart.
+# The best answer of the last so many seconds counts: after that the two clocks may have drifted apart.
 SAMPLES_LIVE_S = 60.0
-# Leases go by both times for so long after a step: every process that holds or takes back any has noticed it by then,
-# and its holders have renewed in the new time (an idle process looks every 10 s, a holder renews every 2 s).
+# So long after a step, leases go by both times. By then every process that holds or takes back leases has noticed the
+# step, and holders have renewed in the new time (an idle process looks every 10 s, a holder renews every 2 s).
 STEP_LASTS_S = 15.0
-# What is asked for the time at most 4 times a second keeps a minute's samples.
+# A minute's samples, at up to 4 a second.
 MOST_SAMPLES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer: Redis' time less the stop-watch is from `least_ms` to `most_ms`; when it came, s of the stop-watch.
+    """One answer: Redis' time minus the stop-watch lies from `least_ms` to `most_ms`; `came_at` in s of the stop-watch.
 
     Redis read its time after the question was sent and before its answer came.
     """
@@ -24,16 +24,16 @@ class Sample:
     came_at: float
 
     def contradicts(self, other: "Sample") -> bool:
-        """Tell whether both cannot be true of one clock."""
+        """Tell whether one clock cannot have given both."""
         return self.least_ms > other.most_ms or self.most_ms < other.least_ms
 
 
 class TimeBelief:
     """Offsets of Redis' time from the stop-watch, ms; None before the first answer.
 
-    `now_ms` is a lower bound, the best of what the latest answer does not contradict: a clock that was put back or
-    ahead, or another node's, counts with its first answer. `latest_ms` and `earliest_ms` are the extremes of what
-    was believed in the last `STEP_LASTS_S`: leases are written by the one and taken back by the other.
+    `now_ms` is a lower bound: the best of the answers that the latest does not contradict. So a clock that was set back
+    or ahead, or another node's, counts from its first answer. `latest_ms` and `earliest_ms` are the extremes believed
+    in the last `STEP_LASTS_S`: leases are written by `latest_ms` and taken back by `earliest_ms`.
     """
 
     def __init__(self) -> None:
@@ -49,9 +49,9 @@ class TimeBelief:
         return self._samples[-1].came_at if self._samples else float("-inf")
 
     def note(self, redis_ms: float, sent_at: float, came_at: float, since: float = float("-inf")) -> None:
-        """Take an answer in; what came before `since` (s of the stop-watch) was another server's.
+        """Take in an answer; those that came before `since` (s of the stop-watch) were another server's.
 
-        One that was asked for before the last one came is left out: it may be the older of the two.
+        An answer whose question was sent before the last answer came is left out: it may be the older of the two.
         """
         if sent_at < self.came_at:
             return

@@ -8,19 +8,19 @@ from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.connection import Argument, RedisConnection
 from wangtimer.store.redis.keys import Keys
 
-# A feeder that died is followed by another after this; a living one keeps its lease page by page.
+# So long after a feeder's death another may follow it; a living feeder renews its lease with each page.
 FEEDER_LEASE_MS = 15_000
-# Of the last minute that is always held, where it does not fit, so much more than need be is held, ms: three looks.
+# ms; if the last minute that is always held does not fit, so much more of it than needed is held: three looks.
 AHEAD_MS = 6_000
-# After many firings were planned at once, the window grows beyond the least again once this has passed without more.
+# After many firings were planned at once, the window stays at its least until this has passed without more.
 NARROW_MS = 10_000
-# What a firing that waits takes of Redis, its share of the slice's other keys included.
+# Bytes of Redis that a waiting firing takes, its share of the slice's other keys included.
 BYTES_A_FIRING = 150
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRule:
-    """Redis holds as much as fits `budget_bytes`, up to `most_ms` ahead; what is due within `least_ms` in any case."""
+    """Redis holds firings up to `most_ms` ahead that fit `budget_bytes`; those due within `least_ms` in any case."""
 
     least_ms: int
     most_ms: int
@@ -44,8 +44,8 @@ class Found(StrEnum):
 class Next:
     """What is to be fed next; `last` is the last minute that fits. `was_lost`: Redis knew of no minute.
 
-    Of the minute what comes due from `since_ms` on and before `until_ms`, ms UTC: all of it, or a part, where it is the
-    last that is always held and does not fit.
+    Firings of the minute due from `since_ms` on and before `until_ms`, ms UTC, are to be fed: the whole minute, or a
+    part of it if it is the last minute that is always held and does not fit.
     """
 
     found: Found
@@ -57,10 +57,10 @@ class Next:
 
 
 class Window:
-    """The marks of what Redis holds. They stand in Redis, so that a loss takes them with the firings.
+    """The marks of what Redis holds. They are stored in Redis, so that a loss takes them with the firings.
 
-    A minute is announced before it is read from SQL, and who adds a firing looks at the mark after its commit: so one
-    of the two adds it.
+    A minute is announced before it is read from SQL, and an adder looks at the mark after its commit. So either the
+    feeder or the adder adds each firing.
     """
 
     def __init__(self, connection: RedisConnection, keys: Keys, rule: WindowRule) -> None:
@@ -87,8 +87,8 @@ class Window:
     def next(self, now: int, from_present: bool) -> Next:
         """Become the one feeder, if there is none, and announce the next minute; `now` in ms UTC.
 
-        Where nothing is left to feed, another process may be the feeder next. `from_present`: begin at the present
-        minute again, since Redis may have lost some of what it held.
+        If nothing is left to feed, another process may be the next feeder. `from_present`: begin at the present minute
+        again, since Redis may have lost firings.
         """
         keys, rule = self._keys, self._rule
         arguments: list[Argument] = [self._token, FEEDER_LEASE_MS]
@@ -100,12 +100,12 @@ class Window:
         return Next(Found(what), minute, last, bool(lost), since, until)
 
     def keep(self, minute: int) -> bool:
-        """Keep a minute that is being fed; False once another feeder has begun, or Redis was lost."""
+        """Renew the lease of a minute that is being fed; False once another feeder has begun, or Redis was lost."""
         arguments: list[Argument] = [self._token, f"{minute}:{self._token}", FEEDER_LEASE_MS]
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
     def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
-        """Call a minute fed, or what comes due in it before `until_ms`, ms UTC; False as for `keep`.
+        """Mark a minute, or its firings due before `until_ms`, ms UTC, as fed; False as for `keep`.
 
         `firings`: how many the whole minute has, as far as the caller knows.
         """
@@ -116,9 +116,9 @@ class Window:
         return bool(self._connection.run("feed_done", keys, arguments))
 
     def narrow(self, now: int) -> None:
-        """Hold, for a while, only what comes due within the least window after `now`, ms UTC.
+        """For a while, hold only firings due within the least window after `now`, ms UTC.
 
-        While many firings are being planned nobody knows yet how many minutes will fit.
+        While many firings are being planned, it is not known how many minutes will fit.
         """
         keys = self._keys
         marks = [keys.fed, keys.announced, keys.feeding, keys.part, keys.narrow]
@@ -134,6 +134,6 @@ class Window:
 
 
 def fed_until_of(fed: int, part: int) -> int:
-    """Return the moment, ms UTC, up to which a minute that is fed and the part of the one behind it reach."""
+    """Return the moment, ms UTC, up to which the fed minutes and the fed part of the next minute reach."""
     whole = (fed + 1) * MINUTE_MS
     return part if whole < part < whole + MINUTE_MS else whole

@@ -1,7 +1,7 @@
-"""How attempts become rows: copied from the firing's own row before the next attempt writes over it.
+"""Writes attempts as rows: copied from the firing's own row before the next attempt writes over it.
 
-A firing's row holds its last attempt, `attempt` the ones before; so a firing that succeeds at once has no row here.
-What is copied is what the firing's row says, not what an executor sent: an outcome that changed nothing leaves nothing.
+A firing's row holds its last attempt, `attempt` the earlier ones; so a firing that succeeds at once has no row here.
+The firing's row is copied, not an executor's outcome: so an outcome that changed nothing leaves nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from wangtimer.store.sql.asked import RowKey, asked_for, in_parts, with_keys
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import attempts, firings
 
-# As both tables have them.
+# Columns that both tables have.
 _SENT = ("sent_at", "cost_ms", "connect_ms", "first_byte_ms", "http_status", "output", "error")
 
 _Statement = Callable[[Dialect], str]
@@ -24,16 +24,16 @@ _Statement = Callable[[Dialect], str]
 def keep_attempts(sql: Connection, keys: Sequence[MemberKey]) -> None:
     """Keep the last attempt of firings that have an outcome, each (timer_id, fire_at).
 
-    To be called before they are let wait for one more attempt, with their rows locked, in the transaction that does
-    it. Firings that wait, and those cancelled before any attempt, have none. Repeating it is harmless.
+    Call it in the transaction that lets them wait for one more attempt, before that change and with their rows locked.
+    Firings that wait, and those cancelled before any attempt, have no attempt to keep. Repeating it is harmless.
     """
     _keep(sql, [(fire_at, timer_id) for timer_id, fire_at in keys], _of_settled)
 
 
 def keep_retried(sql: Connection, members: Sequence[Member]) -> None:
-    """Keep the failed attempts of these firings where they wait for the next one. Repeating it is harmless.
+    """Keep the failed attempts of those firings that wait for the next one. Repeating it is harmless.
 
-    To be called once for each attempt, in the transaction that has written its outcome.
+    Call it once for each attempt, in the transaction that has written its outcome.
     """
     _keep(sql, [(member.fire_at, member.timer_id) for member in members], _of_retried)
 
@@ -45,7 +45,7 @@ def _keep(sql: Connection, keys: list[RowKey], statement: _Statement) -> None:
 
 @cache
 def _of_retried(dialect: Dialect) -> str:
-    """While a retry waits, the row tells of the attempt before it."""
+    """Return the copy for retries: while a retry waits, the row describes the attempt before it."""
     is_retried = and_(
         firings.c.status == _word(FiringStatus.PENDING), firings.c.attempt > literal_column("1")
     )
@@ -63,7 +63,7 @@ def _of_settled(dialect: Dialect) -> str:
 def _copy(
     dialect: Dialect, wanted: ColumnElement[bool], attempt: ColumnElement[int], status: ColumnElement[str]
 ) -> str:
-    """Return the statement that copies rows of the keys to be put in."""
+    """Return the statement that copies the rows of keys; `with_keys` puts the keys in."""
     columns = (firings.c.fire_at, firings.c.timer_id, attempt, status, *(firings.c[name] for name in _SENT))
     rows = asked_for(*columns).where(wanted).order_by(firings.c.fire_at, firings.c.timer_id)
     names = ("fire_at", "timer_id", "attempt", "status", *_SENT)

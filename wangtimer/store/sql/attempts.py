@@ -15,10 +15,10 @@ from wangtimer.store.sql.tables import attempts, firings
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One attempt and what came of it: moments in ms UTC, durations in ms from when its call began.
+    """One attempt and its outcome: moments in ms UTC, durations in ms since its call began.
 
-    `status` is failed where another one followed. `sent_at` is None where not a byte went out, `connect_ms` where no
-    connection came about, `first_byte_ms` where no answer did.
+    `status` is failed if another attempt followed. `sent_at` is None if no byte went out, `connect_ms` if there was no
+    connection, `first_byte_ms` if there was no answer.
     """
 
     number: int
@@ -56,7 +56,7 @@ def _history(sql: Connection, timer_id: int, fire_at: int) -> FiringHistory | No
     row = sql.execute(select(firings).where(own)).mappings().one_or_none()
     if row is None:
         return None
-    # The row may have gone on between these two looks: what it went on from is its own, not one before.
+    # The row may have moved on between these two reads: then its former attempt is the row's own, not an earlier one.
     before = and_(
         attempts.c.timer_id == timer_id,
         attempts.c.fire_at == fire_at,

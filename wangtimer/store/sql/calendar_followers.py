@@ -1,4 +1,4 @@
-"""Timers that name an uploaded calendar: which have its days as they are now, and which do not yet."""
+"""Timers that name an uploaded calendar: which of them have its present days, and which do not yet."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from wangtimer.store.sql.timers import changed_to
 
 
 class Upload(NamedTuple):
-    """A calendar as it was uploaded at `at` (ms UTC), which no other upload of it shares."""
+    """A calendar as it was uploaded at `at` (ms UTC); no two uploads of it share that moment."""
 
     app: str
     name: str
@@ -34,9 +34,9 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of the timers that name a calendar: how many there are, have older days yet, or cannot take its days at all.
+    """Timers that name a calendar: how many there are, how many still have older days, how many cannot take its days.
 
-    `refused_ids` are the first of those.
+    `refused_ids` are the first that cannot.
     """
 
     followers: int
@@ -47,7 +47,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A timer with the calendar's days, and the first part of its new plan, which begins at its moment of change."""
+    """A timer with the calendar's days, and the first part of its new plan, which begins at the moment of change."""
 
     timer: Timer
     plan: Plan
@@ -55,9 +55,9 @@ class Following:
 
 @dataclass(slots=True)
 class Page:
-    """What one transaction did: timers as they then stand, firings that wait, those refused and why.
+    """What one transaction did: timers as they then stand, firings that wait, timers refused and why.
 
-    `apart` are timers that want planning first. `is_done`: no timer has older days any more.
+    `apart` are timers that must be planned first. `is_done`: no timer has older days any more.
     """
 
     changed: list[Timer] = field(default_factory=list)
@@ -67,15 +67,15 @@ class Page:
     is_done: bool = False
 
 
-# Returns how a timer follows a calendar; None where it has its days already. May raise to refuse.
+# Returns how a timer follows a calendar; None if it has its days already. May raise to refuse.
 Follow = Callable[[Timer, Calendar], Following | None]
 
 
 class CalendarFollowers:
-    """`timer.calendar_at` says which upload a timer's days are of; negative, which one it cannot take.
+    """`timer.calendar_at` says which upload a timer's days come from; a negative one, which upload it cannot take.
 
-    So the work that an upload makes stands in the rows themselves: whoever dies leaves the rest to the next, and two at
-    once wait for each other's rows.
+    So the rows themselves hold the work that an upload causes. If a process dies, the next goes on; two at once wait
+    for each other's rows.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class CalendarFollowers:
         self._bad_timers = bad_timers
 
     def uploads_to_follow(self, limit: int) -> list[Upload]:
-        """Return uploads of which some timer may have older days."""
+        """Return uploads for which some timer may still have older days."""
         columns = (calendars.c.app, calendars.c.name, calendars.c.updated_at)
         query = by_index(select(*columns).where(_is_to_be_followed()), "calendar_followed", calendars)
         query = query.limit(limit)
         return self._database.read(lambda sql: [Upload(*row) for row in sql.execute(query)])
 
     def progress(self, app: str, name: str) -> Progress:
-        """Return how far the timers of the app that name its calendar follow it."""
+        """Return how many of the app's timers that name the calendar follow it."""
         return self._database.read(lambda sql: _progress(sql, app, name))
 
     def follow(
@@ -107,12 +107,12 @@ class CalendarFollowers:
         refused_apart: Mapping[int, str] | None = None,
         is_time_over: Callable[[], bool] = lambda: False,
     ) -> Page:
-        """Let up to so many timers follow an upload, in one transaction; raises `StoreAway`.
+        """Let up to `limit` timers follow an upload, in one transaction; raises `StoreAway`.
 
-        No further one is looked at once `is_time_over`, which is asked after each: its row is then held no longer.
+        `is_time_over` is asked after each timer: if True no further one is looked at, so that rows are not locked long.
 
-        A timer that something came due of unplanned is `apart`; those that then could not follow alone, and why not,
-        are for the next call. An upload that another took the place of is done. Repeating it is harmless.
+        A timer with unplanned due moments goes into `apart`. If it cannot follow alone either, the next call gets it,
+        with the reason, in `refused_apart`. An upload that was replaced by another is done. Repeating it is harmless.
         """
         already_refused = dict(refused_apart or {})
 
@@ -141,12 +141,12 @@ class CalendarFollowers:
         return page
 
     def calendar(self, upload: Upload) -> Calendar | None:
-        """Return the calendar; None where it has been uploaded anew since, or deleted."""
+        """Return the calendar; None if it has been uploaded again since, or deleted."""
         return self._database.read(lambda sql: _calendar(sql, upload))
 
 
 def _is_to_be_followed() -> ColumnElement[bool]:
-    """One place of the index: what is compared with `updated_at` would be looked for among all there are."""
+    """Return the condition on calendars to follow: one place of the index; comparing `updated_at` would read all."""
     return calendars.c.followed_at == 0
 
 
@@ -155,7 +155,7 @@ def _followers(app: str, name: str) -> ColumnElement[bool]:
 
 
 def _to_follow(upload: Upload) -> ColumnElement[bool]:
-    """The moments of uploads only grow, and so one range of the index has them."""
+    """Return the condition on timers with older days: upload moments only grow, so one range of the index has them."""
     is_older = and_(timers.c.calendar_at > -upload.at, timers.c.calendar_at < upload.at)
     return and_(_followers(upload.app, upload.name), is_older)
 
@@ -168,7 +168,7 @@ def _progress(sql: Connection, app: str, name: str) -> Progress:
     if marks is None:
         return Progress(followers, 0, 0)
     upload = Upload(app, name, marks.updated_at)
-    # Once it is done, older marks are of timers that another version made, with its days.
+    # Once it is done, older marks belong to timers that another version made, with the present days.
     left = 0
     if marks.followed_at == 0:
         left = sql.execute(number.where(_to_follow(upload))).scalar_one()
@@ -185,13 +185,13 @@ def _is(upload: Upload) -> ColumnElement[bool]:
 
 
 def _calendar(sql: Connection, upload: Upload) -> Calendar | None:
-    """Return the calendar; None where it has been uploaded anew since, or deleted."""
+    """Return the calendar; None if it has been uploaded again since, or deleted."""
     text = sql.execute(select(calendars.c.content).where(_is(upload))).scalar_one_or_none()
     return None if text is None else calendar_from(orjson.loads(text))
 
 
 class _InTime:
-    """Rows one by one, the first in any case; once the time is over, no further one. `is_all`: none was left."""
+    """Yields rows until the time is over, the first in any case. `is_all`: every row was yielded."""
 
     def __init__(self, rows: Sequence[RowMapping], is_time_over: Callable[[], bool]) -> None:
         self._rows = rows
@@ -240,7 +240,7 @@ def _write(
     now: int,
     firings_of: Callable[[list[Plan]], list[Firing]],
 ) -> tuple[list[Timer], list[Firing]]:
-    """Give timers their days and marks, those of the same days together, and insert the firings of their plans."""
+    """Write the timers' new days and marks, timers with equal days together, and insert the firings of their plans."""
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
         alike[bounds_text(one.timer.definition.schedule, one.timer.ending)].append(one.timer.id)
@@ -271,7 +271,7 @@ def _refuse(sql: Connection, upload: Upload, refused: Mapping[int, str]) -> None
 
 
 def _finish(sql: Connection, upload: Upload) -> bool:
-    """Note that no timer has older days, if that is so; whoever is making one holds the calendar's row until then."""
+    """Note that no timer has older days, if so; a transaction that makes such a timer locks the calendar's row."""
     held = sql.execute(select(calendars.c.updated_at).where(_is(upload)).with_for_update()).one_or_none()
     if held is None:
         return True

@@ -1,4 +1,4 @@
-"""Which upload of a calendar the days of a timer are of that is being made or edited."""
+"""The mark of a timer that is being made or edited: which upload of a calendar its days come from."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from wangtimer.store.sql.tables import calendars
 
 
 def calendar_mark(sql: Connection, app: str, schedule: Schedule) -> int:
-    """Return what a timer of this schedule has as `calendar_at`: the upload its days are of, 0 for an older one.
+    """Return `calendar_at` for a timer of this schedule: the upload its days come from, 0 for an older one.
 
-    The calendar's row is held until the transaction ends. So an upload waits for it, and then finds the timer; or was
-    before it, and then it is seen here that the days are older: the calendar is followed again.
+    The calendar's row is locked until the transaction ends. A later upload waits for it, and then finds the timer.
+    After an earlier upload the days are seen to be older here: the calendar is then followed again.
     """
     excluded = as_bounded(schedule).excluded
     if excluded is None or excluded.name in built_in():

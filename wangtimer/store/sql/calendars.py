@@ -18,28 +18,28 @@ from wangtimer.store.sql.tables import calendars, timers
 
 log = structlog.get_logger()
 
-# Of one app: they are listed in one answer, of up to 50 KB each.
+# Calendars of one app: one answer lists them all, up to 50 KB each.
 MOST_CALENDARS = 100
 # An app, and the name of a calendar.
 Named = tuple[str, str]
 FIRST: Named = ("", "")
-# Entries of an index read at once.
+# Index entries read at once.
 PAGE = 1_000
 
 
 class CalendarStore:
-    """Each app's own calendars; timers carry the days they leave out, as they were when they were last edited."""
+    """Each app's own calendars; timers carry their own copy of the days they leave out."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, app: str, calendar: Calendar, now: int) -> None:
-        """Store a calendar in place of what the app has under this name; raises `Conflict`, `StoreAway`.
+        """Store a calendar, replacing the app's one of this name; raises `Conflict`, `StoreAway`.
 
-        A further one where the app has `MOST_CALENDARS` is refused; those there are stay, and may be replaced.
+        If the app has `MOST_CALENDARS`, a further one is refused; the existing ones may still be replaced.
 
-        Timers that name it follow it later: its `updated_at`, which only grows, is not what they have, and nobody has
-        followed it.
+        Timers that name the calendar follow it later: its new `updated_at` differs from their marks, and it counts as
+        not followed yet.
         """
         content = orjson.dumps(calendar_fields(calendar)).decode()
         at = calendars.c.updated_at
@@ -91,15 +91,16 @@ class CalendarStore:
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
 
     def named(self, after: Named = FIRST) -> tuple[list[Named], Named | None]:
-        """Return apps with the calendars their timers name, built-in ones too, and where to go on; None at the end.
+        """Return pairs of an app and a calendar that its timers name, and where to go on; None at the end.
 
-        Deleted timers count. A page of the index is read a time, and what is left of a pair's timers passed over.
+        Built-in calendars and deleted timers count. Each call reads one page of the index; the next call skips the
+        remaining timers of the last pair.
         """
         columns = (timers.c.app, timers.c.calendar)
         query = by_index(select(*columns).where(behind(columns, after)), "timer_follows", timers)
         query = query.order_by(*columns).limit(PAGE)
         rows = self._database.read(lambda sql: sql.execute(query).all())
-        # An app's timers without a calendar come first, and are before any name.
+        # An app's timers without a calendar come first, as "" sorts before any name.
         pairs = list(dict.fromkeys((app, name or "") for app, name in rows))
         return [pair for pair in pairs if pair[1]], pairs[-1] if len(rows) == PAGE else None
 

@@ -1,4 +1,4 @@
-"""Connections to SQL, and transactions that bear being repeated."""
+"""Connections to SQL, and transactions that may be repeated."""
 
 import random
 import sqlite3
@@ -21,17 +21,19 @@ Result = TypeVar("Result")
 
 # MySQL: deadlock, lock wait. A repeat may pass at once.
 _COLLISIONS = {1213, 1205}
-# MySQL: unknown column, table, index, function; syntax; a statement too large. No time mends these: no absence.
+# MySQL: unknown column, table, index, function; syntax; a statement too large. These do not pass with time, so SQL does
+# not count as away.
 _MISTAKES = {1054, 1146, 1176, 1305, 1064, 1153}
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
-# What a client waits for an answer, s; and what the server may work on a statement, less, so that it is never left
-# working for nobody. MySQL bounds queries alone so: there a write that is given up goes on.
+# s; how long a client waits for an answer, and how long the server may work on a statement: less, so that it never
+# works for nobody. MySQL bounds only queries: there a write that was given up goes on.
 READ_TIMEOUT_S = 5
 STATEMENT_S = 4.5
-# One statement for each connection, as each kind of server reads it: MariaDB runs what stands in /*M! */ and no such
-# version of MySQL, MySQL the reverse. A schema upgrade and whatever else a DBA runs has no such bound.
-# MariaDB would make a table of 1,000 ids asked for, and read all timers for them where it knows little of these.
+# Run once on each connection. MariaDB runs the parts in /*M! */, MySQL those in /*!80000 */. Schema upgrades and other
+# statements of a DBA have no such bound.
+# With in_predicate_conversion_threshold MariaDB would turn 1,000 ids into a table, and without statistics read all
+# timers for it: so that is off.
 _BOUNDS = (
     f"SET innodb_lock_wait_timeout = 4 /*M! , max_statement_time = {STATEMENT_S} */"
     " /*M! , in_predicate_conversion_threshold = 0 */"
@@ -44,9 +46,9 @@ _COMMITTED = "wangtimer_committed"
 class Database:
     """A pool of connections, and whole transactions on them.
 
-    A driver error is not a rollback: a write that failed may have been applied, so whatever runs in `write`
-    must bear repeating. A server that does not answer costs seconds (connect 3, read 5, write 5), never a
-    worker. A statement that takes longer than `STATEMENT_S` is ended by the server itself.
+    A driver error is not a rollback: a write that failed may have been applied, so all work in `write` must be
+    repeatable. A server that does not answer costs seconds (connect 3, read 5, write 5), and hangs no worker. The
+    server itself ends a statement that takes longer than `STATEMENT_S`.
     """
 
     def __init__(self, url: str, pool_size: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -60,15 +62,14 @@ class Database:
         return self.engine.dialect.name == "sqlite"
 
     def create_tables(self) -> None:
-        """Create what is missing; does nothing where the tables stand."""
+        """Create missing tables; do nothing if all exist."""
         self._repeat(lambda: metadata.create_all(self.engine))
 
     def write(self, work: Callable[[Connection], Result], step: Step | None = None) -> Result:
-        """Run `work` in one transaction, again where it collided or the connection was lost.
+        """Run `work` in one transaction, and again if it collided or the connection was lost.
 
-        `step` is its name among the fail points.
-        Raises `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have
-        been applied.
+        `step` is its name among the fail points. Raises `StoreAway` when the server does not answer, or takes no writes
+        now; the transaction may still have been applied.
         """
 
         def transaction() -> Result:
@@ -121,19 +122,19 @@ class Database:
                 elif _is_mistake(error):
                     raise
                 else:
-                    # Whatever else it refuses (read-only, disk full, no access) it may take later.
+                    # The server refuses (read-only, disk full, no access), but may accept later.
                     raise StoreAway("SQL", _cause(error)) from error
 
 
 def missing_file(url: str) -> Path | None:
-    """Return the file of an SQLite database that is not there yet: connecting would make it."""
+    """Return the file of an SQLite database if it does not exist yet: connecting would make it."""
     parsed = with_driver(url)
     file = parsed.database if parsed.get_backend_name() == "sqlite" else None
     return None if file is None or file == ":memory:" or Path(file).exists() else Path(file)
 
 
 def with_driver(url: str) -> URL:
-    """Return the URL with the driver we use, where it names none."""
+    """Return the URL with the driver we use, if it names none."""
     parsed = make_url(url)
     if parsed.drivername in ("mysql", "mariadb"):
         return parsed.set(drivername=f"{parsed.drivername}+mysqldb")
@@ -164,7 +165,7 @@ def _engine(url: str, pool_size: int) -> Engine:
 
     @event.listens_for(engine, "reset")
     def end_transaction(connection: Any, record: Any, state: Any) -> None:
-        """Roll back, as the pool does by itself, save right after a commit: that is a round trip for nothing."""
+        """Roll back, as the pool does by itself, but not right after a commit: that round trip would be for nothing."""
         if not (record.info.pop(_COMMITTED, False) or state.transaction_was_reset):
             connection.rollback()
 
@@ -172,22 +173,22 @@ def _engine(url: str, pool_size: int) -> Engine:
 
 
 def _sqlite_engine(url: str, pool_size: int) -> Engine:
-    """WAL, BEGIN IMMEDIATE and a busy time-out: the one setting under which 4 processes lost nothing."""
+    """Return an engine with WAL, BEGIN IMMEDIATE and a busy time-out: only with these 4 processes lost nothing."""
     engine = create_engine(
         url,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
-        # Headers and bodies of timers are among them: no log may show those.
+        # Parameters contain headers and bodies of timers, which no log may show.
         hide_parameters=True,
-        # A settle statement is as long as its rows, and hardly two are alike: 128 kept ones were 100 MB.
+        # A settle statement is as long as its rows, and hardly two are equal: 128 cached ones took 100 MB.
         connect_args={"timeout": 5, "check_same_thread": False, "cached_statements": 16},
     )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        # Its own knows the case of ASCII letters alone; MariaDB's that of all.
+        # SQLite's own `lower` handles only ASCII letters; MariaDB's handles all.
         connection.create_function("lower", 1, lambda text: text and str(text).lower(), deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")

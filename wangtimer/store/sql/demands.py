@@ -1,4 +1,4 @@
-"""Firings that somebody asks for: now, once more, not at all, or of a range that is past."""
+"""Firings that somebody asks for: fire now, replay, cancel, or backfill a range that is past."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.timers import change, locked_timer
 
-# A firing asked for now is at the first free one of so many milliseconds.
+# A firing asked for now gets the first free one of so many milliseconds.
 TRIED_MS = 1_000
 # Firings one transaction replays at most; SQLite takes no statement of more than a thousand conditions.
 REPLAYS_A_TRANSACTION = 500
@@ -27,7 +27,7 @@ REPLAYS_A_TRANSACTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A firing as it was read, when it is to be due once more, and when that was asked for (ms UTC)."""
+    """A firing as it was read, when it is due again, and when that was asked for (ms UTC)."""
 
     was: Firing
     due_at: int
@@ -35,7 +35,7 @@ class Replay:
 
     @property
     def firing(self) -> Firing:
-        """The firing as it then stands: asked for, so that neither its timer's schedule nor its being on decide."""
+        """The firing as it then stands: asked for, so that its timer's schedule does not matter, nor being enabled."""
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
         asked = self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
@@ -43,7 +43,7 @@ class Replay:
 
 
 class DemandStore:
-    """Rows that no plan makes; whoever inserts rows of a timer holds that timer's row."""
+    """Rows that no plan makes; each insert locks the row of its timer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,8 +53,8 @@ class DemandStore:
     ) -> tuple[Timer, Firing]:
         """Insert a firing at the timer's first free millisecond from `now` (ms UTC) on, and keep its answer.
 
-        Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `TRIED_MS` firings
-        of one second, and where the answer's key is used.
+        Repeating it makes no second one. Raises `UnknownTimer`, `StoreAway`, and `Conflict` after `TRIED_MS` firings in
+        one second, or if the answer's key is used.
         """
         made: Firing | None = None
 
@@ -68,26 +68,26 @@ class DemandStore:
                 insert_missing(sql, [asked])
                 if keep is not None:
                     keep_answer(sql, keep.asked, keep.answer(asked), now)
-                # Only what was inserted and then lost on the way to its commit may have been applied.
+                # A repeat may find this firing applied, if the answer to its commit was lost.
                 made = asked
             return timer, made
 
         try:
             return self._database.write(work, Step.SQL_FIRE_NOW)
         except IntegrityError:
-            # Of all that is inserted only the answer's key can clash: firings that are there are passed over.
+            # Only the answer's key can clash: the insert ignores firings that exist.
             raise Conflict("", "its key has an answer by now", "repeat the request") from None
 
     def replay(self, replays: Sequence[Replay]) -> list[Firing]:
         """Let firings wait for one more attempt, in one transaction; return those that do.
 
-        Left out is what no longer stands as it was read. At most `REPLAYS_A_TRANSACTION`, sorted by key. Repeating it
-        is harmless. Raises `StoreAway`.
+        Firings that changed since they were read are left out. At most `REPLAYS_A_TRANSACTION`, sorted by key.
+        Repeating it is harmless. Raises `StoreAway`.
         """
 
         def work(sql: Connection) -> list[Firing]:
             held = locked_rows(sql, [one.was.member for one in replays])
-            # What stands as it is to stand is a first try's, whose answer was lost.
+            # A firing that already stands as wanted is of a first try, whose answer was lost.
             ours = [one for one in replays if held.get(one.was.member.key) in (one.was, one.firing)]
             to_write = [one.firing for one in ours if held[one.was.member.key] == one.was]
             keep_attempts(sql, [one.member.key for one in to_write])
@@ -99,10 +99,11 @@ class DemandStore:
     def cancel(
         self, app: str, timer_id: int, fire_at: int, now: int, leave_out: Callable[[Timer], Timer]
     ) -> tuple[Timer, FiringRecord]:
-        """Skip one firing that is to come, planned or not, and let its timer's schedule leave it out.
+        """Skip one coming firing, planned or not, and let its timer's schedule leave it out.
 
-        `leave_out` gets the timer as it stands and may raise to refuse. Cancelling twice is once. Raises `Conflict`
-        where the firing has its outcome or is being retried, `UnknownTimer`, `StoreAway`, and what `leave_out` raises.
+        `leave_out` gets the timer as it stands and may raise to refuse. Cancelling again changes nothing. Raises
+        `Conflict` if the firing has its outcome or is being retried, `UnknownTimer`, `StoreAway`, and what `leave_out`
+        raises.
         """
         key = and_(firings.c.fire_at == fire_at, firings.c.timer_id == timer_id)
         query = select(firings).where(key)
@@ -138,10 +139,10 @@ class DemandStore:
     def backfill(
         self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
     ) -> tuple[list[Firing], list[Firing]]:
-        """Insert firings of those moments (ms UTC, ascending) that have no row; return them, and which wait.
+        """Insert firings for the moments (ms UTC, ascending) that have no row; return them, and which of them wait.
 
-        `arrange` gets these moments and says when each is due, and in which bucket. Repeating it is harmless. Raises
-        `UnknownTimer`, `StoreAway`.
+        `arrange` gets those moments and returns their firings, each with due moment and bucket. Repeating it is
+        harmless. Raises `UnknownTimer`, `StoreAway`.
         """
         made: list[Firing] | None = None
 
@@ -157,7 +158,7 @@ class DemandStore:
 
 
 def free_moment(timer: Timer, taken: set[int], now: int) -> int:
-    """Return the first ms from `now` on that is neither taken nor one that the schedule will want."""
+    """Return the first ms from `now` on that is neither taken nor a moment of the schedule."""
     schedule = timer.definition.schedule
     for moment in range(now, now + TRIED_MS):
         if moment not in taken and not schedule.matches(moment):

@@ -1,6 +1,6 @@
 """What a database lacks of the tables the program expects, and the statements that add it.
 
-Nothing is dropped, save an index to whose end columns are added.
+Nothing is dropped, except an index that gets more columns at its end.
 """
 
 from collections.abc import Iterator
@@ -26,15 +26,15 @@ from sqlalchemy.sql.compiler import DDLCompiler
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.store.sql.tables import metadata
 
-# What rows of before a column have in it, where that is neither 0 nor "" nor the first of its words.
+# The values that older rows get in a new column, where that is neither 0 nor "" nor the first of its words.
 _OF_OLD_ROWS: dict[str, str] = {"timer.misfire_grace_ms": str(USUAL.grace_ms)}
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Something a database has not: `what` in words, and the statement that adds it.
+    """Something a database lacks: `what` in words, and the statement that adds it.
 
-    `statement` None: something is there, but another; a person must look.
+    `statement` None: something else is in its place; a person must look.
     """
 
     what: str
@@ -94,10 +94,10 @@ def _of_indexes(sql: Connection, inspector: Inspector, table: Table) -> Iterator
 
 
 def _lengthened(sql: Connection, what: str, table: Table, index: Index) -> Iterator[Lack]:
-    """Make an index again with the columns it lacks behind its own: whatever was read by it still is.
+    """Make an index again with the missing columns after its own: queries that use it still can.
 
-    MariaDB and MySQL do it in one statement, at the end of which the one takes the other's place: processes that
-    name the index always find it. In SQLite it is gone for a moment, where nobody names it.
+    MariaDB and MySQL do it in one statement, at whose end the new index replaces the old: processes that name the index
+    always find it. In SQLite the index is missing for a moment, but nobody names it there.
     """
     if sql.dialect.name == "sqlite":
         yield Lack(what, f"DROP INDEX {index.name}")
@@ -109,7 +109,7 @@ def _lengthened(sql: Connection, what: str, table: Table, index: Index) -> Itera
 
 
 def _indexes_of(table: Table) -> list[Index]:
-    """Return the table's indexes, its unique constraints among them: to add, they are the same."""
+    """Return the table's indexes and its unique constraints, which are added the same way."""
     found = sorted(table.indexes, key=lambda one: str(one.name))
     copy = table.to_metadata(MetaData())
     for constraint in list(copy.constraints):
@@ -133,7 +133,7 @@ def _is_shorter(there: object, wanted: object) -> bool:
 def _column_text(sql: Connection, column: Column[object]) -> str:
     compiler = sql.dialect.ddl_compiler(sql.dialect, None)  # type: ignore[arg-type]
     assert isinstance(compiler, DDLCompiler)
-    # Rows of before a column that may be NULL have nothing in it, whatever new rows of a new database begin with.
+    # In a column that may be NULL, older rows get NULL, whatever default a new database has.
     added = Column(column.name, column.type, nullable=True) if column.nullable else column
     words = compiler.get_column_specification(added)
     if not column.nullable and column.server_default is None:
@@ -142,9 +142,9 @@ def _column_text(sql: Connection, column: Column[object]) -> str:
 
 
 def _default(sql: Connection, column: Column[object]) -> str:
-    """Return a default for the rows there are, and for processes of the older version that still insert.
+    """Return a default for existing rows, and for processes of the older version that still insert.
 
-    MySQL allows none for a long text, and gives the rows there are an empty one.
+    MySQL allows no default for a long text, and gives existing rows an empty one.
     """
     if isinstance(column.type, Text) and sql.dialect.name != "sqlite":
         return ""

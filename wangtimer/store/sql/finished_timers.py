@@ -1,7 +1,7 @@
-"""Finished timers: found by an index that holds them in the order in which they may go, and deleted page by page.
+"""Finished timers: found by an index in the order in which they may be deleted, and deleted page by page.
 
-A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), and every firing of it has its outcome;
-its last moment is `planned_until`.
+A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), and all its firings have outcomes. Its
+last moment is `planned_until`.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,10 +19,10 @@ from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.store.sql.timers import remove_tags
 
-# A timer's latest firings that are looked at: a retry, replay or backfill that waits behind more than so many others is
-# not found, and is skipped as a deleted timer's.
+# So many of a timer's latest firings are looked at. A retry, replay or backfill that waits behind more others is not
+# found; it is then skipped, as its timer is deleted.
 LATEST_LOOKED_AT = 10_000
-# Each is a part of one statement, of which SQLite takes 500.
+# Each timer is a part of one compound statement; SQLite takes 500 parts.
 TIMERS_A_QUERY = 100
 _KEY = (timers.c.planned_until, timers.c.id)
 
@@ -36,13 +36,13 @@ class FinishedPage:
 
 
 class FinishedTimers:
-    """Deletes finished timers: their names are free, their records stay readable for as long as records do."""
+    """Deletes finished timers: their names become free, their firings' records stay as long as any."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def kept_days(self) -> list[int]:
-        """Return the different days for which timers that are finished, or nearly so, are to be kept; one seek each.
+        """Return the distinct retention days of timers that are finished, or nearly so; one index seek each.
 
         `KEPT_AFTER_FAILURE` is not among them.
         """
@@ -54,10 +54,10 @@ class FinishedTimers:
     def delete_page(
         self, days: int | None, upto: int, after: tuple[int, int], limit: int, now: int
     ) -> FinishedPage:
-        """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), behind a key.
+        """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), after a key.
 
-        At most `limit` are looked at. One with a firing that waits stays, and so does one that is changed meanwhile.
-        Of those kept for 0 days, one whose last firing failed stays, so that it can be replayed; it is then one of
+        At most `limit` are looked at. A timer stays if one of its firings waits, or if it is changed meanwhile. A timer
+        kept for 0 days stays if its last firing failed, so that it can be replayed: its days become
         `KEPT_AFTER_FAILURE`.
         """
         query = _finished(days).where(timers.c.planned_until <= upto, behind(_KEY, after))
@@ -89,13 +89,13 @@ def _is_finished() -> ColumnElement[bool]:
 
 
 def _finished(days: int | None) -> Select[Any]:
-    """Return the finished timers that are kept for these days; a deleted one is not enabled."""
+    """Return the query for finished timers kept for these days; deleted ones are not enabled, so not among them."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     return by_index(select(*_KEY).where(_is_finished(), is_kept), "timer_finished", timers)
 
 
 def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> list[int]:
-    """Return those that are as they were read, nobody else's to change until the transaction ends."""
+    """Return the timers that are still as they were read, locked until the transaction ends."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
     query = by_index(select(timers.c.id).where(same), "PRIMARY", timers)
@@ -104,9 +104,9 @@ def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) ->
 
 
 def _with_latest(sql: Connection, ids: Sequence[int], status: FiringStatus, latest: int) -> set[int]:
-    """Return those of which one of so many latest firings has this status.
+    """Return the timers with this status among their latest firings, of which `latest` are looked at.
 
-    One that waits is a retry, a replay or one that somebody asked for.
+    A pending firing of a finished timer is a retry, a replay or one that somebody asked for.
     """
     found: set[int] = set()
     for start in range(0, len(ids), TIMERS_A_QUERY):
@@ -124,7 +124,7 @@ def _among_latest(timer_id: int, status: FiringStatus, latest: int) -> Select[An
 
 
 def _keep(sql: Connection, ids: Collection[int]) -> None:
-    """Take failed timers out of those that go at once, so that no later purge looks at them before their time."""
+    """Give failed timers their longer retention, so that no purge looks at them before its end."""
     if not ids:
         return
     kept = update(timers).where(timers.c.id.in_(sorted(ids))).values(keep_days=KEPT_AFTER_FAILURE)

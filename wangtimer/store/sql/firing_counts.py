@@ -1,4 +1,4 @@
-"""How many of an app's firings came to what."""
+"""How many of an app's firings have each status."""
 
 from collections import Counter
 from typing import Any
@@ -21,7 +21,7 @@ class FiringCounts:
         self._clock = clock
 
     def by_status(self, wanted: FiringFilter) -> dict[FiringStatus, int]:
-        """Return how many have each status, also where that is none; raises `InvalidInput` where they are too many."""
+        """Return how many have each status, zeros included; raises `InvalidInput` if there are too many to count."""
         counts: Counter[FiringStatus] = Counter()
         reach = self._database.read(lambda sql: reach_of(sql, wanted))
         query = reach.narrow(select(firings.c.status, func.count())).group_by(firings.c.status)
@@ -33,6 +33,6 @@ class FiringCounts:
 
     def _counted(self, query: Select[Any]) -> Counter[FiringStatus]:
         rows = self._database.read(lambda sql: sql.execute(query).all())
-        # A status of another version is counted by that one.
+        # A status that only another version knows is left to that version.
         known = {status.value: status for status in FiringStatus}
         return Counter({known[status]: number for status, number in rows if status in known})

@@ -1,4 +1,4 @@
-"""Which of an app's firings are wanted, and how they are found: no index has an app's firings in order."""
+"""Which of an app's firings are wanted, and how they are found: no index holds an app's firings in order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +9,8 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timer_tags, timers
 
-# So many timers are named one by one: each has its firings in order. Of an app with more, all firings of a time are
-# looked through for its own.
+# Up to so many timers are named in the query: each has its firings in order. For an app with more timers, all firings
+# of a time are searched for its own.
 MOST_NAMED = 500
 
 
@@ -18,7 +18,7 @@ MOST_NAMED = 500
 class FiringFilter:
     """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
 
-    `later_than_ms`: those whose first send was later than so much. `is_living`: of timers that are not deleted.
+    `later_than_ms`: firings whose first send was later by more than this. `is_living`: of timers that are not deleted.
     `tag`: of timers that have it; a deleted timer has none.
     """
 
@@ -35,7 +35,7 @@ class FiringFilter:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a filter's firings may be: from `first` to `last` (ms UTC), of these timers; None: of many."""
+    """Where a filter's firings may be: from `first` to `last` (ms UTC), of these timers; None: too many to name."""
 
     wanted: FiringFilter
     first: int
@@ -44,11 +44,11 @@ class Reach:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether an index has them in order: they are one timer's."""
+        """Whether an index holds them in order: they are one timer's."""
         return self.timer_ids is not None and len(self.timer_ids) == 1
 
     def narrow(self, query: Select[Any]) -> Select[Any]:
-        """Return the query for rows of `firing`, of these alone; the time is left to the caller."""
+        """Return the query, narrowed to these firings; the caller adds the time."""
         wanted = self.wanted
         if self.timer_ids is None:
             query = _joined(query, wanted)
@@ -61,21 +61,21 @@ class Reach:
         index = "PRIMARY" if self.timer_ids is None else "firing_of_timer"
         if wanted.statuses:
             query = query.where(firings.c.status.in_([status.value for status in wanted.statuses]))
-            # Of one timer's firings or of an outcome's there may be fewer: the server sees which.
+            # Either index may hold fewer rows: the timer's firings, or those with the status. The server sees which.
             index = "firing_due" if self.timer_ids is None else "firing_of_timer, firing_due"
         return by_index(query, index)
 
     def within(self, part: tuple[int, int]) -> ColumnElement[bool]:
-        """Return the condition on firings of a part of the time, `narrow`ed otherwise.
+        """Return the condition that firings lie in a part of the time; `narrow` gives the rest.
 
-        Nothing is due before its moment: that bounds what is read by the index of outcomes, which has no moments.
+        No firing is due before its moment. That bounds reads by the index of statuses, which begins with no moment.
         """
         in_part = firings.c.fire_at.between(*part)
         return and_(in_part, firings.c.due_at >= part[0]) if self.wanted.statuses else in_part
 
 
 def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
-    """Return where the firings may be: `first` lies behind `last` where there cannot be any."""
+    """Return where the firings may be; `first` is later than `last` if there can be none."""
     oldest, newest = (
         sql.execute(select(end(firings.c.fire_at))).scalar_one() for end in (func.min, func.max)
     )
@@ -96,7 +96,7 @@ def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
 
 
 def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
-    """Have each firing's timer looked up, in this order: by their timers, an app's firings would all be read."""
+    """Return the query that reads firings first and looks up each one's timer: the other way reads all of the app's."""
     if wanted.tag is not None:
         its_tag = and_(timer_tags.c.timer_id == firings.c.timer_id, *_is_tagged(wanted, wanted.tag))
         return by_index(in_this_order(query.join(timer_tags, its_tag)), "PRIMARY", timer_tags)
@@ -105,11 +105,11 @@ def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
 
 
 def _is_tagged(wanted: FiringFilter, tag: str) -> list[ColumnElement[bool]]:
-    """Return what holds of the tags, which only living timers have."""
+    """Return the conditions on the tags, which only living timers have."""
     conditions: list[ColumnElement[bool]] = [
         timer_tags.c.app == wanted.app,
         timer_tags.c.tag == tag,
-        # MariaDB overlooks spaces at an end when it compares.
+        # MariaDB ignores trailing spaces when it compares.
         func.char_length(timer_tags.c.tag) == len(tag),
     ]
     return conditions if wanted.timer_id is None else [*conditions, timer_tags.c.timer_id == wanted.timer_id]

@@ -15,17 +15,17 @@ from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
-# Each is a part of one statement, of which SQLite takes 500.
+# Each timer is a part of one compound statement; SQLite takes 500 parts.
 TIMERS_A_QUERY = 100
-# The firings of many timers are all read before the first is known, and a second may hold enough. One's are read in
-# order.
+# For many timers all firings of a part are read before the first is known, and a second may hold enough. For one timer
+# they are read in order.
 PARTS_OF_MANY = PartRule(shortest_ms=1_000, growth=8)
 PARTS_OF_ONE = PartRule(shortest_ms=86_400_000, growth=8)
 _KEY = (firings.c.fire_at, firings.c.timer_id)
 
 
 class FiringLists:
-    """Latest first, pages by key; a deleted timer's firings are its app's still."""
+    """Latest first, pages by key; a deleted timer's firings still belong to its app."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -38,9 +38,9 @@ class FiringLists:
         after: tuple[int, int] | None = None,
         is_patient: bool = False,
     ) -> list[FiringRecord]:
-        """Return so many firings, those that come after this moment and timer.
+        """Return up to `limit` firings that come after this moment and timer.
 
-        Raises `InvalidInput` where so many are not found in 8 s, unless patient.
+        Raises `InvalidInput` if they are not found within 8 s, unless `is_patient`.
         """
         reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*(column.desc() for column in _KEY))
@@ -59,13 +59,13 @@ class FiringLists:
         return None if row is None else record_of(row)
 
     def count(self, wanted: FiringFilter) -> int:
-        """Return how many firings there are; raises `InvalidInput` where they are too many to count in 8 s."""
+        """Return how many firings there are; raises `InvalidInput` if they are too many to count within 8 s."""
         return self._count(self._reach(wanted), end_of_patience(self._clock))
 
     def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
-        """Return so many firings, earliest first, and how many there are in all.
+        """Return up to `limit` firings, earliest first, and how many there are in all.
 
-        Raises `InvalidInput` where so many are not found, and the others not counted, in 8 s.
+        Raises `InvalidInput` if finding and counting them takes over 8 s.
         """
         ends_at = end_of_patience(self._clock)
         reach = self._reach(wanted)
@@ -77,7 +77,7 @@ class FiringLists:
         return found, max(len(found), self._count(reach, ends_at))
 
     def living(self, app: str, timer_ids: Iterable[int]) -> set[int]:
-        """Return which of these are the app's timers, and not deleted."""
+        """Return the ids that belong to living timers of the app."""
         query = select(timers.c.id).where(
             timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(set(timer_ids)))
         )
@@ -85,7 +85,7 @@ class FiringLists:
         return self._database.read(lambda sql: set(sql.execute(query).scalars()))
 
     def last_outcomes(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
-        """Return the latest firing with an outcome of each of these timers, among those due by `now` (ms UTC)."""
+        """Return each timer's latest firing that has an outcome, up to `now` (ms UTC)."""
         found: dict[int, FiringRecord] = {}
         for start in range(0, len(timer_ids), TIMERS_A_QUERY):
             page = timer_ids[start : start + TIMERS_A_QUERY]
@@ -93,7 +93,7 @@ class FiringLists:
         return found
 
     def latest_scheduled(self, timer_ids: Sequence[int], now: int) -> dict[int, FiringRecord]:
-        """Return the latest firing that its schedule asked for of each of these timers, up to `now` (ms UTC)."""
+        """Return each timer's latest scheduled firing, up to `now` (ms UTC)."""
         found: dict[int, FiringRecord] = {}
         scheduled = select(firings).where(
             firings.c.fire_at <= now, firings.c.kind == FiringKind.SCHEDULED.value
@@ -122,7 +122,7 @@ class FiringLists:
         limit: int,
         descending: bool = False,
     ) -> list[FiringRecord]:
-        """Return the first rows of a query in order; what lies in parts beyond them is not looked at."""
+        """Return the first rows of a query in order; later parts are not read."""
         found: list[FiringRecord] = []
         for part in parts:
             of_part = query.where(reach.within(part))
@@ -135,7 +135,7 @@ class FiringLists:
                     return found
                 if len(rows) < room:
                     break
-                # Some cannot be read: others of this part take their places.
+                # Some rows cannot be read: others of this part take their places.
                 last = rows[-1]["fire_at"], rows[-1]["timer_id"]
                 of_part = of_part.where(behind(_KEY, last, descending))
         return found

@@ -1,4 +1,4 @@
-"""How firings become rows: planned ones inserted, outcomes written over them."""
+"""Writes firings as rows: planned ones are inserted, outcomes are written over them."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -17,7 +17,8 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
 _INSERTED = (*_PLANNED, "asked_at")
-# What planning leaves at the schema's 0 and the first outcome writes: the first send's own, then the last attempt's.
+# Planning leaves these at the schema's 0, the first outcome writes them. The first two are of the first send, the rest
+# of the last attempt.
 MEASURED = (
     "first_sent_at",
     "lateness_ms",
@@ -32,11 +33,11 @@ _MOVED = ("kind", "status", "due_at", "attempt", "asked_at")
 
 @cache
 def planning(dialect: Dialect) -> ManyRows:
-    """Return the insert of planned firings; it leaves rows that stand as they are.
+    """Return the insert of planned firings; it leaves existing rows as they are.
 
-    What will be measured it leaves at the columns' default, 0, not NULL: so a row is as long as it will be, and its
-    outcome is written in place, where MariaDB would split every page that planning filled: 23 to 19 µs a firing of
-    60,000 at one moment.
+    Measured columns keep their default, 0, not NULL. So a row has its final length, and its outcome is written in
+    place; else MariaDB would split every page that planning filled. This took a firing of 60,000 at one moment from
+    23 µs to 19.
     """
     ignoring = insert_ignore(firings)
     return ManyRows(ignoring.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
@@ -44,9 +45,9 @@ def planning(dialect: Dialect) -> ManyRows:
 
 @cache
 def replaying(dialect: Dialect) -> ManyRows:
-    """Return the upsert that lets firings with an outcome wait for one more attempt; what was sent stays on record.
+    """Return the upsert that lets firings with an outcome wait for one more attempt; earlier sends stay on record.
 
-    The error of a firing that was skipped goes: there was no attempt that it could be of.
+    The error of a skipped firing is cleared: no attempt caused it.
     """
     is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
     error = case((is_skipped, literal_column("''")), else_=firings.c.error)
@@ -77,8 +78,8 @@ def planned_row(firing: Firing, _texts: Texts) -> str:
 def settling(dialect: Dialect) -> ManyRows:
     """Return the upsert of outcomes; it takes effect only where the attempt still counts.
 
-    One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A row that is not there (SQL went
-    back in time) is inserted with its outcome.
+    One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A missing row (SQL went back in time)
+    is inserted with its outcome.
     """
     columns = (*_PLANNED, *MEASURED, "output", "error")
     if dialect.name == "sqlite":
@@ -114,9 +115,9 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
 
 
 def written(row: Mapping[Any, Any], name: str) -> Any:
-    """Return what an outcome wrote into the row; None where there was none yet, and the row is as planned.
+    """Return what an outcome wrote into the row; None if the row is still as planned.
 
-    A process of an older version writes all but the first send's, where it takes the 0 for one.
+    A process of an older version leaves the columns of the first send at 0, because it takes the 0 for a value.
     """
     sent = "first_sent_at" if name in ("first_sent_at", "lateness_ms") else "sent_at"
     return None if row[sent] == 0 else row[name]
@@ -126,7 +127,7 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
     was_sent = firings.c.first_sent_at > literal_column("0")
     return {
         "due_at": new["due_at"],
-        # Before first_sent_at, on which it depends: MySQL assigns from left to right.
+        # Comes before first_sent_at, on which it depends: MySQL assigns from left to right.
         "lateness_ms": case((was_sent, firings.c.lateness_ms), else_=new["lateness_ms"]),
         "first_sent_at": case((was_sent, firings.c.first_sent_at), else_=new["first_sent_at"]),
         "sent_at": new["sent_at"],
@@ -136,7 +137,7 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
         "http_status": new["http_status"],
         "output": new["output"],
         "error": new["error"],
-        # A retry leaves its lane; of the last attempt the record says where it waited.
+        # A retry leaves its lane; after the last attempt the record keeps where it waited.
         "lane": case(
             (new["status"] == _word(FiringStatus.PENDING), literal_column("''")), else_=firings.c.lane
         ),
@@ -151,7 +152,7 @@ def _takes_effect(new: dict[str, Any]) -> ColumnElement[bool]:
     made = case((status == pending, attempt - literal_column("1")), else_=attempt)
     overtaken = and_(status == succeeded, firings.c.attempt >= attempt)
     counts = and_(firings.c.status == pending, or_(firings.c.attempt == made, overtaken))
-    # Cancelled too late to be held back: the record is to say what was sent.
+    # Cancelled too late to be held back: the record must say what was sent.
     was_sent = and_(firings.c.attempt == literal_column("0"), new["first_sent_at"].is_not(None))
     return or_(counts, was_sent)
 

@@ -1,4 +1,4 @@
-"""Firings in SQL: planned rows in, outcomes over them, and what is pending out."""
+"""Firings in SQL: inserts planned ones, writes outcomes over them, reads pending ones."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,9 +41,9 @@ from wangtimer.store.sql.tables import attempts, firings
 log = structlog.get_logger()
 
 PENDING = FiringStatus.PENDING.value
-# The order of the index `firing_due`, which has the lane behind: what is not asked for is passed over within it.
+# The order of the index `firing_due`. The index ends with the lane, so firings of other lanes are skipped within it.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
-# What a `Firing` is made of.
+# The columns that a `Firing` is made of.
 _COLUMNS = (
     firings.c.timer_id,
     firings.c.fire_at,
@@ -71,7 +71,7 @@ class FiringRecord:
 
     @property
     def was_sent(self) -> bool:
-        """Whether an attempt of it went out, as far as is known: it succeeded, or it has when the first was sent."""
+        """Whether an attempt went out, as far as is known: it succeeded, or the moment of a first send is known."""
         return self.first_sent_at is not None or self.firing.status is FiringStatus.SUCCEEDED
 
     @property
@@ -82,9 +82,9 @@ class FiringRecord:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Firings that were due before a moment and have no outcome: none, once things are calm.
+    """Firings that were due before a moment and have no outcome: none, when all goes well.
 
-    What counts is `due_at`: a retry that is yet to come is not among them, however long ago its firing's moment was.
+    `due_at` counts: a retry yet to come is not among them, however long ago its firing's moment was.
     """
 
     number: int
@@ -94,7 +94,7 @@ class Overdue:
 class FiringStore:
     """Every firing; an outcome, once written, stays.
 
-    A row that cannot be read, say a kind of another version, is named in the log and left out.
+    A row that cannot be read, say with a kind of another version, is named in the log and left out.
     """
 
     def __init__(self, database: Database) -> None:
@@ -102,10 +102,14 @@ class FiringStore:
         self._settling = settling(database.engine.dialect)
 
     def settle(self, outcomes: Sequence[Outcome]) -> None:
-        """Write what became of attempts, in one transaction; an attempt that was overtaken changes nothing.
+        """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
 
-        An outcome takes effect where its firing is pending and stands at this attempt, or where it succeeded
-        and the firing stands at this attempt or a later one; or where it was sent, though cancelled meanwhile.
+        An outcome takes effect in three cases:
+
+        * Its firing is pending and stands at this attempt.
+        * It succeeded, and its firing is pending at this attempt or a later one.
+        * It was sent, though its firing was cancelled meanwhile.
+
         Attempts that others follow are kept. Repeating it is harmless.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
@@ -123,23 +127,23 @@ class FiringStore:
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.
 
-        So is one with a status of another version: to this one it is not pending, and it is pending firings that are
+        So is one with a status of another version: for this version it is not pending, and only pending firings are
         added again.
         """
         keys = [(member.fire_at, member.timer_id) for member in members]
         return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
-        """Return the pending firings of a slice's minute and bucket: those that wait in a lane, too."""
+        """Return the pending firings of a slice's minute and bucket, also those that wait in a lane."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
         return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
     def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
-        """Note in which lanes these wait, where they are pending and at this attempt. Repeating it is harmless.
+        """Note in which lanes members wait, if they are pending and at this attempt. Repeating it is harmless.
 
-        One transaction that locks the rows in the order of their keys, as `settle` does.
+        One transaction, which locks the rows in the order of their keys, as `settle` does.
         """
         keys = {
             (one.fire_at, one.timer_id, one.attempt): lane.key
@@ -159,7 +163,7 @@ class FiringStore:
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         """Return the tally of each slice that has pending firings due from `first` to `last`, both of one minute.
 
-        What waits in a lane stands in no slice.
+        Firings that wait in a lane are in no slice.
         """
         sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last), firings.c.lane == "")
@@ -178,8 +182,8 @@ class FiringStore:
     ) -> list[Firing]:
         """Return pending firings due from `first` to `last`, both included, by due moment; next page: `after`.
 
-        `in_lanes`: only those that wait in a lane, or only the others. `of_lanes`: of those only what waits in these,
-        where any are named.
+        `in_lanes`: only those that wait in a lane, or only the others. `of_lanes`: if any are named, only those that
+        wait in these lanes.
         """
         found: list[Firing] = []
         key = None if after is None else (after.due_at, after.fire_at, after.timer_id)
@@ -205,8 +209,7 @@ class FiringStore:
     def purge(self, before: int, limit: int) -> int:
         """Delete the oldest settled firings with moments under `before`, about `limit` of them; return how many.
 
-        Their attempts go with them.
-        One range of the primary key in one short transaction.
+        Their attempts are deleted too. It is one range of the primary key in one short transaction.
         """
         settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
         key = (firings.c.fire_at, firings.c.timer_id)
@@ -272,7 +275,7 @@ class FiringStore:
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Return the outcomes in parts, in each one of a firing, in their order: nearly always one part."""
+    """Return the outcomes in parts, in order, each with at most one outcome a firing: nearly always one part."""
     parts: list[list[Outcome]] = []
     seen: Counter[tuple[int, int]] = Counter()
     for outcome in by_key:
@@ -287,8 +290,7 @@ def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """Insert planned firings, sorted by key, that are not there yet; return which of them wait to be fired.
 
-    What the table holds counts, not what was planned: a row that stood there may be settled already, or have
-    another bucket.
+    They are returned as the table holds them, not as planned: an existing row may be settled, or have another bucket.
     """
     if not planned:
         return []
@@ -298,7 +300,7 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
-    """Return the rows of these members' firings, nobody else's to change until the transaction ends."""
+    """Return the rows of these members' firings, locked until the transaction ends."""
     return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
 
 
@@ -311,7 +313,7 @@ def pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
 def _of_keys(
     sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[RowKey]
 ) -> Readable[MemberKey, Firing]:
-    """Return the rows of these keys, each (fire_at, timer_id), in their order: so that nobody's locks cross."""
+    """Return the rows of these keys, each (fire_at, timer_id), in their order, so that no two lock crosswise."""
     found: Readable[MemberKey, Firing] = Readable()
     for part in in_parts(keys):
         rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part))
@@ -348,7 +350,7 @@ def _up_to(table: Table, fire_at: int, timer_id: int) -> ColumnElement[bool]:
 
 
 def _has_firing() -> ColumnElement[bool]:
-    """Whether an attempt's firing is still there."""
+    """Return the condition that an attempt's firing is still there."""
     own = and_(firings.c.fire_at == attempts.c.fire_at, firings.c.timer_id == attempts.c.timer_id)
     return exists().where(own)
 
@@ -366,9 +368,9 @@ def _found(sql: Connection, query: Select[Any]) -> list[Firing]:
 
 
 def _firings_of(rows: Iterable[Any]) -> Readable[MemberKey, Firing]:
-    """Read rows one by one; a pending one that cannot be read is among the `bad`."""
+    """Read rows one by one; a pending one that cannot be read goes into `bad`."""
     found: Readable[MemberKey, Firing] = Readable()
-    # Rows are taken apart in one go: twice as fast as by name, and repairs read them by the 100,000.
+    # Unpacking a row at once is twice as fast as reading columns by name, and repairs read 100,000 rows.
     for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at, lane in rows:
         try:
             firing = Firing(

@@ -1,4 +1,4 @@
-"""A transaction whose answer was lost may have been applied: what its repeat must know of the first try."""
+"""What the repeat of a transaction must know of its first try, which may have been applied with its answer lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from wangtimer.store.sql.timer_rows import timer_of
 
 @dataclass(slots=True)
 class FirstTry:
-    """Timers as a transaction was to leave them, and the firings it was to insert; empty before the first try."""
+    """The timers as a transaction was to leave them, and the firings it was to insert; empty before the first try."""
 
     timers: Sequence[Timer] = ()
     firings: Sequence[Firing] = ()
 
     def keep(self, made: Sequence[Timer], firings: Sequence[Firing] = ()) -> None:
-        """Remember what this try makes, should it have to be repeated; `firings` sorted by key."""
+        """Remember what this try makes, in case it has to be repeated; `firings` sorted by key."""
         self.timers, self.firings = made, firings
 
     def applied(self, sql: Connection) -> list[Timer]:
-        """Return those timers, by id, that stand as the first try was to leave them: that is not to be repeated.
+        """Return, by id, the timers that stand as the first try was to leave them: for these nothing is repeated.
 
-        Nobody else may change them until the transaction ends.
+        They are locked until the transaction ends.
         """
         if not self.timers:
             return []
@@ -38,7 +38,7 @@ class FirstTry:
         return [timer for timer in standing if _is_same(timer, made[timer.id])]
 
     def waiting(self, sql: Connection, applied: Sequence[Timer]) -> list[Firing]:
-        """Return which of the first try's firings of these timers wait to be fired."""
+        """Return the first try's firings of these timers that wait to be fired."""
         ids = {timer.id for timer in applied}
         return insert_missing(sql, [firing for firing in self.firings if firing.timer_id in ids])
 

@@ -14,9 +14,9 @@ from wangtimer.store.sql.tables import idempotency
 
 # An answer is replayed for a day; then its key is as good as new.
 KEPT_MS = 86_400_000
-# A request that is under way for longer has ended without an answer: with its process, or with SQL.
+# A request under way for longer has ended without an answer: its process died, or SQL was away.
 LONGEST_REQUEST_MS = 60_000
-# What stands in place of the answer of a request that is under way begins so, and then names the claim; no answer does.
+# While a request is under way, this and its claim's id stand in place of the answer. No answer begins so.
 _UNDER_WAY = "under way: "
 
 _KEY = (idempotency.c.app, idempotency.c.idempotency_key)
@@ -40,7 +40,7 @@ _RELEASE = delete(idempotency).where(_CLAIMED)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request under a key of its app's; requests of one `body_hash` are the same."""
+    """A request under a key of its app; requests with one `body_hash` are the same."""
 
     app: str
     key: str
@@ -49,7 +49,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ToKeep:
-    """What to keep of a request that makes a timer: `answer` returns its answer, to be kept in the same transaction."""
+    """What to keep of a request that makes a timer: `answer` returns the answer, kept in the same transaction."""
 
     asked: Asked
     answer: Callable[[Timer], str]
@@ -57,7 +57,7 @@ class ToKeep:
 
 @dataclass(frozen=True, slots=True)
 class FiringToKeep:
-    """What to keep of a request that makes a firing: as `ToKeep` of one that makes a timer."""
+    """What to keep of a request that makes a firing, as `ToKeep` for a timer."""
 
     asked: Asked
     answer: Callable[[Firing], str]
@@ -65,7 +65,7 @@ class FiringToKeep:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """What was asked under a key, and the answer it got."""
+    """The request under a key, by its hash, and its answer."""
 
     body_hash: str
     answer: str
@@ -83,16 +83,16 @@ class KeptAnswers:
         self._database = database
 
     def find(self, app: str, key: str, now: int) -> KeptAnswer | None:
-        """Return what is kept under the app's key; None where nothing is."""
+        """Return what is kept under the app's key; None if nothing is."""
         given = {"of_app": app, "key": key, "kept_since": now - KEPT_MS}
         row = self._database.read(lambda sql: sql.execute(_FIND, given).one_or_none())
         return None if row is None else KeptAnswer(row.body_hash, row.answer)
 
     def claim(self, asked: Asked, claim_id: str, now: int) -> KeptAnswer | None:
-        """Note that a request is under way (now, ms UTC), and return None; or what its key has already.
+        """Note that a request is under way (`now` in ms UTC), and return None; or return what its key has already.
 
-        A claim of the same request that is older than `LONGEST_REQUEST_MS` is taken over. Repeated by the same claim it
-        does nothing. Raises `StoreAway`.
+        A claim of the same request that is older than `LONGEST_REQUEST_MS` is taken over. Repeating the same claim does
+        nothing. Raises `StoreAway`.
         """
         mine = _UNDER_WAY + claim_id
         given = {"of_app": asked.app, "key": asked.key}
@@ -113,7 +113,7 @@ class KeptAnswers:
     def end_claim(self, asked: Asked, claim_id: str, answer: str | None) -> None:
         """Keep the answer of a claimed request; None: forget the request. Raises `StoreAway`.
 
-        Where the claim was taken over, nothing changes.
+        If the claim was taken over, nothing changes.
         """
         end = _RELEASE if answer is None else _FINISH.values(answer=answer)
         given = {"of_app": asked.app, "key": asked.key, "of_claim": _UNDER_WAY + claim_id}
@@ -123,7 +123,7 @@ class KeptAnswers:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
         oldest = f"WHERE created_at <= {now - KEPT_MS:d} ORDER BY created_at LIMIT {limit:d}"
         if self._database.is_sqlite:
-            # It limits no DELETE.
+            # SQLite has no DELETE with LIMIT.
             oldest = f"WHERE rowid IN (SELECT rowid FROM idempotency {oldest})"
         forget = f"DELETE FROM idempotency {oldest}"
         return self._database.write(
@@ -132,9 +132,9 @@ class KeptAnswers:
 
 
 def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:
-    """Keep an answer, within the transaction of what it tells of.
+    """Keep an answer, within the transaction of the change that it describes.
 
-    Raises `IntegrityError` where the key has an answer: another transaction on this key is waited for.
+    Raises `IntegrityError` if the key has an answer. It waits for another transaction on this key.
     """
     sql.execute(_FORGET_OLD, {"of_app": asked.app, "key": asked.key, "kept_since": now - KEPT_MS})
     row = {"app": asked.app, "idempotency_key": asked.key, "body_hash": asked.body_hash}

@@ -12,16 +12,16 @@ from sqlalchemy.sql.dml import Insert
 
 Row = TypeVar("Row")
 
-# Rows one statement carries at most: beyond it the locks of one transaction grow, and nothing is gained.
+# Rows one statement carries at most: with more, the locks of one transaction grow, and nothing is gained.
 ROWS_A_STATEMENT = 2_000
-# Characters of texts one statement carries, and one row more. A character takes four bytes of a statement at most;
-# MariaDB takes 16 MB.
+# A statement takes no further row once its texts have so many characters. A character takes at most four bytes;
+# MariaDB accepts 16 MB.
 CHARACTERS_A_STATEMENT = 1_000_000
 _ROWS = "{rows}"
 
 
 class Texts:
-    """The texts of one statement's rows: bound, where numbers and the schema's own words are written out."""
+    """The texts of one statement's rows. They are bound; numbers and the schema's own words are written out."""
 
     def __init__(self, placeholder: str) -> None:
         self._placeholder = placeholder
@@ -29,7 +29,7 @@ class Texts:
         self.characters = 0
 
     def write(self, value: str) -> str:
-        """Return what stands in the statement for a text."""
+        """Return what to write into the statement for a text."""
         if not value:
             return "''"
         self.bound.append(value)
@@ -38,9 +38,9 @@ class Texts:
 
 
 class ManyRows:
-    """An insert compiled once for its dialect: 2 µs a row, where binding each of 13 values took 13.
+    """An insert compiled once for its dialect: 2 µs a row; binding each of 13 values took 13 µs.
 
-    `inserting` says which columns, by `from_select(names, rows_of(...))`; `write` puts one row of them in words.
+    `inserting` names the columns, by `from_select(names, rows_to_come())`; `write` writes one row of them as text.
     """
 
     def __init__(self, inserting: Insert, dialect: Dialect) -> None:
@@ -49,7 +49,7 @@ class ManyRows:
         self._placeholder = "?" if dialect.name == "sqlite" else "%s"
 
     def run(self, sql: Connection, rows: Sequence[Row], write: Callable[[Row, Texts], str]) -> int:
-        """Insert the rows, as many at a time as a statement carries; return the affected rows, as the server counts."""
+        """Insert the rows, as many at a time as a statement carries; return the server's count of affected rows."""
         affected = 0
         left = iter(rows)
         while True:
@@ -65,16 +65,16 @@ class ManyRows:
 
 
 def insert_ignore(table: Table) -> Insert:
-    """Return an insert that leaves rows that stand as they are."""
+    """Return an insert that leaves existing rows as they are."""
     inserting = insert(table).prefix_with("IGNORE", dialect="mysql").prefix_with("IGNORE", dialect="mariadb")
     return inserting.prefix_with("OR IGNORE", dialect="sqlite")
 
 
 def rows_to_come() -> TextualSelect:
-    """Return what `Insert.from_select` takes in place of a query, for `ManyRows` to write the rows into."""
+    """Return the stand-in for a query that `Insert.from_select` takes; `ManyRows` writes the rows into it."""
     return text(f"VALUES {_ROWS}").columns()
 
 
 def number(value: int | None) -> str:
-    """Write a number, or that there is none."""
+    """Write a number, or NULL for None."""
     return "NULL" if value is None else "%d" % value

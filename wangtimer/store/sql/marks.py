@@ -7,21 +7,21 @@ from sqlalchemy import Connection
 from wangtimer.core.flow.planning import Plan
 from wangtimer.store.sql.many_rows import number
 
-# Timers one UPDATE moves: each row looks its own marks up among all of them.
+# Timers one UPDATE moves: each row searches its own marks among those of all.
 TIMERS_A_STATEMENT = 200
 
 
 def move_marks(sql: Connection, plans: Sequence[Plan], and_set: str = "") -> None:
-    """Give the plans' timers their marks, whether alike or not, and what `and_set` assigns to every one of them.
+    """Write the plans' marks into their timers' rows, equal or not; `and_set` holds assignments for all of them.
 
-    A statement a timer would cost one-shots, none of which has another's marks, 0.2 ms each.
+    One-shots all have different marks: one statement a timer would cost 0.2 ms each.
     """
     for start in range(0, len(plans), TIMERS_A_STATEMENT):
         _move(sql, plans[start : start + TIMERS_A_STATEMENT], and_set)
 
 
 def _move(sql: Connection, plans: Sequence[Plan], and_set: str) -> None:
-    """There is nothing in the statement but numbers and what this program wrote."""
+    """Move one statement's marks; its text holds only numbers and words of this program."""
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
     ids = ",".join(f"{a_plan.timer.id:d}" for a_plan in plans)
     until = " ".join(f"WHEN {a_plan.timer.id:d} THEN {a_plan.planned_until:d}" for a_plan in plans)

@@ -1,4 +1,4 @@
-"""A long time looked through part by part: what is found soon is found quickly, and no statement runs long."""
+"""Looks through a long time part by part: near results come quickly, and no statement runs long."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,36 +6,36 @@ from dataclasses import dataclass
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.time.clock import Clock
 
-# A statement looks at about 400,000 rows a second (2 cores, MariaDB), and is given up after 5 s: a part that took
-# longer than this is followed by a shorter one.
+# After a part that took longer than this comes a shorter one: a statement reads about 400,000 rows a second (2 cores,
+# MariaDB), and is given up after 5 s.
 SLOW_S = 1.0
-# Below what a stopping API process gives its requests.
+# Less than the time a stopping API process gives its requests.
 LONGEST_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class PartRule:
-    """The first part is `shortest_ms` long; the next so many times as long, or twice where that may be slow."""
+    """The first part is `shortest_ms` long; each next one `growth` times as long, or twice if that may be slow."""
 
     shortest_ms: int
     growth: int
 
 
-# Of what is looked at whole.
+# For counts, which read all rows.
 PARTS_OF_COUNTS = PartRule(shortest_ms=3_600_000, growth=2)
 
 
 def end_of_patience(clock: Clock) -> float:
-    """Return until when a request may look, in monotonic seconds: 8 s from now on."""
+    """Return until when a request may look, in monotonic seconds: 8 s from now."""
     return clock.monotonic() + LONGEST_S
 
 
 def parts_of(
     first: int, last: int, rule: PartRule, clock: Clock, ends_at: float, *, latest_first: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Yield [first, last] (moments, ms UTC) in parts, for the caller to look through before it asks for the next.
+    """Yield [first, last] (moments, ms UTC) in parts; the caller looks through each before it asks for the next.
 
-    Raises `InvalidInput` from `ends_at` on, in monotonic seconds: mostly `end_of_patience`.
+    Raises `InvalidInput` from `ends_at` on, in monotonic seconds, mostly `end_of_patience`.
     """
     length = rule.shortest_ms
     while first <= last:

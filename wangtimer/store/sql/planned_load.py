@@ -15,8 +15,8 @@ from wangtimer.store.sql.firings import PENDING
 from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timers
 
-# Counting takes 2.5 s for 1,000,000 planned rows (2 cores, MariaDB). What it took, times this, is how long the counts
-# are given again: so nobody's asking costs a process more than a twentieth of one connection.
+# Counting takes 2.5 s for 1,000,000 planned rows (2 cores, MariaDB). Counts are reused for this many times as long as
+# counting took, so that counting takes at most a twentieth of one connection.
 REMEMBERED_TIMES = 20
 LONGEST_WAIT_S = 5.0
 _ENABLED = TimerStatus.ENABLED.value
@@ -32,9 +32,9 @@ class _Counted:
 
 
 class PlannedLoad:
-    """Counts pending rows of enabled timers by due moment; one process counts a minute once for all who ask.
+    """Counts pending rows of enabled timers by due moment; a process counts a minute once for all callers.
 
-    A retry to come counts in its minute. What an edit superseded counts until its moment shows it.
+    A coming retry counts in its minute. A firing that an edit superseded counts until its moment comes.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -46,7 +46,7 @@ class PlannedLoad:
     def minutes(self, first: int, number: int) -> dict[int, Mapping[str, int]]:
         """Return the firings by app of so many minutes (since 1970-01-01 UTC), from `first` on.
 
-        Raises `StoreAway`, also where another request's counting does not end within 5 s.
+        Raises `StoreAway`, also if another request's counting does not end within 5 s.
         """
         if not self._counting.acquire(timeout=LONGEST_WAIT_S):
             raise StoreAway("SQL", "the load is still being counted")
@@ -57,7 +57,7 @@ class PlannedLoad:
             self._counting.release()
 
     def first_unplanned(self) -> int | None:
-        """Return the first moment (ms UTC) of any enabled timer that has no row yet; None where there is none."""
+        """Return the first moment (ms UTC) of any enabled timer that has no row yet; None if there is none."""
         query = select(func.min(timers.c.next_fire_at)).where(timers.c.status == _ENABLED)
         first: int | None = self._database.read(lambda sql: sql.execute(query).scalar_one())
         return first
@@ -82,9 +82,10 @@ class PlannedLoad:
 
 
 def _by_app(minute: int) -> Select[str, int]:
-    """One minute at a time, which takes 20 ms where the whole horizon takes seconds.
+    """Return the count of one minute: it takes 20 ms; the whole horizon would take seconds.
 
-    In this order of tables it reads one range of the index `firing_due`; MariaDB by itself begins with all timers.
+    In this order of tables it reads one range of the index `firing_due`; without the hint MariaDB begins with all
+    timers.
     """
     starts_at = minute * MINUTE_MS
     is_due = firings.c.due_at.between(starts_at, starts_at + MINUTE_MS - 1)

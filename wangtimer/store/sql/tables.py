@@ -1,4 +1,4 @@
-"""The tables; `schema.sql` is the same for a DBA, and a test proves that they agree."""
+"""The tables; `schema.sql` has the same for a DBA, and a test proves that they agree."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -44,7 +44,7 @@ _MYSQL: dict[str, Any] = {
     "mariadb_charset": "utf8mb4",
     "mariadb_collate": "utf8mb4_bin",
 }
-# SQLite counts up by itself only in a column that is INTEGER to the letter.
+# SQLite increments by itself only in a column whose type is exactly INTEGER.
 _TimerId = BigInteger().with_variant(Integer, "sqlite")
 
 # A request may have 64 KiB; MySQL's TEXT ends one byte before that.
@@ -52,12 +52,12 @@ _LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
 
 
 class _Words(Enum):
-    """Words as they stand: one of another version must not spoil the reading of the rows around it."""
+    """Words, read without a check: a word of another version must not keep the rows around it from being read."""
 
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: object) -> None:
-        """Pass what was read on to who reads that row."""
+        """Return no processor: the reader of the row gets the word as it is."""
 
 
 class _MySQLWords(_Words, ENUM):
@@ -65,7 +65,7 @@ class _MySQLWords(_Words, ENUM):
 
 
 def _words(of: type[StrEnum]) -> Enum:
-    """One byte in MySQL, and still a word to whoever reads the table."""
+    """Return a column type that takes one byte in MySQL and still reads as a word."""
     words, name = [word.value for word in of], of.__name__.lower()
     return _Words(*words, name=name).with_variant(_MySQLWords(*words, name=name), "mysql", "mariadb")
 
@@ -96,7 +96,7 @@ timers = Table(
     Column("id", _TimerId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
     Column("name", String(NAME_CHARACTERS), nullable=False),
-    # 0 while the timer lives, its id once deleted: so that deleting frees the name.
+    # 0 while the timer lives, its id once deleted, so that deleting frees the name.
     Column("tombstone", BigInteger, nullable=False, server_default=text("0")),
     Column("status", _words(TimerStatus), nullable=False),
     # A rule as text (a cron expression: `core/cron/cron_text.py`) with its zone, or an interval with its anchor and
@@ -110,36 +110,37 @@ timers = Table(
     Column("bounds", _LongText, nullable=True),
     # The name of the excluded days' calendar.
     Column("calendar", String(CALENDAR_CHARACTERS), nullable=True),
-    # Which upload of it the days are of: its `updated_at`; 0 if unknown, negative where they could not be taken over.
+    # The upload that the days come from: its `updated_at`; 0 if unknown, negative if they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
-    # When it was last disabled or deleted, while enabled before. What was asked for before is stopped, what is asked
-    # for afterwards is fired.
+    # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
+    # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
     Column("next_fire_at", BigInteger, nullable=True),
-    # Planned again once this is less than a step ahead: next_fire_at, or for a dense timer, planned by count, later.
+    # The timer is planned again once this is less than a step ahead: next_fire_at, or later for a dense timer, which is
+    # planned by count.
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # Misfire policy, tags, retention and what else `core/timers/fields.py` describes.
+    # Misfire policy, tags, retention and the other fields that `core/timers/fields.py` describes.
     *_columns_of_fields(),
     UniqueConstraint("app", "name", "tombstone", name="timer_app_name"),
-    # Planning reads only what comes due within a step, not every timer.
+    # Planning reads only timers that come due within a step.
     Index("timer_plan_by", "status", "plan_by"),
-    # What is not planned up to the present.
+    # Timers that are not planned up to the present.
     Index("timer_to_plan", "status", "next_fire_at"),
     # The purger reads only finished timers whose time has come.
     Index("timer_finished", "status", "next_fire_at", "keep_days", "planned_until"),
-    # Who names a calendar that is uploaded anew, and has older days of it yet.
+    # Timers that name a calendar that was uploaded again, and still have its older days.
     Index("timer_follows", "app", "calendar", "calendar_at"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
     Index("timer_of_app", "app", "tombstone"),
-    # Purge reads only what was deleted, the oldest first.
+    # Purge reads only deleted timers, oldest first.
     Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,
     **_MYSQL,
@@ -154,14 +155,14 @@ calendars = Table(
     # JSON {name, weekdays, days, working}
     Column("content", _LongText, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # The `updated_at` that all timers follow which name it; 0: some may not yet.
+    # The `updated_at` that all timers which name the calendar follow; 0: some may not follow yet.
     Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
-    # Which are to be followed.
+    # Calendars that are to be followed.
     Index("calendar_followed", "followed_at", "updated_at"),
     **_MYSQL,
 )
 
-# Answers kept for callers who repeat a request, a day long.
+# Answers kept for a day, for callers who repeat a request.
 idempotency = Table(
     "idempotency",
     metadata,
@@ -171,7 +172,7 @@ idempotency = Table(
     Column("body_hash", String(64), nullable=False),
     Column("answer", _LongText, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # What is older than a day goes.
+    # Purge deletes answers older than a day.
     Index("idempotency_created", "created_at"),
     **_MYSQL,
 )
@@ -190,7 +191,7 @@ timer_tags = Table(
 firings = Table(
     "firing",
     metadata,
-    # In this order planning appends, settling touches neighbouring pages, one minute is a range scan.
+    # In the order of this key planning appends, settling touches neighbouring pages, and a minute is a range scan.
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("bucket", SmallInteger, nullable=False),
@@ -198,10 +199,10 @@ firings = Table(
     Column("status", _words(FiringStatus), nullable=False),
     Column("due_at", BigInteger, nullable=False),
     Column("attempt", SmallInteger, nullable=False),
-    # From here to http_status: 0 until the first outcome (`firing_rows.planning`), NULL where it has none.
+    # From here to http_status: 0 until the first outcome (`firing_rows.planning`), NULL if that has no value.
     Column("first_sent_at", BigInteger, nullable=True, server_default="0"),
     Column("lateness_ms", BigInteger, nullable=True, server_default="0"),
-    # Of the last attempt; durations from when its call began.
+    # Of the last attempt; durations since its call began.
     Column("sent_at", BigInteger, nullable=True, server_default="0"),
     Column("connect_ms", BigInteger, nullable=True, server_default="0"),
     Column("first_byte_ms", BigInteger, nullable=True, server_default="0"),
@@ -209,18 +210,18 @@ firings = Table(
     Column("http_status", SmallInteger, nullable=True, server_default="0"),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
-    # When somebody asked for it; NULL, which takes no room, where its schedule did.
+    # When somebody asked for the firing; NULL, which takes no room, if its schedule made it.
     Column("asked_at", BigInteger, nullable=True),
-    # Where the attempt waits for room, or waited: "host:..." or "app:...".
+    # The lane in which the attempt waits or waited: "host:..." or "app:...".
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
-    # Overdue work, and one slice's pending rows; read in their order, those in lanes passed over within it.
+    # Overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index.
     Index("firing_due", "status", "due_at", "fire_at", "timer_id", "lane"),
     **_MYSQL,
 )
 
-# Attempts that another one followed; a firing's last attempt is in its own row.
+# Attempts that another attempt followed; a firing's last attempt is in its own row.
 attempts = Table(
     "attempt",
     metadata,

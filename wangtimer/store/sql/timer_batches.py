@@ -26,7 +26,7 @@ from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import inserting, read_rows, timer_of, written_row
 from wangtimer.store.sql.timers import change, changed_to, marked, new_row, remove_tags
 
-# Whoever creates timers of the same names in between makes the rest be tried again, so often.
+# If others create timers of the same names meanwhile, the rest is tried again, this often.
 TRIES = 5
 
 # Versions by timer's id, as they were read.
@@ -47,8 +47,8 @@ _NAMED = by_index(
 class Enabled:
     """Timers as they stand enabled, and the firings that wait to be added to slices.
 
-    `used_up`: ids of those that stay disabled, because their last moment has its outcome already. A timer that is in
-    neither was changed meanwhile.
+    `used_up`: ids of timers that stay disabled, because their last moment has its outcome already. A timer in neither
+    was changed meanwhile.
     """
 
     timers: list[Timer]
@@ -71,13 +71,14 @@ class TimerBatches:
         self._ids = TimerIds()
 
     def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | NameTaken]:
-        """Store disabled timers of one app; `NameTaken` in place of each whose name is in use, be it by one before it.
+        """Store disabled timers of one app; return `NameTaken` in place of each whose name is in use.
 
-        Raises `Conflict` where others keep on creating timers of these names: nothing is stored then. `StoreAway`.
+        An earlier timer of `new` may have the name too. Raises `StoreAway`, and `Conflict` if others keep creating
+        timers of these names: nothing is stored then.
         """
         schedules = {one.name: one.schedule for one in reversed(new)}
         for _ in range(TRIES):
-            # Others' ids each time: an id may have been what clashed.
+            # New ids each time: the clash may have been one of ids.
             rows: dict[str, dict[str, Any]] = {}
             ids = [self._ids.next(now) for _ in new]
             first_of_name = [
@@ -128,8 +129,8 @@ class TimerBatches:
     def disable(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Disable enabled timers, and return them as they then stand.
 
-        One of which something came due unplanned is left as it is: that is to be planned first. So is one that is no
-        longer at its version of `versions`, where they are given.
+        A timer with unplanned due moments is left as it is: those must be planned first. So is one that is no longer
+        at its version in `versions`, if given.
         """
         first = FirstTry()
 
@@ -142,7 +143,7 @@ class TimerBatches:
         return self._database.write(work, Step.SQL_DISABLE_MANY)
 
     def delete(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
-        """Delete timers, and return them as they then stand; which are left as they are, as above."""
+        """Delete timers, and return them as they then stand; the same are left as they are as for `disable`."""
         first = FirstTry()
 
         def work(sql: Connection) -> list[Timer]:
@@ -157,7 +158,7 @@ class TimerBatches:
     def _insert_free(
         self, app: str, rows: dict[str, dict[str, Any]], schedules: Mapping[str, Schedule]
     ) -> dict[str, Timer | NameTaken]:
-        """Insert the rows whose names are free; return by name their timers, and by whom the others are taken."""
+        """Insert the rows whose names are free; return by name their timers, and `NameTaken` for the others."""
         tries = 0
 
         def work(sql: Connection) -> dict[str, Timer | NameTaken]:
@@ -167,7 +168,7 @@ class TimerBatches:
             held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             # The first try may have been applied although the connection was lost.
             own = {name for name, row in held.items() if tries > 1 and row["id"] == rows[name]["id"]}
-            # By name, as whoever else inserts them does: so that neither waits for the other.
+            # In order of name, as all others insert them: so that no two wait for each other.
             free = [row for name, row in sorted(rows.items()) if name not in held]
             made = [timer_of(row) for row in free]
             if free:
@@ -187,7 +188,7 @@ def _taken_by(found: Timer | NameTaken) -> NameTaken:
 def _mark_calendars(
     sql: Connection, app: str, rows: Sequence[dict[str, Any]], schedules: Mapping[str, Schedule]
 ) -> None:
-    """Note of each row which upload its days are of; one look for all that have the same days."""
+    """Note in each row which upload its days come from; one query for all rows with the same days."""
     marks: dict[Calendar, int] = {}
     for row in rows:
         schedule = schedules[row["name"]]
@@ -201,9 +202,9 @@ def _mark_calendars(
 def _switch_off(
     sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
 ) -> list[Timer]:
-    """Disable or delete those of the timers of which nothing came due unplanned; return them as they then stand.
+    """Disable or delete the timers that have no unplanned due moments; return them as they then stand.
 
-    One whose row cannot be read is left as it is: whoever then tries it alone is told why.
+    A timer whose row cannot be read is left as it is: the change of it alone then says why.
     """
     enabled = timers.c.status == TimerStatus.ENABLED.value
     is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
@@ -240,9 +241,9 @@ def _add_tags_of(sql: Connection, made: list[Timer]) -> None:
 
 
 def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
-    """Return the versions of those that are disabled, and let none of them change now.
+    """Return the versions of the disabled timers, and lock their rows.
 
-    Whatever changes a disabled timer, its planning marks too, raises its version.
+    Every change of a disabled timer raises its version, also one of its planning marks.
     """
     wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
     query = by_index(select(timers.c.id, timers.c.version).where(wanted), "PRIMARY", timers)
@@ -263,6 +264,6 @@ def _enabled(a_plan: Plan, now: int) -> Timer:
 
 
 def _count_on(sql: Connection, a_plan: Plan, now: int) -> Timer:
-    """Enable a timer whose moments are counted; where the count begins is written too."""
+    """Enable a timer whose moments are counted; the begin of the count is written too."""
     timer = marked(a_plan.timer, a_plan)
     return change(sql, timer, now, TimerStatus.ENABLED, was=replace(timer, ending=ENDLESS))

@@ -1,4 +1,4 @@
-"""Lists of timers: which, in what order, and where a page goes on."""
+"""Lists of timers: filters, orders, and where a page goes on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class TimerFilter:
-    """Which of an app's living timers; None: any. `contains` is looked for in either case.
+    """Which of an app's living timers; None: any. `contains` ignores upper and lower case.
 
-    `next_before` (ms UTC): those with a moment to come up to it. `is_enabled`: a finished one is, too.
+    `next_before` (ms UTC): timers with a coming moment up to it. `is_enabled`: finished timers count as enabled.
     """
 
     app: str
@@ -61,13 +61,13 @@ class TimerFilter:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By what, and whether the largest comes first."""
+    """The key to sort by, and whether the largest comes first."""
 
     key: SortKey = SortKey.ID
     descending: bool = False
 
     def value_of(self, timer: Timer) -> int | str:
-        """Return what the timer is sorted by."""
+        """Return the timer's value of the key."""
         match self.key:
             case SortKey.ID:
                 return timer.id
@@ -80,9 +80,9 @@ class Order:
 
 
 class TimerLists:
-    """Pages stay right while rows come and go: each goes on behind a key, not after a number of rows.
+    """Pages stay right while rows come and go: each goes on after a key, not after a number of rows.
 
-    A timer whose row cannot be read is noted; a page leaves it out, and has the next one instead.
+    A timer whose row cannot be read is noted; the page has the next timer instead.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class TimerLists:
         after: tuple[int | str, int] | None = None,
         skipped: int = 0,
     ) -> list[Timer]:
-        """Return so many timers in order, those that come after the value and id given, or after so many `skipped`."""
+        """Return up to `limit` timers in order, from after the given value and id, or after `skipped` timers."""
         keys = (_COLUMNS[order.key], timers.c.id)
         whole = _read_along(select(timers), wanted, order.key).where(_wanted(wanted, now))
         whole = whole.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
@@ -118,21 +118,21 @@ class TimerLists:
             after = rows[-1][keys[0].name], rows[-1]["id"]
 
     def chosen(self, wanted: TimerFilter, limit: int, now: int, after_id: int) -> Readable[int, Timer]:
-        """Return the first of these with an id over `after_id`, and which of them cannot be read: `limit` together."""
+        """Return the first `limit` timers with an id over `after_id`; those that cannot be read are in `bad`."""
         query = _read_along(select(timers), wanted, SortKey.ID).where(
             _wanted(wanted, now), timers.c.id > after_id
         )
         return self._read(self._rows(query.order_by(timers.c.id).limit(limit)))
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
-        """Return how many timers there are of these with an id over `after_id`."""
+        """Return how many such timers have an id over `after_id`."""
         rest = timers.c.id > after_id
         counting = _read_along(select(func.count()), wanted, SortKey.ID)
         query = counting.where(_wanted(wanted, now), rest)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
     def of_ids(self, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
-        """Return the app's living timers of these ids, by id; what is not one of them is absent."""
+        """Return the app's living timers of these ids, by id; other ids are absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
         return (
             self._read(self._rows(by_index(select(timers).where(wanted), "PRIMARY", timers)))
@@ -141,7 +141,7 @@ class TimerLists:
         )
 
     def known(self, app: str, ids: Sequence[int]) -> set[int]:
-        """Return those of the ids that are of the app's living timers, be it ones that cannot be read."""
+        """Return the ids that belong to living timers of the app, unreadable ones included."""
         if not ids:
             return set()
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
@@ -149,7 +149,7 @@ class TimerLists:
         return self._database.read(lambda sql: set(sql.execute(query).scalars()))
 
     def unknown(self, app: str, names: Sequence[str]) -> list[str]:
-        """Return those of the names that no living timer of the app has, in their order."""
+        """Return the names that no living timer of the app has, in the given order."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.name.in_(_comparable(names)))
         query = by_index(select(timers.c.name).where(wanted), "timer_app_name", timers)
         known = self._database.read(lambda sql: set(sql.execute(query).scalars()))
@@ -166,9 +166,9 @@ class TimerLists:
 
 
 def _read_along(query: Select[Any], wanted: TimerFilter, key: SortKey) -> Select[Any]:
-    """Have the timers read along the index that has them closest together, or in this order."""
+    """Return the query with hints to read along the index that has the timers close together, or in this order."""
     if wanted.tag is not None:
-        # By their ids among all timers with the tag.
+        # Along the ids of all timers with the tag.
         tagged = query.select_from(timer_tags.join(timers, timers.c.id == timer_tags.c.timer_id))
         return in_this_order(by_index(by_index(tagged, "PRIMARY", timer_tags), "PRIMARY", timers))
     in_order_of_name = wanted.name is not None or key is SortKey.NAME
@@ -183,7 +183,7 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
     if wanted.names is not None:
         conditions.append(timers.c.name.in_(_comparable(wanted.names)))
     if wanted.prefix is not None:
-        # Not LIKE, which in SQLite overlooks case.
+        # Not LIKE, which ignores case in SQLite.
         conditions.append(_is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix))
     if wanted.contains is not None:
         conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
@@ -200,19 +200,19 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
 
 
 def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
-    # MariaDB overlooks spaces at an end when it compares.
+    # MariaDB ignores trailing spaces when it compares.
     return and_(text == wanted, func.char_length(text) == len(wanted))
 
 
 def _comparable(names: Sequence[str]) -> list[str]:
-    """Return those names that a timer can have: none ends in a space, which MariaDB overlooks when it compares."""
+    """Return the names that a timer can have: none ends in a space, which MariaDB ignores when it compares."""
     return [name for name in names if not name.endswith(" ")]
 
 
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
     if status is ListedStatus.DISABLED:
         return timers.c.status == TimerStatus.DISABLED.value
-    # As `Timer.is_finished` has it.
+    # The same rule as `Timer.is_finished`.
     is_finished = and_(timers.c.next_fire_at.is_(None), timers.c.planned_until <= now)
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
     return and_(is_enabled, is_finished if status is ListedStatus.FINISHED else not_(is_finished))
@@ -226,7 +226,7 @@ def _fires_before(moment: int, now: int) -> ColumnElement[bool]:
         firings.c.status == FiringStatus.PENDING.value,
     )
     is_enabled = timers.c.status == TimerStatus.ENABLED.value
-    # With a limit, MariaDB looks for each timer's first one; without, it gathers those of all timers before.
+    # With a limit, MariaDB seeks each timer's first firing; without, it first gathers the firings of all timers.
     first = by_index(select(literal_column("1")).where(planned).limit(1), "firing_of_timer")
     is_planned = first.correlate(timers).scalar_subquery().is_not(None)
     return and_(is_enabled, or_(timers.c.next_fire_at <= moment, is_planned))

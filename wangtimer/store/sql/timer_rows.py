@@ -1,4 +1,4 @@
-"""How timers become rows, and rows timers."""
+"""Writes timers as rows, and reads rows as timers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -29,7 +29,7 @@ _INSERTED = tuple(column.name for column in timers.c if column is not timers.c.t
 
 @cache
 def inserting(dialect: Dialect) -> ManyRows:
-    """Return the insert of timers; `written_row` puts each in words."""
+    """Return the insert of timers; `written_row` writes each row."""
     named = insert(timers).from_select(_INSERTED, rows_to_come(), include_defaults=False)
     return ManyRows(named, dialect)
 
@@ -42,7 +42,7 @@ def written_row(row: Mapping[str, Any], texts: Texts) -> str:
 
 
 def terms(of: NewTimer | Timer) -> dict[str, Any]:
-    """Return the columns of what its owner says of a timer, its name aside."""
+    """Return the columns of what a timer's owner sets, except the name."""
     one = of.definition if isinstance(of, Timer) else of
     columns = _schedule_columns(one.schedule, of.ending) | {"notify": _notify_text(one.notify)}
     for field in FIELDS:
@@ -117,7 +117,7 @@ def _notify(text: str) -> Notify:
 
 
 def definition_of(row: Any) -> Definition:
-    """Return what firing needs to know of a row's timer; its call is `UNREAD` where the row has none."""
+    """Return the definition in a timer's row; its call is `UNREAD` if the query left it out."""
     return _definition(row, _bounds(row))
 
 
@@ -155,7 +155,7 @@ def _values(row: Any, fields: tuple[TimerField[Any], ...]) -> dict[str, Any]:
 
 
 def read_rows(rows: Iterable[Any], read: Callable[[Any], Read]) -> Readable[int, Read]:
-    """Read rows of timers one by one, in their order; one that cannot be read keeps no other from being read."""
+    """Read rows of timers one by one, in their order; one that cannot be read goes into `bad`, the others are read."""
     found: Readable[int, Read] = Readable()
     for row in rows:
         try:

@@ -46,20 +46,20 @@ from wangtimer.store.sql.timer_rows import (
 
 Row = TypeVar("Row")
 
-# A part of a timer as it stands, planned within the transaction that changes it: the near one by `enable`; by `disable`
-# and `delete` what came due unplanned, for while it was on it was to be fired.
+# Plans a part of a timer as it stands, within the transaction that changes it. `enable` plans the near part. `disable`
+# and `delete` plan the moments that came due unplanned while the timer was enabled.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
 
-# The indexes that have enabled timers in the order of a mark.
+# The indexes that hold enabled timers in the order of a mark.
 _ALONG = {"plan_by": "timer_plan_by", "next_fire_at": "timer_to_plan"}
 
-# What planning asks of a timer: not its call, which may be large.
+# The columns that planning reads: not the call, which may be large.
 _TO_PLAN = [column for column in timers.c if column is not timers.c.notify]
 
 # Ids tried for one timer.
 MOST_CLASHES = 5
 
-# What each request runs is built once: building a statement costs more CPU than running it.
+# Statements of each request are built once: building one costs more CPU than running it.
 _LIVING = select(timers).where(
     timers.c.id == bindparam("timer_id"), timers.c.app == bindparam("app"), timers.c.tombstone == 0
 )
@@ -74,7 +74,7 @@ _UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
 class Revision:
     """A timer as it is to stand, the firings that came due before, and those of its new plan.
 
-    The timer has the status it had; `status` is the one it is to have.
+    `timer` still has its old status; `status` is the new one.
     """
 
     timer: Timer
@@ -92,14 +92,15 @@ class ChangedTimer(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """Where it stands among all changes."""
+        """Its place in the order of all changes."""
         return self.changed_at, self.timer_id
 
 
 class TimerStore:
     """Every timer; a change is one transaction and raises the version.
 
-    Of many, those whose rows cannot be read are noted and left out; asked for one, it raises `Unreadable`.
+    Where many are asked for, those whose rows cannot be read are noted and left out; for a single one `Unreadable` is
+    raised.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class TimerStore:
         self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer to `keep` of it.
+        """Store a disabled timer, and the answer that `keep` makes of it.
 
         Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
         """
@@ -121,7 +122,7 @@ class TimerStore:
     def create_enabled(
         self, new: NewTimer, now: int, plan_near: PlanPart, keep: ToKeep | None = None
     ) -> tuple[Timer, list[Firing]]:
-        """Store an enabled timer with its near part, in one transaction; return what waits to be added to slices.
+        """Store an enabled timer with its near part, in one transaction; return the firings to add to slices.
 
         `plan_near` gets the timer as it would stand disabled, and may raise to refuse. Raises as `create` does.
         """
@@ -155,7 +156,7 @@ class TimerStore:
         raise StoreAway("SQL", "it has a timer of every id that was tried")
 
     def get(self, app: str, timer_id: int) -> Timer:
-        """Return the app's timer; raises `UnknownTimer` where there is none, or it is another app's."""
+        """Return the app's timer; raises `UnknownTimer` if there is none, or it is another app's."""
 
         def work(sql: Connection) -> Timer:
             return _living(sql, app, timer_id)
@@ -163,7 +164,7 @@ class TimerStore:
         return self._database.read(work)
 
     def id_of(self, app: str, name: str) -> int | None:
-        """Return the id of the app's living timer of this name; None where it has none."""
+        """Return the id of the app's living timer of this name; None if it has none."""
         return self._database.read(
             lambda sql: sql.execute(_ID_OF, {"app": app, "name": name}).scalar_one_or_none()
         )
@@ -177,7 +178,7 @@ class TimerStore:
     def enable(
         self, app: str, timer_id: int, now: int, plan_near: PlanPart, version: int | None = None
     ) -> tuple[Timer, list[Firing]]:
-        """Enable a timer and plan its near part, in one transaction; return what waits to be added to slices.
+        """Enable a timer and plan its near part, in one transaction; return the firings to add to slices.
 
         `plan_near` gets the timer as it stands and may raise to refuse. Enabling an enabled timer changes
         nothing. Raises `UnknownTimer`, `Conflict` where it is not at `version` any more, `StoreAway`, and what
@@ -204,10 +205,10 @@ class TimerStore:
     def edit(
         self, app: str, timer_id: int, now: int, revise: Callable[[Timer], Revision]
     ) -> tuple[Timer, list[Firing]]:
-        """Let a timer stand as `revise` says, in one transaction; return what waits to be added to slices.
+        """Change a timer as `revise` says, in one transaction; return the firings to add to slices.
 
-        `revise` gets the timer as it stands and may raise to refuse. Where it leaves terms and status as they are,
-        nothing changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
+        `revise` gets the timer as it stands and may raise to refuse. If terms and status stay as they are, nothing
+        changes. Raises `Conflict` when the app has another living timer of the new name, and as `enable` does.
         """
         first = FirstTry()
 
@@ -241,7 +242,7 @@ class TimerStore:
         plan_past: PlanPart | None = None,
         version: int | None = None,
     ) -> Timer:
-        """Disable a timer; what is planned is skipped when its moment comes. Errors as for `enable`."""
+        """Disable a timer; planned firings are skipped when their moments come. Errors as for `enable`."""
         first = FirstTry()
 
         def work(sql: Connection) -> Timer:
@@ -268,7 +269,7 @@ class TimerStore:
     ) -> Timer:
         """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
 
-        With a `name`, one that has another by now is unknown.
+        With a `name`, a timer that has another name by now is unknown.
         """
         first = FirstTry()
 
@@ -288,10 +289,10 @@ class TimerStore:
         return self._database.write(work, Step.SQL_DELETE)
 
     def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
-        """Return enabled timers that are to be planned by a moment up to `before`, those planned least far first.
+        """Return enabled timers that must be planned by a moment up to `before`, those planned least far first.
 
-        Their calls, which may be large, are not read. Those `without` are left out before `limit` counts, so that none
-        of them takes the place of another.
+        Their calls, which may be large, are not read. The timers `without` are left out before `limit` counts, so that
+        none of them takes another's place.
         """
         return self._enabled(timers.c.plan_by, timers.c.plan_by <= before, limit, without)
 
@@ -300,7 +301,7 @@ class TimerStore:
     ) -> Readable[int, Timer]:
         """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first.
 
-        Those `without` are left out as above.
+        The timers `without` are left out as above.
         """
         mark = timers.c.next_fire_at
         return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
@@ -310,7 +311,7 @@ class TimerStore:
     ) -> Readable[int, Timer]:
         wanted = and_(timers.c.status == TimerStatus.ENABLED.value, lies_there)
         if without:
-            # In the text, as numbers: SQLite binds 32,766 values at most.
+            # As numbers in the text: SQLite binds 32,766 values at most.
             others: BindParameter[Any] = bindparam(
                 "without", sorted(without), expanding=True, literal_execute=True
             )
@@ -340,7 +341,7 @@ class TimerStore:
         return self._read(query, definition_of)
 
     def refuse_unknown(self, app: str, timer_id: int) -> None:
-        """Return where the app has this timer, be it deleted; raises `UnknownTimer`."""
+        """Raise `UnknownTimer` if the app has no such timer; a deleted one counts."""
         query = select(timers.c.id).where(timers.c.id == timer_id, timers.c.app == app)
         if self._database.read(lambda sql: sql.execute(query).scalar_one_or_none()) is None:
             raise UnknownTimer(app, timer_id)
@@ -352,13 +353,13 @@ class TimerStore:
         return self._database.read(lambda sql: {row.id: row.version for row in sql.execute(query)})
 
     def known(self, timer_ids: Iterable[int]) -> set[int]:
-        """Return which of these ids are timers', deleted ones included."""
+        """Return the ids that belong to timers, deleted ones included."""
         ids = sorted(set(timer_ids))
         query = by_index(select(timers.c.id).where(timers.c.id.in_(ids)), "PRIMARY", timers)
         return self._database.read(lambda sql: set(sql.execute(query).scalars())) if ids else set()
 
     def changed_behind(self, key: tuple[int, int], limit: int) -> list[ChangedTimer]:
-        """Return the latest change of each timer changed behind a key, oldest first; deleted ones included."""
+        """Return the latest change of each timer that changed after a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
         query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
@@ -402,7 +403,7 @@ def _insert(
 
 
 def _enabled_at_once(near: Plan) -> Timer:
-    """Return a timer that is made enabled: it has its first version."""
+    """Return a new timer that is enabled from the start, at its first version."""
     definition = near.timer.definition._replace(status=TimerStatus.ENABLED)
     return marked(replace(near.timer, definition=definition), near)
 
@@ -433,7 +434,7 @@ def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
 
 
 def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
-    """Return what says that the app has a timer of this name, and which; None: it is gone by now."""
+    """Return the error that the app has a timer of this name, with its id; None: it is gone by now."""
     which = "" if taken_by is None else f", {taken_by}"
     return NameInUse(
         "name",
@@ -444,7 +445,7 @@ def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
 
 
 def refuse_changed(timer: Timer, version: int | None) -> None:
-    """Return unless the timer is at another version than this one, if one is given: raises `Conflict`."""
+    """Raise `Conflict` if a version is given and the timer is at another one."""
     at = timer.definition.version
     if version not in (None, at):
         raise VersionChanged(
@@ -455,9 +456,9 @@ def refuse_changed(timer: Timer, version: int | None) -> None:
 
 
 def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firing]) -> None:
-    """Return unless all that is left of a timer to be enabled has its outcome: raises `Conflict`.
+    """Raise `Conflict` if every firing left of a timer to be enabled has its outcome.
 
-    `near` are its near firings, `pending` those of them that wait to be fired.
+    `near` are its near firings; `pending` are those of them that wait to be fired.
     """
     if near and not pending and planned.next_fire_at is None:
         raise Conflict(
@@ -468,7 +469,7 @@ def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firi
 
 
 def locked_timer(sql: Connection, app: str, timer_id: int) -> Timer:
-    """Return the app's living timer, nobody else's to change until the transaction ends; raises `UnknownTimer`."""
+    """Return the app's living timer, its row locked until the transaction ends; raises `UnknownTimer`."""
     return _living(sql, app, timer_id, _LIVING_TO_CHANGE)
 
 
@@ -487,9 +488,9 @@ def change(
     tombstone: int = 0,
     was: Timer | None = None,
 ) -> Timer:
-    """Give a living timer its new status, and the marks it is passed with; return it as it then stands.
+    """Write a living timer's new status and its marks; return it as it then stands.
 
-    Where it differs from what it `was` otherwise, that is written too.
+    If its terms differ from those it `was` read with, they are written too.
     """
     changed = changed_to(status, timer, now)
     columns: dict[str, Any] = _marks_of(changed) | {
@@ -508,7 +509,7 @@ def change(
 
 
 def _marks_of(timer: Timer) -> dict[str, Any]:
-    """Return the columns of whether and from when on a timer is planned."""
+    """Return the columns that say whether and from when a timer is to be planned."""
     return {
         "status": timer.definition.status.value,
         "planned_until": timer.planned_until,
@@ -518,14 +519,14 @@ def _marks_of(timer: Timer) -> dict[str, Any]:
 
 
 def changed_definition(was: Definition, now: int, status: TimerStatus) -> Definition:
-    """Return a definition as a change of its timer leaves it."""
+    """Return a definition as it stands after a change of its timer."""
     is_switched_off = was.is_enabled and status is not TimerStatus.ENABLED
     disabled_at = now if is_switched_off else was.disabled_at
     return was._replace(version=was.version + 1, status=status, disabled_at=disabled_at)
 
 
 def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Timer:
-    """Make rows of what came due unplanned while the timer was on; return it with its new marks."""
+    """Insert the firings that came due unplanned while the timer was enabled; return it with its new marks."""
     if plan_past is None or not timer.definition.is_enabled:
         return timer
     past, firings = plan_past(timer)
@@ -536,7 +537,7 @@ def _with_past(sql: Connection, timer: Timer, plan_past: PlanPart | None) -> Tim
 
 
 def changed_to(status: TimerStatus, timer: Timer, now: int) -> Timer:
-    """Return the timer as it stands once its row has its next version."""
+    """Return the timer as it stands at its next version, with this status."""
     return replace(timer, definition=changed_definition(timer.definition, now, status), updated_at=now)
 
 

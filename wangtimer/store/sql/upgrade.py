@@ -1,4 +1,4 @@
-"""Bringing an existing database to the tables the program expects."""
+"""Upgrades an existing database to the tables the program expects."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,16 +10,16 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.database import with_driver
 from wangtimer.store.sql.drift import Lack, lacks
 
-# While ALTER TABLE waits for transactions on its table to end, every new one waits behind it: rather give up.
+# While ALTER TABLE waits for transactions on its table, every new one waits behind it: so it gives up after this.
 LOCK_WAIT_S = 5
 CONNECT_S = 3
 
 
 @contextmanager
 def patient_connection(url: str) -> Iterator[Connection]:
-    """Yield a connection whose statements may take as long as they need, each for itself.
+    """Yield a connection whose statements may take as long as they need, each committed by itself.
 
-    A service's own gives up after 5 s, while an index on a large table takes minutes. Raises `StoreAway`.
+    The service's own connections give up after 5 s; an index on a large table takes minutes. Raises `StoreAway`.
     """
     parsed = with_driver(url)
     is_sqlite = parsed.get_backend_name() == "sqlite"
@@ -41,7 +41,7 @@ def patient_connection(url: str) -> Iterator[Connection]:
 def add_missing(sql: Connection) -> Iterator[Lack]:
     """Add what the database lacks, and yield each thing once it is there.
 
-    A statement is done or not done by itself, so that an upgrade that was cut off can be begun again.
+    Each statement is done or not done by itself, so an upgrade that was cut off can be started again.
     """
     for lack in lacks(sql):
         if lack.statement is not None:

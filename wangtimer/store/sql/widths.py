@@ -1,4 +1,4 @@
-"""Whether what its owner says of a timer fits its columns, measured as it is stored."""
+"""Checks that what a timer's owner sets fits its columns, measured as it is stored."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from wangtimer.store.sql.tables import timers
 # Bytes of the long columns: MySQL's MEDIUMTEXT.
 MOST_LONG_BYTES = 2**24 - 1
 
-# The JSON field that each column of text is written from: of the schedule, and of all else.
+# The JSON field that each text column is written from: those of the schedule, then all others.
 _OF_SCHEDULE = {
     "cron": "cron",
     "timezone": "timezone",
@@ -29,9 +29,10 @@ _OTHERS = {"app": "app", "name": "name", "notify": "notifyHTTPParam"} | {
 
 
 def refuse_wide(row: Mapping[str, Any]) -> None:
-    """Raise `InvalidInput` for the first column of a timer's row that is given more than it holds.
+    """Raise `InvalidInput` for the first column of a timer's row whose value is too long.
 
-    Of a schedule `InvalidSchedule`. SQLite would store it, and MySQL refuse the whole statement: that of a batch too.
+    For a column of the schedule `InvalidSchedule`. SQLite would store the value. MySQL would refuse the whole
+    statement, also that of a batch.
     """
     for fields, error in ((_OTHERS, InvalidInput), (_OF_SCHEDULE, InvalidSchedule)):
         for column, field in fields.items():
@@ -54,5 +55,5 @@ def _refuse_if_wide(field: str, text: str, kind: Any, error: type[InvalidInput])
 
 
 def _bytes_of(text: str) -> int:
-    # No character takes more than four: what is short enough by count need not be encoded.
+    # No character takes more than four bytes: a text that is short enough by count need not be encoded.
     return len(text) if len(text) * 4 <= MOST_LONG_BYTES else len(text.encode())

@@ -1,12 +1,12 @@
--- Put members into a slice; a member that stands in it already stays as it is.
+-- Put members into a slice; a member that the slice already holds stays as it is.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] armed    zset member -> end of its lease, ms
 -- KEYS[3] running  zset member -> end of its lease, ms
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- ARGV    now ms, lead ms, running lease ms, "1" if this is a repair, expiry s; then member, moment ...
--- A member at or nearer than `lead` to its moment may have been sent already: it is marked suspect. A repair lets
--- it wait one running lease more, so that whoever still holds it can renew first. The caller may have been held up
--- since it read its clock, so that nearness counts by this server's too.
+-- A member at most `lead` ahead of its moment may have been sent already: it is marked suspect. A repair lets it wait
+-- one running lease more, so that a process that still holds it can renew first. The caller may have been held up since
+-- it read its clock, so this server's clock counts too.
 -- Returns when the slice next needs a trigger, ms.
 local now, lead, lease, repair = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
--- Note when slices next need attention, if that is sooner than what is noted; a closing trigger must look again.
+-- Note when slices next need a trigger, if that is sooner than noted; a trigger that is closing one must look again.
 -- KEYS[1] agenda   zset slice -> when it next needs a trigger, ms
 -- KEYS[2] closing  hash slice -> token of the trigger that is closing it
 -- ARGV    slice, moment ...

@@ -1,4 +1,4 @@
--- Last step of closing a slice: its next need, or out of the agenda; if somebody added meanwhile, only sooner.
+-- Last step of closing a slice: note its next need, or strike it out. If somebody added meanwhile, note it only if sooner.
 -- KEYS[1] agenda   zset slice -> when it next needs a trigger, ms
 -- KEYS[2] closing  hash slice -> token of the trigger that is closing it
 -- ARGV    slice, token, next need ms or "" when the slice is empty

@@ -1,5 +1,5 @@
 -- Put members that are due at once straight into `armed`; one that is armed or runs already stays as it is.
--- One that waits in `due` was put there by a repair since it was committed: it need not wait any longer.
+-- A member in `due` was put there by a repair after its commit: it is armed too.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] armed    zset member -> end of its lease, ms
 -- KEYS[3] running  zset member -> end of its lease, ms

@@ -5,7 +5,7 @@
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
 -- KEYS[5] deaths   hash member -> how many executors died on it
 -- ARGV    now ms, claim id, running lease ms, expiry s; then member ...  (at most a chunk of them)
--- Returns for each member: 0 not to be had, else 1, plus 1 if it is suspect, plus 2 for each death.
+-- Returns for each member: 0 if it was not taken, else 1, plus 1 if it is suspect, plus 2 for each death.
 local armed, running, owner, suspect, deaths = unpack(KEYS)
 local claim, lease_end = ARGV[2], tonumber(ARGV[1]) + tonumber(ARGV[3])
 local ends, owners = redis.call('ZMSCORE', armed, unpack(ARGV, 5)), redis.call('HMGET', owner, unpack(ARGV, 5))

@@ -1,4 +1,4 @@
--- Write a timer's definition, unless a newer one is there; either way it lives on.
+-- Write a timer's definition, unless a newer one is there; either way its expiry is renewed.
 -- Of equal versions the later one counts: the first may be of a commit that SQL has lost.
 -- KEYS[1] definition  string "version text"
 -- ARGV    version, "version text", seconds to live

@@ -1,7 +1,7 @@
--- Read definitions, until they are enough.
+-- Read definitions, until they have so many bytes.
 -- KEYS[1] told, then definitions: strings
 -- ARGV[1] most bytes of definitions; the first is read however large it is
--- Returns told, then the first definitions, as many as that allows; nil for what is not there.
+-- Returns told, then the first definitions, as many as fit; nil for one that is not there.
 local found = {redis.call('GET', KEYS[1])}
 local bytes = 0
 for i = 2, #KEYS do

@@ -1,10 +1,10 @@
--- Call a minute fed, or its part before a moment, unless Redis was lost or another feeder began meanwhile.
+-- Mark a minute, or its part before a moment, as fed, unless Redis was lost or another feeder began meanwhile.
 -- KEYS[1] fed      string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] feeding  string "minute:token", the minute being fed, and by whom
 -- KEYS[3] load     hash minute -> firings planned into it
--- KEYS[4] part     string, ms: of the minute behind `fed` Redis holds what comes due before this
+-- KEYS[4] part     string, ms: in the minute after `fed`, Redis holds the firings due before this
 -- ARGV    "minute:token", minute, firings it has, ms before which all is fed
--- Returns 1 if it counts.
+-- Returns 1 if it was marked.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[2])
 local minute = tonumber(ARGV[2])

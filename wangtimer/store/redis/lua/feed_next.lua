@@ -1,17 +1,19 @@
--- Choose the next minute to feed, and announce it: from now on whoever adds firings of it adds them here too.
+-- Choose the next minute to feed, and announce it: from now on adders put its new firings here too.
 -- KEYS[1] fed        string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] announced  string, the last minute whose firings adders put into Redis
 -- KEYS[3] feeding    string "minute:token", the minute being fed, and by whom
 -- KEYS[4] feeder     string, the token of the one feeder; expires unless kept
 -- KEYS[5] load       hash minute -> firings planned into it
--- KEYS[6] part       string, ms: of the minute behind `fed` Redis holds what comes due before this
--- KEYS[7] narrow     string, stands while only what is always held is to be held
--- ARGV    token, lease ms, the present minute, the last minute that is always held, the last that ever is,
---         firings that fit, ms: where the last that is always held does not fit, its part before this is to be held,
---         "1" to begin at the present minute again
--- Returns {what, minute, last, lost, since, until}: what is "feed" (of this minute what comes due from since on and before
--- until, ms), "full" (all that fits is fed: the lease is over) or "other" (another feeder is at it); last is the last minute that fits; lost is
--- 1 where the marks were gone.
+-- KEYS[6] part       string, ms: in the minute after `fed`, Redis holds the firings due before this
+-- KEYS[7] narrow     string, exists while only the minutes that are always held are to be held
+-- ARGV    token, lease ms, the present minute, the last minute that is always held, the last that is ever held,
+--         firings that fit, part ms, "1" to begin at the present minute again
+--         part ms: if the last minute that is always held does not fit, only its firings due before this are held
+-- Returns {what, minute, last, lost, since, until}; what is one of
+--   "feed"   feed the firings of this minute due from since on and before until, ms
+--   "full"   all that fits is fed: the lease is over
+--   "other"  another feeder is at work
+-- last is the last minute that fits; lost is 1 if the marks were gone.
 local present, least, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local holder = redis.call('GET', KEYS[4])
 if holder and holder ~= ARGV[1] then return {'other', -1, -1, 0, 0, 0} end
@@ -44,7 +46,7 @@ if ARGV[8] == '1' then
   redis.call('DEL', KEYS[3], KEYS[6])
 end
 if announced > last then
-  -- More came than fits: what lies beyond is fed again when its time has come.
+  -- More firings came than fit: later minutes are fed again when their time comes.
   announced, fed = last, math.min(fed, last)
   redis.call('DEL', KEYS[3], KEYS[6])
 end
@@ -60,6 +62,6 @@ if what == 'feed' then
 end
 redis.call('SET', KEYS[1], fed)
 redis.call('SET', KEYS[2], announced)
--- Another may feed next. Heard late this ends no feeding: a minute that is being fed is found here as "feed".
+-- Another feeder may come next. A late run of this ends no feeding: a minute that is being fed is found as "feed".
 if what == 'full' then redis.call('DEL', KEYS[4]) end
 return {what, minute, last, lost and 1 or 0, since, upto}

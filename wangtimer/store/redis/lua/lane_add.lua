@@ -1,14 +1,15 @@
--- Put members into a lane, where they wait for room; a member that stands in it already stays as it is.
+-- Put members into a lane, where they wait for room; a member that the lane already holds stays as it is.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] suspect  set of members to verify in SQL before they are sent: all that wait
--- KEYS[4] rest     hash: SQL alone holds what is due from `until` on; `low` is when the first was due that was left out
---         since a feeder began; until `held` whoever still holds some of it can renew
+-- KEYS[4] rest     hash: SQL alone holds the firings due from `until` on; `low` is the earliest due moment left out
+--         since a feeder began; until `held` processes that still hold some of them can renew
 -- ARGV    now ms, running lease ms, "1" if this is a repair, expiry s, how many may wait, "1" if this feeds the lane;
 --         then member, moment ...
--- A repair lets what is late wait one running lease from now, so that whoever still holds it can renew first. What a
--- feeder brings SQL alone held: it waits only where a repair left it out less than a lease ago, say after a loss.
--- What finds no room is left out, and so is what is due after others that were: they come first.
+-- A repair lets late members wait one running lease from now, so that a process that still holds them can renew first.
+-- Members from a feeder were in SQL alone: they wait only if a repair left them out less than a lease ago, say after a
+-- loss.
+-- Members without room are left out, and so are those due after members that were left out.
 -- Returns how many wait.
 local now, lease, repair, feeds = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', ARGV[6] == '1'
 local room = tonumber(ARGV[5]) - redis.call('ZCARD', KEYS[1])

@@ -3,14 +3,15 @@
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
--- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
--- KEYS[6] rest     hash, stands while SQL alone holds more that waits in this lane; `asked` is when somebody was told to
---         have it fed, ms
--- ARGV    now ms, claim id, end of a running lease ms, expiry s, how many at most, the moment by which leases have run
---         out, ms, or "" to take none back, "1" if this was asked before and the answer was lost: then what it took is told again,
---         how many waiting are so few that the lane is to be fed
--- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken, 1 if there is a
---         rest in SQL, 2 if moreover the caller is to have it fed: one caller a second}.
+-- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many if its executor dies in the trial apart
+-- KEYS[6] rest     hash, exists while SQL alone holds more firings of this lane; `asked` is when a caller was last told
+--         to get the lane fed, ms
+-- ARGV    now ms, claim id, end of a running lease ms, expiry s, how many to take at most,
+--         leases that ended by this ms are taken back ("" for none),
+--         "1" if this claim's answer was lost: the members it took are then told again,
+--         the lane is to be fed when at most so many wait
+-- Returns {moment of the next or "", how many wait, how many run, {member, moment, deaths, ...} taken, rest}; rest is 0,
+--         1 if SQL holds a rest, or 2 if the caller is to get it fed as well (one caller a second).
 local due, running, owner, suspect, deaths = unpack(KEYS)
 local now, claim, lease_end, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local taken = {}

@@ -1,9 +1,9 @@
--- Put running members back to wait until a moment; they are verified when it comes.
+-- Put running members back to wait until a moment; they are verified in SQL then.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] running  zset member -> end of its lease, ms
 -- KEYS[3] owner    hash member -> id of the claim that runs it
 -- KEYS[4] suspect  set of members to verify in SQL before they are sent
--- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
+-- KEYS[5] deaths   hash member -> how many executors died on it; member:apart -> how many if its executor dies in the trial apart
 -- ARGV    claim id, expiry s; then member, moment ...
 -- Returns how many were mine.
 local mine = 0

@@ -2,7 +2,7 @@
 -- KEYS[1] running  zset member -> end of its lease, ms
 -- KEYS[2] owner    hash member -> id of the claim that runs it
 -- KEYS[3] suspect  set of members to verify in SQL before they are sent
--- KEYS[4] deaths   hash member -> how many executors died on it; member:apart -> how many once a trial apart ends that way
+-- KEYS[4] deaths   hash member -> how many executors died on it; member:apart -> how many if its executor dies in the trial apart
 -- ARGV    claim id; then member ...  (at most a chunk of them)
 local claim, mine = ARGV[1], {}
 local owners = redis.call('HMGET', KEYS[2], unpack(ARGV, 2))

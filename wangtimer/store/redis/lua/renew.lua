@@ -1,4 +1,4 @@
--- Renew the leases of running members that are still this claim's; one that comes late shortens none.
+-- Renew the leases of running members that are still this claim's; a late renewal shortens no lease.
 -- KEYS[1] running  zset member -> end of its lease, ms
 -- KEYS[2] owner    hash member -> id of the claim that runs it
 -- ARGV    now ms, running lease ms, claim id; then member ...

@@ -1,7 +1,7 @@
 -- Tally a page of what waits in a slice.
 -- KEYS[1] due  zset member -> its moment, ms
--- ARGV    ranks of the first and the last of the page, what the timers' ids are counted modulo;
---         a page of 2,000 keeps the sums exact, as it would not those of whole ids of 53 bits
+-- ARGV    ranks of the first and the last of the page, the modulus of the timers' ids: with it the sums of a page of
+--         2,000 are exact, as sums of whole ids of 53 bits would not be
 -- Returns {number, sum of the timers' ids, sum of the moments}, the sums as text.
 local page = redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2], 'WITHSCORES')
 local ids, moments, modulus = 0, 0, tonumber(ARGV[3])

@@ -1,6 +1,6 @@
--- Note that members are now tried apart from the others: should they run out, so many executors will have died on them.
+-- Note that members are now tried apart from the others: if their leases run out, so many executors have died on them.
 -- KEYS[1] owner   hash member -> id of the claim that runs it
--- KEYS[2] deaths  hash member -> how many executors died on it; member:apart -> how many once this trial ends that way
+-- KEYS[2] deaths  hash member -> how many executors died on it; member:apart -> how many if its executor dies in this trial
 -- ARGV    claim id, expiry s, deaths then; then member ...
 -- Returns for each member: 1 if it is mine.
 local mine = {}

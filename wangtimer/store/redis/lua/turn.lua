@@ -1,20 +1,24 @@
--- One turn of the trigger that owns a slice: renew its lock, take back what ran out, arm what comes due.
+-- One turn of the trigger that owns a slice: renew its lock, take back members whose leases ran out, arm due members.
 -- KEYS[1] due      zset member -> its moment, ms
 -- KEYS[2] armed    zset member -> end of its lease, ms
 -- KEYS[3] running  zset member -> end of its lease, ms
 -- KEYS[4] owner    hash member -> id of the claim that runs it
 -- KEYS[5] suspect  set of members to verify in SQL before they are sent
 -- KEYS[6] deaths   hash member -> how many executors died on it: up to 2 while it ran with others; member:apart -> how
---                  many once a lease runs out while it is tried apart
+--                  many if its executor dies in the trial apart
 -- KEYS[7] lock     string, the token of the trigger that owns the slice
 -- ARGV    now ms, token, lock ms, lead ms, credit, end of an armed lease ms, leases that ended by this ms are taken back
 --         ("" for none), expiry s,
---         how late is backlog ms, one in how many armed is backlog, one in how many of the credit is no crowd's,
---         of a backlog a multiple of how many is armed, how many of it are armed whatever runs,
---         "1" to tell what stands armed already as well
+--         members later than this ms are backlog,
+--         backlog share: 1 in so many armed members is kept for backlog,
+--         crowd share: 1 in so many of the credit is kept from a crowd,
+--         backlog multiple: a backlog is armed in multiples of this, or whole,
+--         backlog minimum: so many of a backlog may be armed whatever runs,
+--         "1" to return the members that stood armed before as well
 -- Returns nothing when another trigger owns the slice, else
--- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}; told with
--- them, what stood armed already has its first moment, or now where it is a retry, and is suspect: SQL knows its moment.
+-- {1 if the lock was free, next moment or "", due, armed, running, {member, moment, ...} armed by this turn}.
+-- A member that stood armed before is returned with its first moment, or now if it is a retry, and marked suspect: SQL
+-- knows its moment.
 local due, armed, running, owner, suspect, deaths, lock = unpack(KEYS)
 local now, lead, credit = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local holder = redis.call('GET', lock)
@@ -54,9 +58,9 @@ local function first_between(lowest, highest, most)
   if most <= 0 then return {} end
   return redis.call('ZRANGEBYSCORE', due, lowest, highest, 'WITHSCORES', 'LIMIT', 0, most)
 end
--- What is yet to come goes first, so that a backlog does not make it late; the backlog has its share all the same. What
--- runs takes credit from the backlog alone: executors are to have room for what comes. It goes in full chunks, but for
--- its end: small ones are what costs.
+-- Members yet to come go first, so that a backlog does not make them late; the backlog has its share all the same.
+-- Running members take credit from the backlog alone: executors must have room for members yet to come. The backlog goes
+-- in full chunks, except its end: small chunks are costly.
 local late = now - tonumber(ARGV[9])
 local backlog = redis.call('ZCOUNT', due, '-inf', '(' .. late)
 local for_backlog = free - redis.call('ZCARD', running)
@@ -73,7 +77,7 @@ if on_time <= 0 then
 elseif redis.call('ZCOUNT', due, late, now + lead) <= on_time then
   taken = first_between(late, now + lead, on_time)
 else
-  -- A crowd. A part of the credit is kept for what comes due after it, so that a burst does not hold that up.
+  -- A crowd. A part of the credit is kept for members due after it, so that the crowd does not hold them up.
   taken = first_between(late, now + lead, math.min(on_time, free - math.floor(credit / tonumber(ARGV[11]))))
   local crowd_at = taken[#taken] or first_between(late, now + lead, 1)[2]
   take_more('(' .. crowd_at, now + lead, on_time - #taken / 2)
