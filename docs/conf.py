@@ -17,6 +17,8 @@ myst_heading_anchors = 4
 nitpicky = True
 
 html_theme = "furo"
+html_static_path = ["_site/static"]
+html_css_files = ["site.css"]
 html_title = "WangTimer"
 html_search_language = "zh-bigrams"
 # Everything comes from the folder that is built: it can be read without a network.

@@ -36,6 +36,13 @@ def test_a_stop_leaves_the_unit_s_calls_the_time_they_may_take() -> None:
     assert int(seconds) * 1_000 > Settings().callback_timeout_ms
 
 
+def test_the_unit_is_started_again_however_often_it_dies() -> None:
+    assert "Restart=always" in UNIT
+    # Without it systemd gives up after five starts within ten seconds, as in an outage.
+    (unit,) = re.findall(r"^\[Unit\]\n(.*?)^\[", UNIT, re.M | re.S)
+    assert "\nStartLimitIntervalSec=0\n" in unit
+
+
 def documents() -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(MANIFEST.read_text()))
 
@@ -70,6 +77,11 @@ def test_workers_have_the_time_that_a_call_may_take_and_are_asked_by_their_node_
         if name != "web":
             (probe,) = pod["containers"][0]["livenessProbe"]["exec"]["command"][2:]
             assert probe.endswith(f" -d {name}@$HOSTNAME")
+
+
+def test_the_cluster_adds_no_variables_that_look_like_settings() -> None:
+    # For a Service `wangtimer` it would add WANGTIMER_PORT and seven more.
+    assert {name for name, pod in pods().items() if pod.get("enableServiceLinks") is not False} == set()
 
 
 def test_every_setting_of_the_manifest_is_one() -> None:
