@@ -6,8 +6,7 @@ import socket
 from tests.callback.calls import MachineClock, Outcomes
 from wangtimer.callback import Limits
 from wangtimer.callback.exchange import Exchange
-from wangtimer.callback.flows import Flow
-from wangtimer.callback.places import App, Host, Way
+from wangtimer.callback.places import App, Flow, Host, Way
 
 
 def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None:

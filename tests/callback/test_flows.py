@@ -4,8 +4,8 @@ import pytest
 
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
-from wangtimer.callback.flows import FEW, PATIENCE_S, Flow, Flows, Waiting
-from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Way
+from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
+from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Flow, Waiting, Way
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 

@@ -68,7 +68,9 @@ def test_a_target_that_hangs_makes_no_other_app_late(crowded: World, hosts: int)
     see_the_other_app_on_time(crowded, hosts)
 
 
-def test_as_many_targets_that_hang_as_a_process_has_places_make_no_other_app_late(make_world: MakeWorld) -> None:
+def test_as_many_targets_that_hang_as_a_process_has_places_make_no_other_app_late(
+    make_world: MakeWorld,
+) -> None:
     world = make_world(executors=1, places=(PLACES[0], HUNG_TIMERS))
     world.target.answer = hang
     see_the_other_app_on_time(world.start(), hosts=HUNG_TIMERS)

@@ -10,12 +10,13 @@ from threading import Thread
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.exchanges import Exchanges
-from wangtimer.callback.flows import Flow, Flows, Waiting
+from wangtimer.callback.flows import Flows
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
+from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 from wangtimer.callback.resolver import Resolver

@@ -8,8 +8,8 @@ from random import uniform
 
 from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 from wangtimer.callback.call import Call
-from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
+from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.exchange import Exchange
-from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
+from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets

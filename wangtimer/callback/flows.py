@@ -1,14 +1,11 @@
 """Chooses the next call: each app has a flow of calls to each host, and flows with room take turns (fair queueing)."""
 
-import math
 from collections import deque
 from itertools import islice
-from typing import NamedTuple
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Host, Way, share_of
+from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Flow, Host, Waiting, Way, share_of
 from wangtimer.callback.request import Route
-from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
 from wangtimer.core.flow.slicing import SharedLane
 
 # So many calls of a host, or of an app that has its share, may always wait in the process.
@@ -20,63 +17,6 @@ PULL_S = 0.02
 # At so many ways, those without calls are forgotten. If more than half remain, the next look comes at twice the number
 # that remained: so each new way costs at most two looks at a way.
 _MOST_WAYS = 10_000
-
-
-class Waiting(NamedTuple):
-    """A call that has come due and waits for a place; `since` when, in monotonic seconds."""
-
-    call: Call
-    since: float
-
-
-class Flow:
-    """One app's calls to one scheme, host and port that wait for a place, the late ones apart."""
-
-    __slots__ = ("_taken", "app", "backlog", "line", "queue", "route", "running", "to")
-
-    def __init__(self, route: Route, app: App, to: Way) -> None:
-        self.route = route
-        self.app = app
-        self.to = to
-        self.running = 0
-        self.queue: deque[Waiting] = deque()
-        self.backlog: deque[Waiting] = deque()
-        self.line: deque[Flow] | None = (
-            None  # the round, or blocked; None also while its own places are taken
-        )
-        self._taken = 0
-
-    @property
-    def host(self) -> str:
-        """The host and port it leads to."""
-        return self.to.host.name
-
-    @property
-    def has_waiting(self) -> bool:
-        """Whether some call waits."""
-        return bool(self.queue or self.backlog)
-
-    @property
-    def waits_since(self) -> float:
-        """Since when the longest waiting call waits."""
-        return min((line[0].since for line in (self.backlog, self.queue) if line), default=math.inf)
-
-    def take_oldest(self) -> Waiting:
-        """Take out the longest waiting call."""
-        return (self.backlog or self.queue).popleft()
-
-    def take_latest(self) -> Waiting:
-        """Take out the call that came last."""
-        return (self.queue or self.backlog).pop()
-
-    def take_first(self, now_ms: float) -> Waiting:
-        """Take out the next call: one of the backlog if nothing else waits, and one now and then."""
-        self._taken += 1
-        while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
-            self.backlog.append(self.queue.popleft())
-        if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
-            return self.backlog.popleft()
-        return self.queue.popleft()
 
 
 class Flows:

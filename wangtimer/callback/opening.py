@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.flows import Flow
+from wangtimer.callback.places import Flow
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream

@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.flows import Flow
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
+from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls

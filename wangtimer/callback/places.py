@@ -1,11 +1,12 @@
-"""How many calls may be under way: of one app to one origin, to one host and port, and of one app."""
+"""How many calls may be under way: of one app to one origin, to one host and port, and of one app; and which wait."""
 
+import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from wangtimer.callback.flows import Flow
-    from wangtimer.callback.request import Route
+from wangtimer.callback.call import Call
+from wangtimer.callback.request import Route
+from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
 
 # An unreachable host holds each call that tries it, and its place among all, for the time to connect. So one call tries
 # a host until it has connected.
@@ -180,6 +181,63 @@ class App:
     def is_idle(self) -> bool:
         """Whether no call is here."""
         return not (self.running or self.waiting)
+
+
+class Waiting(NamedTuple):
+    """A call that has come due and waits for a place; `since` when, in monotonic seconds."""
+
+    call: Call
+    since: float
+
+
+class Flow:
+    """One app's calls to one scheme, host and port that wait for a place, the late ones apart."""
+
+    __slots__ = ("_taken", "app", "backlog", "line", "queue", "route", "running", "to")
+
+    def __init__(self, route: Route, app: App, to: Way) -> None:
+        self.route = route
+        self.app = app
+        self.to = to
+        self.running = 0
+        self.queue: deque[Waiting] = deque()
+        self.backlog: deque[Waiting] = deque()
+        self.line: deque[Flow] | None = (
+            None  # the round, or blocked; None also while its own places are taken
+        )
+        self._taken = 0
+
+    @property
+    def host(self) -> str:
+        """The host and port it leads to."""
+        return self.to.host.name
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether some call waits."""
+        return bool(self.queue or self.backlog)
+
+    @property
+    def waits_since(self) -> float:
+        """Since when the longest waiting call waits."""
+        return min((line[0].since for line in (self.backlog, self.queue) if line), default=math.inf)
+
+    def take_oldest(self) -> Waiting:
+        """Take out the longest waiting call."""
+        return (self.backlog or self.queue).popleft()
+
+    def take_latest(self) -> Waiting:
+        """Take out the call that came last."""
+        return (self.queue or self.backlog).pop()
+
+    def take_first(self, now_ms: float) -> Waiting:
+        """Take out the next call: one of the backlog if nothing else waits, and one now and then."""
+        self._taken += 1
+        while self.queue and is_backlog(self.queue[0].call.due_at_ms, now_ms):
+            self.backlog.append(self.queue.popleft())
+        if self.backlog and (not self.queue or self._taken % BACKLOG_SHARE == 0):
+            return self.backlog.popleft()
+        return self.queue.popleft()
 
 
 def share_of(connections: int, running: int) -> int:

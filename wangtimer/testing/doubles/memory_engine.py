@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from wangtimer.callback import Call, EngineStopped, Reply
-from wangtimer.callback.flows import Flow, Flows, Waiting
+from wangtimer.callback.flows import Flows
+from wangtimer.callback.places import Flow, Waiting
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 
