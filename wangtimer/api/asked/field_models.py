@@ -1,6 +1,6 @@
 """From a field that core describes to the type by which a model of the API takes or shows it."""
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
@@ -32,10 +32,10 @@ def with_fields(model: type[Model], fields: dict[str, Any]) -> type[Model]:
 def with_fields_first(model: type[Model], fields: dict[str, Any]) -> type[Model]:
     """Return a model with these fields before its own, each a type and a default."""
     bases: Any = (model, create_model(model.__name__, __base__=model.__bases__[0], **fields))
-    made: type[Model] = create_model(
+    made: Any = create_model(
         model.__name__, __base__=bases, __module__=model.__module__, __doc__=model.__doc__
     )
-    return made
+    return cast(type[Model], made)
 
 
 def given_type(field: ApiField) -> Any:
