@@ -11,6 +11,7 @@ from wangtimer.core.errors import (
     InvalidSchedule,
     NameInUse,
     StoreAway,
+    Subject,
     TooMuchWork,
     UnknownTimer,
     Unplannable,
@@ -336,7 +337,12 @@ def refuse_past(schedule: Schedule, now: int) -> None:
 
 def _refuse_finished(schedule: Schedule, now: int) -> None:
     if schedule.only_moment is None and schedule.first_after(now) is None:
-        raise Conflict("id", "this timer has no moment left", "edit its schedule, endAt or maxFirings first")
+        raise Conflict(
+            "id",
+            "this timer has no moment left",
+            "edit its schedule, endAt or maxFirings first",
+            about=Subject.TIMER,
+        )
 
 
 def following(timer: Timer, calendar: Calendar) -> Timer:
@@ -364,4 +370,5 @@ def _refuse_if_long_past(moment: int, now: int) -> None:
             "id",
             f"this timer's one moment passed {late_ms // 1_000} s ago, more than the {LATE_ONCE_MS // 1_000} s allowed",
             "give it another moment: PATCH or PUT it with at or a delay",
+            about=Subject.TIMER,
         )

@@ -87,7 +87,7 @@ SWITCH_INTERVAL_S = 0.0002
 # left out. The rest is collected seldom, since nothing here makes cycles by design.
 GARBAGE_THRESHOLDS = (20_000, 20, 100)
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", covariant=True)
 
 
 class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
@@ -348,7 +348,7 @@ class Wiring:
             self.broker.send_chunk,
             self.broker.waiting_chunks,
             OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic).share,
-            lambda: self.redis.reconnects.seconds_since,
+            lambda: self.slices.seconds_since_reconnect,
             self.stopping.is_set,
         )
 
@@ -360,56 +360,93 @@ class Wiring:
         )
 
     @once
-    def executor(self) -> Executor:
-        """Fires chunks; starts its engine, keeper, settler, mover and puller."""
-        s = self.settings
-        claims = Claims(f"{gethostname()}:{os.getpid()}", s.callback_most_held)
-        room = Room(s.callback_most_mb * 1_000_000)
-        keeper = Keeper(self._keeper_slices(), claims, self.clock, s.renew_every_ms / 1_000)
-        engine = DeliveryEngine(self.clock, self._limits())
-        settler = Settler(
+    def claims(self) -> Claims:
+        """What this process holds."""
+        return Claims(f"{gethostname()}:{os.getpid()}", self.settings.callback_most_held)
+
+    @once
+    def room(self) -> Room:
+        """Room for the requests that it holds."""
+        return Room(self.settings.callback_most_mb * 1_000_000)
+
+    @once
+    def chance(self) -> Random:
+        """How long a failed attempt waits for the next."""
+        return Random()
+
+    @once
+    def engine(self) -> DeliveryEngine:
+        """Makes calls."""
+        return DeliveryEngine(self.clock, self._limits())
+
+    @once
+    def keeper(self) -> Keeper:
+        """Renews the leases of calls that last."""
+        return Keeper(self._keeper_slices(), self.claims, self.clock, self.settings.renew_every_ms / 1_000)
+
+    @once
+    def settler(self) -> Settler:
+        """Writes what came of calls."""
+        return Settler(
             self.firings,
             self.outbox,
             self.hot,
             self.slices,
             self.clock,
-            s.settle_every_ms / 1_000,
-            lambda: engine.has_calls_waiting,
+            self.settings.settle_every_ms / 1_000,
+            lambda: self.engine.has_calls_waiting,
         )
-        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
-        mover = Mover(self.firings, self.hot, self.slices, self.clock, s.running_lease_ms / 1_000)
-        puller = Puller(
+
+    @once
+    def mover(self) -> Mover:
+        """Moves what has to wait."""
+        return Mover(self.firings, self.hot, self.slices, self.clock, self.settings.running_lease_ms / 1_000)
+
+    @once
+    def puller(self) -> Puller:
+        """Takes from lanes what there is room for."""
+        return Puller(
             self.lanes,
-            claims,
-            lambda lane: engine.room_in(lane) if room.has_any(is_late=True) else 0,
+            self.claims,
+            lambda lane: self.engine.room_in(lane) if self.room.has_any(is_late=True) else 0,
             self.clock,
-            s.callback_timeout_ms,
-            lambda: self.redis.reconnects.seconds_since,
+            self.settings.callback_timeout_ms,
+            lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
         )
+
+    @once
+    def executor(self) -> Executor:
+        """Fires chunks; starts its engine, keeper, settler, mover and puller."""
+        s = self.settings
+        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         executor = Executor(
             self.slices,
             self.hot,
             Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
             verifier,
-            engine,
-            keeper,
-            settler,
-            mover,
-            puller,
-            claims,
+            self.engine,
+            self.keeper,
+            self.settler,
+            self.mover,
+            self.puller,
+            self.claims,
             self.clock,
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
-            Random(),
-            room,
+            self.chance,
+            self.room,
             one_at_a_time=Turnstile().one,
             is_stopping=self.stopping.is_set,
         )
-        _favour_punctuality()
-        for part in (engine, keeper, settler, mover):
-            part.start()
-        puller.start(executor.fire_claimed)
+        self._start_threads(executor)
         return executor
+
+    def _start_threads(self, executor: Executor) -> None:
+        """Start what works beside the executor."""
+        _favour_punctuality()
+        for part in (self.engine, self.keeper, self.settler, self.mover):
+            part.start()
+        self.puller.start(executor.fire_claimed)
 
     @once
     def sweeper(self) -> Sweeper:

@@ -13,9 +13,10 @@ RULE = {"workdayOfMonth": 3, "timezone": "Europe/Berlin"}
 
 def main(database_url: str, store_url: str) -> None:
     """Make a timer, look at it, enable and edit it."""
-    from tests.api.world import DEF, ENABLE, URL, World, present
+    from tests.api.v1.world import TIMERS, V1World
+    from tests.api.world import DEF, ENABLE, URL, present
 
-    world = World(database_url, store_url, present())
+    world = V1World(database_url, store_url, present())
     world.wiring.database.create_tables()
     timer = {"app": "shop", "name": "payday", "notifyHTTPParam": {"url": URL}}
     made = world.post(DEF, **timer, **RULE)
@@ -32,8 +33,16 @@ def main(database_url: str, store_url: str) -> None:
         world.post(DEF, **timer | {"name": "two"}, workdayOfMonth=1, cron="0 9 * * *"),
         world.post(DEF, **timer | {"name": "once"}, delayMs=1_000, jitterMs=5),
     ]
+    target = {"url": URL}
+    bad = RULE | {"workdayOfMonth": 21}
+    answers_of_v1 = [
+        world.send("POST", TIMERS, {"key": "v1", "schedule": RULE, "target": target}),
+        world.send("GET", f"{TIMERS}/key:v1", rule=f"{TIMERS}/{{which}}"),
+        world.send("POST", TIMERS, {"schedule": bad, "target": target}),
+        world.send("POST", TIMERS, {"schedule": {"timezone": "UTC"}, "target": target}),
+    ]
     world.close()
-    print(json.dumps([answered.json for answered in answers]))
+    print(json.dumps([[answered.json for answered in some] for some in (answers, answers_of_v1)]))
 
 
 if __name__ == "__main__":

@@ -9,16 +9,16 @@ import pytest
 
 
 @pytest.fixture
-def answers(sqlite_url: str, redis_url: str) -> list[dict[str, Any]]:
+def answers(sqlite_url: str, redis_url: str) -> list[list[dict[str, Any]]]:
     command = [sys.executable, "-m", "tests.api.further_kind_api", sqlite_url, redis_url]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    found: list[list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[dict[str, Any]]) -> None:
-    made, previewed, enabled, read, moved, cron, back, refused, two, bounds = answers
+def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[list[dict[str, Any]]]) -> None:
+    made, previewed, enabled, read, moved, cron, back, refused, two, bounds = answers[0]
     assert (made["data"]["workdayOfMonth"], made["data"]["timezone"]) == (3, "Europe/Berlin")
     assert previewed["data"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
     assert previewed["data"]["warnings"][0]["textZh"] == "节假日也算工作日"
@@ -32,3 +32,11 @@ def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[dict
     assert (refused["code"], refused["field"]) == (40008, "workdayOfMonth")
     assert two["msg"].startswith("cron: 2 of cron, everyMs, at, delayMs and workdayOfMonth are given")
     assert bounds["msg"].endswith("leave it out, or give cron or everyMs or workdayOfMonth")
+
+
+def test_v1_has_a_further_kind_too(answers: list[list[dict[str, Any]]]) -> None:
+    made, read, refused, none = answers[1]
+    assert made["schedule"] == read["schedule"] == {"workdayOfMonth": 3, "timezone": "Europe/Berlin"}
+    assert made["preview"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
+    assert (refused["code"], refused["pointer"]) == (40008, "/schedule/workdayOfMonth")
+    assert none["detail"].startswith("0 of cron, every, at, delay and workdayOfMonth are given")

@@ -63,7 +63,7 @@ def arguments_of(method: Any) -> set[str]:
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             assert get_origin(hints[name]) is Unpack
-            names |= set(get_type_hints(get_args(hints[name])[0]))
+            names |= {SPELLED.get(one, one) for one in get_type_hints(get_args(hints[name])[0])}
         elif name == SPREAD:
             names |= set(get_type_hints(get_args(hints[name])[0]))
         elif name != "self":

@@ -12,12 +12,13 @@ import pytest
 from tests.client.outcomes import fired
 from tests.client.served import Served
 from wangtimer.client import Client, Conflict
+from wangtimer.client.filters import OneRound
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 OTHER_NAMES = {
     *inspect.signature(Client).parameters,
     *inspect.signature(Client.create_timer).parameters,
-    *inspect.signature(Client.batch_enable_timers).parameters,
+    *OneRound.__annotations__,
     *vars(Conflict({"type": "", "title": "", "status": 409, "detail": "", "code": 40901})),
     "was_in_doubt",
     "in_flight",

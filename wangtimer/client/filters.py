@@ -33,6 +33,18 @@ class ManyTimers(TypedDict, total=False):
     all: bool
 
 
+class OneRound(ManyTimers, total=False):
+    """Which timers one request is to change: `limit` (1,000) of them at most, in the order of their ids.
+
+    `dry_run` only counts them; `after_id` passes by those up to this id.
+    """
+
+    dry_run: bool
+    limit: int
+    after_id: int | None
+    idempotency_key: str | None
+
+
 class FiringFilter(TypedDict, total=False):
     """Which firings; all conditions hold together, `until` is now by default."""
 

@@ -1,10 +1,10 @@
 """The operations on many timers: lists, new ones, changes of many at once, the load to come."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Unpack
 
 from .calls import TIMERS, Calls, all_rows
-from .filters import Action, ManyTimers, Sort, TimerFilter
+from .filters import Action, ManyTimers, OneRound, Sort, TimerFilter
 from .timer_fields import NewTimer
 from .timer_types import (
     ListedTimer,
@@ -54,46 +54,22 @@ class ManyTimerCalls(Calls):
         answer = self._post_once(f"{TIMERS}:batchCreate", body, idempotency_key)
         return answer.typed(NewTimersOutcome, "items")
 
-    def batch_enable_timers(
-        self,
-        *,
-        dry_run: bool = False,
-        limit: int = MOST_A_ROUND,
-        after_id: int | None = None,
-        idempotency_key: str | None = None,
-        **which: Unpack[ManyTimers],
-    ) -> ManyTimersOutcome:
+    def batch_enable_timers(self, **asked: Unpack[OneRound]) -> ManyTimersOutcome:
         """Enable up to `limit` timers: those of `keys`, `ids` or a `filter`, or `all`.
 
         `dry_run` only counts them. `remaining` says how many are left to do; the next round passes by what failed with
         the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does. Carries an Idempotency-Key, a new one
         unless given: sent again after no answer, it changes no others.
         """
-        return self._batch("enable", which, dry_run, limit, after_id, idempotency_key)
+        return self._change_some("enable", **asked)
 
-    def batch_disable_timers(
-        self,
-        *,
-        dry_run: bool = False,
-        limit: int = MOST_A_ROUND,
-        after_id: int | None = None,
-        idempotency_key: str | None = None,
-        **which: Unpack[ManyTimers],
-    ) -> ManyTimersOutcome:
+    def batch_disable_timers(self, **asked: Unpack[OneRound]) -> ManyTimersOutcome:
         """Disable up to `limit` timers, named and counted as by `batch_enable_timers`."""
-        return self._batch("disable", which, dry_run, limit, after_id, idempotency_key)
+        return self._change_some("disable", **asked)
 
-    def batch_delete_timers(
-        self,
-        *,
-        dry_run: bool = False,
-        limit: int = MOST_A_ROUND,
-        after_id: int | None = None,
-        idempotency_key: str | None = None,
-        **which: Unpack[ManyTimers],
-    ) -> ManyTimersOutcome:
+    def batch_delete_timers(self, **asked: Unpack[OneRound]) -> ManyTimersOutcome:
         """Delete up to `limit` timers, named and counted as by `batch_enable_timers`."""
-        return self._batch("delete", which, dry_run, limit, after_id, idempotency_key)
+        return self._change_some("delete", **asked)
 
     def change_timers_in_rounds(
         self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
@@ -105,37 +81,33 @@ class ManyTimerCalls(Calls):
         named = "ids" if "ids" in which else "keys"
         listed = list(which.get(named, ()))  # type: ignore[call-overload]
         for start in range(0, max(1, len(listed)), MOST_A_ROUND):
-            piece = {named: listed[start : start + MOST_A_ROUND]} if listed else {}
-            body = {**written(which), **piece, "dryRun": dry_run, "limit": MOST_A_ROUND}
-            yield from self._rounds(action, body, still_to_come=max(0, len(listed) - start - MOST_A_ROUND))
+            piece: Any = {named: listed[start : start + MOST_A_ROUND]} if listed else {}
+            still_to_come = max(0, len(listed) - start - MOST_A_ROUND)
+            yield from self._rounds(action, {**which, **piece}, dry_run, still_to_come)
 
     def _rounds(
-        self, action: Action, body: Mapping[str, Any], still_to_come: int
+        self, action: Action, which: ManyTimers, dry_run: bool, still_to_come: int
     ) -> Iterator[ManyTimersOutcome]:
         after_id: int | None = None
         while True:
-            done = self._changed(action, {**body, **given({"afterId": after_id})}, None)
-            yield done if body["dryRun"] else {**done, "remaining": done["remaining"] + still_to_come}
+            done = self._change_some(action, dry_run=dry_run, limit=MOST_A_ROUND, after_id=after_id, **which)
+            yield done if dry_run else {**done, "remaining": done["remaining"] + still_to_come}
             after_id = done["lastId"]
-            if body["dryRun"] or not done["remaining"] or after_id is None:
+            if dry_run or not done["remaining"] or after_id is None:
                 return
 
-    def _batch(
+    def _change_some(
         self,
         action: Action,
-        which: ManyTimers,
-        dry_run: bool,
-        limit: int,
-        after_id: int | None,
-        idempotency_key: str | None,
+        *,
+        dry_run: bool = False,
+        limit: int = MOST_A_ROUND,
+        after_id: int | None = None,
+        idempotency_key: str | None = None,
+        **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         body = {**written(which), "dryRun": dry_run, "limit": limit, **given({"afterId": after_id})}
-        return self._changed(action, body, idempotency_key)
-
-    def _changed(
-        self, action: Action, body: Mapping[str, Any], idempotency_key: str | None
-    ) -> ManyTimersOutcome:
-        post = self._post if body["dryRun"] else self._post_once
+        post = self._post if dry_run else self._post_once
         answer = post(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key)
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 

@@ -9,11 +9,16 @@ MOST_SPAN_MS = 100 * 366 * 86_400_000
 
 
 class ValueType(Enum):
-    """What a field holds. A moment is taken as RFC 3339 or as ms since epoch, and shown as RFC 3339."""
+    """What a field holds.
+
+    A moment is taken as RFC 3339 or as ms since epoch, and shown as RFC 3339. A span of time is a number of ms, in v1 a
+    text such as `90s`.
+    """
 
     TEXT = auto()
     NUMBER = auto()
     MOMENT = auto()
+    SPAN = auto()
     FLAG = auto()
     TEXTS = auto()
 
@@ -37,8 +42,10 @@ class ApiField:
     """A field of the API; `name` is in Python's spelling, `every_ms` for `everyMs`.
 
     `choices` are all values of a text. `least` and `most` bound a number, the characters of a text, or the number of
-    texts; `most_of_each` bounds the characters of each of several texts. `v1` is the dotted place of the field in a
-    timer of `/v1`, if that is not its name. `meaning` is the description in an answer.
+    texts; `most_of_each` bounds the characters of each of several texts. `meaning` is the description in an answer.
+
+    `v1` is where the field stands in `/v1`, if not under its name: the dotted place in a timer, or the name of a rule's
+    field in the schedule. `v1_description` and `v1_example` are what differs there.
     """
 
     name: str
@@ -50,6 +57,9 @@ class ApiField:
     most: int | None = None
     most_of_each: int | None = None
     v1: str = ""
+    v1_description: str | None = None
+    v1_example: str | None = None
+    is_in_v1: bool = True
     shown: Shown = Shown.WHERE_SET
     meaning: str | None = None
 
@@ -60,5 +70,5 @@ class ApiField:
 
     @property
     def place(self) -> str:
-        """Its dotted place in a timer of `/v1`."""
+        """Its dotted place in a timer of `/v1`, or its name in the schedule."""
         return self.v1 or self.json_name

@@ -16,16 +16,30 @@ WangTimerError
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
 
+from enum import Enum, auto
+
+
+class Subject(Enum):
+    """What an error may be about that different requests name in different ways: in a path, a header or a field."""
+
+    TIMER = auto()
+    VERSION = auto()
+    FIRING = auto()
+    CALENDAR = auto()
+
 
 class WangTimerError(Exception):
-    """Something WangTimer could not do."""
+    """Something WangTimer could not do. `about` says what it is about; None: a field, or the request as a whole."""
+
+    about: Subject | None = None
 
 
 class InvalidInput(WangTimerError):
     """Input that cannot be taken.
 
-    `field` is the JSON name of the field at fault (dotted when nested, "" for the whole body), `reason`
-    what is wrong with it, `mend` what to write instead; `meant` is the word that was meant, where that can be told.
+    `field` is the name, in the compatible paths, of the field at fault (dotted when nested, "" for the whole body),
+    `reason` what is wrong with it, `mend` what to write instead; `meant` is the word that was meant, where that can be
+    told.
     """
 
     def __init__(self, field: str, reason: str, mend: str, meant: str | None = None) -> None:
@@ -43,6 +57,8 @@ class InvalidSchedule(InvalidInput):
 class UnknownTimer(WangTimerError):
     """No timer with this id in this app; a `timer_id` in text is a name, as it is to be shown."""
 
+    about = Subject.TIMER
+
     def __init__(self, app: str, timer_id: int | str) -> None:
         super().__init__(
             f"app {app!r} has no timer {timer_id}; list them with GET /api/timer/v1/defs?app={app}"
@@ -53,6 +69,8 @@ class UnknownTimer(WangTimerError):
 
 class UnknownFiring(WangTimerError):
     """No firing of this moment: the timer's schedule does not have it."""
+
+    about = Subject.FIRING
 
     def __init__(self, timer_id: int, fire_at: int) -> None:
         super().__init__(
@@ -69,8 +87,16 @@ class Conflict(WangTimerError):
     `existing_id` is the timer that is in the way, where there is one and it could be found.
     """
 
-    def __init__(self, field: str, reason: str, mend: str, existing_id: int | None = None) -> None:
+    def __init__(
+        self,
+        field: str,
+        reason: str,
+        mend: str,
+        existing_id: int | None = None,
+        about: Subject | None = None,
+    ) -> None:
         super().__init__(f"{field}: {reason}; {mend}")
+        self.about = about or self.about
         self.field = field
         self.reason = reason
         self.mend = mend
@@ -84,9 +110,13 @@ class NameInUse(Conflict):
 class VersionChanged(Conflict):
     """The timer is not at the version that the change was meant for: somebody changed it, or there is none."""
 
+    about = Subject.VERSION
+
 
 class Unplannable(WangTimerError):
     """The moments of a timer cannot be worked out on this node, say for a zone it does not know."""
+
+    about = Subject.TIMER
 
     def __init__(self, timer_id: int) -> None:
         super().__init__(f"timer {timer_id} cannot be planned; the service's log says why")
@@ -95,6 +125,8 @@ class Unplannable(WangTimerError):
 
 class Unreadable(WangTimerError):
     """A timer's row cannot be read by this version of the service: another one wrote it."""
+
+    about = Subject.TIMER
 
     def __init__(self, timer_id: int, reason: str) -> None:
         super().__init__(

@@ -2,28 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import cast
 
 from sqlalchemy import func, select
 
-from wangtimer.callback import DeliveryEngine
 from wangtimer.celery import app as celery_app
-from wangtimer.core.flow.credit import Credits
-from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import TimerStatus
-from wangtimer.executor import Executor, FireRule
-from wangtimer.executor.asker import Asker
+from wangtimer.executor import Executor
 from wangtimer.executor.claim import Claims
-from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.mover import Mover
-from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.verifier import Verifier
-from wangtimer.executor.wanted import Wanted
 from wangtimer.settings import Settings
+from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
@@ -38,7 +29,6 @@ from wangtimer.testing.doubles import (
 )
 from wangtimer.testing.doubles.memory_engine import TakeCall
 from wangtimer.testing.events import Events, SteeredClock
-from wangtimer.trigger import Trigger
 from wangtimer.wiring import Wiring, once
 
 # Further ahead than anything is planned.
@@ -114,17 +104,12 @@ class Deployment(Wiring):
 
     def __init__(self, start_ms: int, settings: Settings, take: TakeCall) -> None:
         super().__init__(settings, celery_app)
-        s = settings
         clock = SteeredClock(start_ms)
         server = MemoryServer("Redis", clock)
         clock.move_to(start_ms)
         self.steered = clock
         self.events = Events(clock)
         self.messages = MemoryBroker()
-        self.claims = Claims(most=PLENTY)
-        self.engine = MemoryEngine(
-            clock, self.events.at, take, s.callback_timeout_ms, learns_from_failures=False
-        )
         slices = MemorySlices(server, clock, self.leases)
         self.noted_agenda = NotedAgenda(server)
         vars(self).update(
@@ -138,29 +123,13 @@ class Deployment(Wiring):
             outbox=MemoryOutbox(server),
             load=MemoryLoad(server),
             bad_timers=BadTimers(),
+            claims=Claims(most=PLENTY),
+            room=Room(PLENTY),
+            chance=WithoutSpread(),
+            engine=MemoryEngine(
+                clock, self.events.at, take, settings.callback_timeout_ms, learns_from_failures=False
+            ),
         )
-
-    @once
-    def trigger(self) -> Trigger:
-        """Arms firings; no outbox here ever fills."""
-        return Trigger(
-            self.slices,
-            self.agenda,
-            self.hot,
-            self.firings,
-            self.clock,
-            self._arm_rule(),
-            Credits(self.settings.arm_credit),
-            self.messages.send_chunk,
-            self.messages.waiting_chunks,
-            lambda: 1.0,
-            lambda: self.slices.seconds_since_reconnect,
-        )
-
-    @once
-    def keeper(self) -> Keeper:
-        """Renews the leases of calls that last."""
-        return Keeper(self.slices, self.claims, self.clock, self.settings.renew_every_ms / 1_000)
 
     @once
     def settler(self) -> PromptSettler:
@@ -168,36 +137,11 @@ class Deployment(Wiring):
         every_s = self.settings.settle_every_ms / 1_000
         return PromptSettler(self.firings, self.outbox, self.hot, self.slices, self.clock, every_s)
 
-    @once
-    def executor(self) -> Executor:
-        """Fires chunks; its parts run when the driver says so, in no thread."""
-        s = self.settings
-        lease_s = s.running_lease_ms / 1_000
-        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms)
-        return Executor(
-            self.slices,
-            self.hot,
-            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
-            verifier,
-            cast(DeliveryEngine, self.engine),
-            self.keeper,
-            self.settler,
-            Mover(self.firings, self.hot, self.slices, self.clock, lease_s),
-            Puller(
-                self.lanes,
-                self.claims,
-                self.engine.room_in,
-                self.clock,
-                s.callback_timeout_ms,
-                lambda: self.slices.seconds_since_reconnect,
-                self.messages.send_feed_lanes,
-            ),
-            self.claims,
-            self.clock,
-            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
-            WithoutSpread(),
-            Room(PLENTY),
-        )
+    def _keeper_slices(self) -> SliceStore:
+        return self.slices
+
+    def _start_threads(self, executor: Executor) -> None:
+        """Return: the parts run when the driver says so."""
 
     def check_store(self) -> None:
         """Return: the double is always there."""

@@ -99,6 +99,16 @@ def test_what_is_no_firings_id_is_told(small_world: V1World, firing_id: str) -> 
     assert (refused.status, refused.json["parameter"]) == (400, "firing_id")
 
 
+def test_an_unknown_timer_is_named_as_the_request_names_it(small_world: V1World) -> None:
+    for which in ("key:none", "x"):
+        listed = small_world.send("GET", "/v1/firings", query={"timer": which})
+        assert (listed.json["parameter"], listed.json.get("pointer")) == ("timer", None)
+        body = {"timer": which, "since": small_world.clock.now}
+        replayed = small_world.send("POST", "/v1/firings:replay", body)
+        assert (replayed.json["pointer"], replayed.json.get("parameter")) == ("/timer", None)
+    assert small_world.send("GET", "/v1/firings/7-1", rule=ONE).json["parameter"] == "firing_id"
+
+
 def test_another_apps_firing_is_unknown(world: V1World) -> None:
     _, firing_id = settled(world)
     for path, rule in ((f"/v1/firings/{firing_id}", ONE),):

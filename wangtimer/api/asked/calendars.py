@@ -11,6 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import plain
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS, Calendar, built_in
 from wangtimer.store.sql.calendar_followers import Progress
 from wangtimer.wiring import Wiring
@@ -102,7 +103,11 @@ class Calendars:
         """
         if name in built_in():
             raise Refused(
-                ErrorCode.BAD_VALUE, "name", f"{shown(name)} is always there", "choose another name"
+                ErrorCode.BAD_VALUE,
+                "name",
+                f"{shown(name)} is always there",
+                "choose another name",
+                about=Subject.CALENDAR,
             )
         calendar = Calendar(name, frozenset(weekdays), _days(days, "days"), _days(working, "working"))
         self.wiring.calendars.put(self.app, calendar, int(self.wiring.clock.now_ms()))
@@ -115,13 +120,14 @@ class Calendars:
         """Delete a calendar that no timer names; raises `Refused`, with `mend` where a timer does."""
         if users := self.wiring.calendars.timers_of(self.app, name):
             reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
-            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend)
+            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
         if not self.wiring.calendars.remove(self.app, name):
             raise self._unknown(name)
 
     def _unknown(self, name: str) -> Refused:
         reason = f"the app has no calendar {shown(name)} of its own"
-        return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, f"{self.listed_by} lists them")
+        mend = f"{self.listed_by} lists them"
+        return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, mend, about=Subject.CALENDAR)
 
 
 def calendar_fields(calendar: Calendar) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """From a field that core describes to the type by which a model of the API takes or shows it."""
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
@@ -16,6 +16,7 @@ _SHOWN: dict[ValueType, Any] = {
     ValueType.TEXT: str,
     ValueType.NUMBER: int,
     ValueType.MOMENT: ShownMoment,
+    ValueType.SPAN: int,
     ValueType.FLAG: bool,
     ValueType.TEXTS: list[str],
 }
@@ -26,6 +27,15 @@ def with_fields(model: type[Model], fields: dict[str, Any]) -> type[Model]:
     return create_model(
         model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
     )
+
+
+def with_fields_first(model: type[Model], fields: dict[str, Any]) -> type[Model]:
+    """Return a model with these fields before its own, each a type and a default."""
+    bases: Any = (model, create_model(model.__name__, __base__=model.__bases__[0], **fields))
+    made: Any = create_model(
+        model.__name__, __base__=bases, __module__=model.__module__, __doc__=model.__doc__
+    )
+    return cast(type[Model], made)
 
 
 def given_type(field: ApiField) -> Any:
@@ -42,7 +52,7 @@ def given_type(field: ApiField) -> Any:
 def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
     """Return the type of a field that is no moment, and its bounds."""
     match field.holds:
-        case ValueType.NUMBER:
+        case ValueType.NUMBER | ValueType.SPAN:
             return int | None, {"ge": field.least, "le": field.most}
         case ValueType.FLAG:
             return bool | None, {}

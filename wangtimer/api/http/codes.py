@@ -5,9 +5,10 @@
 
 from enum import Enum
 
-from wangtimer.core.kinds.kinds import asked_names
+from wangtimer.core.kinds.kinds import KINDS, asked_names
 
 _SAY_WHEN = ", ".join(f"`{name}`" for name in asked_names())
+_SAY_WHEN_IN_V1 = ", ".join(f"`{field.place}`" for kind in KINDS for field in kind.asked_by)
 
 
 class ErrorCode(Enum):
@@ -24,7 +25,7 @@ class ErrorCode(Enum):
     BAD_SCHEDULE = (
         40008,
         (
-            f"Not exactly one of {_SAY_WHEN} (in `/v1`: `cron`, `every`, `at`, `delay`); or one that cannot be read, "
+            f"Not exactly one of {_SAY_WHEN} (in `/v1`: {_SAY_WHEN_IN_V1}); or one that cannot be read, "
             "never fires, or is long past; or an unknown zone or calendar; or any moment that cannot be read."
         ),
     )

@@ -7,6 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from wangtimer.core.errors import Subject
+
 # Above it a client needs 64 bits.
 MOST_OF_32_BITS = 2**31 - 1
 
@@ -24,11 +26,13 @@ class Described(BaseModel):
     """A model of the API.
 
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
-    words for its fields; None: those of the compatible paths.
+    words for its fields; None: those of the compatible paths. `named_by` has, of v1's models, the fields by which they
+    name what an error may be about.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
+    named_by: ClassVar[Mapping[Subject, str]] = {}
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from flask import Flask, request
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Part, Refused, shown
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.settings import ENV_PREFIX, Settings
 
@@ -70,6 +70,7 @@ def refuse_other_hosts(app: Flask) -> None:
                 "Host",
                 f"{shown(host)} is no name of this service",
                 f"call it by localhost or the address it is bound to, or name it in {SETTING}",
+                part=Part.HEADER,
             )
 
 

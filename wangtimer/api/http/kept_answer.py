@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.errors import NameInUse
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
@@ -108,7 +108,11 @@ def answer_once(
 def _replay(held: KeptAnswer, asked: Asked, response_of: Callable[[bytes], Response]) -> Response:
     if held.body_hash != asked.body_hash:
         raise Refused(
-            ErrorCode.KEY_REUSED, HEADER, "it was given with another body before", "give each request its own"
+            ErrorCode.KEY_REUSED,
+            HEADER,
+            "it was given with another body before",
+            "give each request its own",
+            part=Part.HEADER,
         )
     response = response_of(held.answer.encode())
     response.headers[REPLAYED] = "true"

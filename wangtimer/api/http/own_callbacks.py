@@ -11,7 +11,7 @@ from typing import Any
 from flask import Response, request
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Part, Refused
 
 ID = "webhook-id"
 OURS = "X-WangTimer-"
@@ -30,6 +30,7 @@ def refusing_callbacks(view: Callable[..., Response]) -> Callable[..., Response]
                 ID,
                 "this request is a callback of a timer, which may make no timers and no firings",
                 f"let the timer call a service of yours, which leaves {ID} and {OURS}* out of what it asks here",
+                part=Part.HEADER,
             )
         return view(**given)
 

@@ -14,7 +14,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, send
-from wangtimer.api.http.refusals import Refused, refusal_of, shown
+from wangtimer.api.http.refusals import AsWritten, Refused, refusal_of, shown
 from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.core.work_budget import work_budget
 
@@ -176,7 +176,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen: set[str] = set()
     # The first that comes again: each is looked at once.
     twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-    raise Refused(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
+    raise AsWritten(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
 
 
 class _Parts:

@@ -1,6 +1,7 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -8,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.known_fields import known_fields
-from wangtimer.core.errors import InvalidInput, InvalidSchedule
+from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 
 SHOWN_CHARACTERS = 64
 
@@ -31,12 +32,40 @@ NAMED_BY_ID: Mapping[str, str] = {"name": f"named by id here; {_FOUND}"}
 _BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
 
 
-class Refused(InvalidInput):
-    """Input the API itself refuses, with the code that says why."""
+class Part(Enum):
+    """Where in a request something stands."""
 
-    def __init__(self, code: ErrorCode, field: str, reason: str, mend: str, meant: str | None = None) -> None:
+    PATH = "path"
+    HEADER = "header"
+    QUERY = "query"
+    BODY = "body"
+
+
+class Refused(InvalidInput):
+    """Input the API itself refuses, with the code that says why.
+
+    `part` is where it stands; None: where the request has its fields, in the body or else the query.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        field: str,
+        reason: str,
+        mend: str,
+        meant: str | None = None,
+        *,
+        about: Subject | None = None,
+        part: Part | None = None,
+    ) -> None:
         super().__init__(field, reason, mend, meant)
         self.code = code
+        self.about = about
+        self.part = part
+
+
+class AsWritten(Refused):
+    """A refusal that names its field as the request does; others name it as the compatible paths do."""
 
 
 def code_of(error: InvalidInput) -> ErrorCode:
@@ -61,7 +90,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
-def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
+def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
     """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
     found = error.errors(include_url=False, include_context=True)
     first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
@@ -69,19 +98,19 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
     match first["type"]:
         case "extra_forbidden":
             mend, meant = known_fields(model, first["loc"])
-            return Refused(ErrorCode.UNKNOWN_FIELD, field, "unknown field", mend, meant)
+            return AsWritten(ErrorCode.UNKNOWN_FIELD, field, "unknown field", mend, meant)
         case "missing" if first["loc"][-1] == "id":
-            return Refused(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
+            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
         case "missing":
-            return Refused(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
-            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
         case kind if kind in _TYPE_NAMES:
-            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
         case "literal_error" if not isinstance(first["input"], str):
-            return Refused(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
         case _:
-            return Refused(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
+            return AsWritten(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
 
 
 def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Calendars over v1: the days on which an app's timers do not fire."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
@@ -24,6 +24,7 @@ from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import ListPage
+from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import built_in
 from wangtimer.wiring import Wiring
 
@@ -34,6 +35,8 @@ WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 
 class CalendarPath(Given):
     """Which calendar."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.CALENDAR: "name"}
 
     name: CalendarName
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.v1.parameters import AppHeader, ChangeHeader
 from wangtimer.api.v1.serving import View, response_of
 from wangtimer.core.errors import Conflict, StoreAway
@@ -110,6 +110,7 @@ def replayed(held: KeptAnswer, asked: Asked) -> Response:
             HEADER,
             "it was given with another request before",
             "give each request its own",
+            part=Part.HEADER,
         )
     if held.is_under_way:
         raise Refused(
@@ -117,6 +118,7 @@ def replayed(held: KeptAnswer, asked: Asked) -> Response:
             HEADER,
             "the first request with this key is still under way",
             "repeat it in some seconds",
+            part=Part.HEADER,
         )
     status, headers, body = orjson.loads(held.answer)
     return Response(body, status, headers | {REPLAYED: "true"}, mimetype="application/json")

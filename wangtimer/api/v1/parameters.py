@@ -1,15 +1,15 @@
 """What v1's requests say beside their body: whose app, which timer, which version."""
 
 import re
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, WrapValidator
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.core.errors import UnknownTimer
+from wangtimer.core.errors import Subject, UnknownTimer
 from wangtimer.store.sql.timers import TimerStore
 
 APP_HEADER = "WangTimer-App"
@@ -73,6 +73,8 @@ IfMatch = Annotated[
 class ChangeHeader(AppHeader):
     """Whose timer, and at which version it is to be."""
 
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.VERSION: IF_MATCH}
+
     if_match: IfMatch = None
 
     @property
@@ -84,6 +86,8 @@ class ChangeHeader(AppHeader):
 
 class TimerPath(Given):
     """Which timer: by its id, or `key:` and its app's own key for it."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "which"}
 
     which: Annotated[
         str,
@@ -121,6 +125,7 @@ class TimerPath(Given):
             "which",
             f"{shown(self.which)} is no id of a timer",
             f"write its id, or its key as in {BY_KEY}order-42",
+            about=Subject.TIMER,
         )
 
 

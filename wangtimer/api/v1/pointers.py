@@ -1,5 +1,6 @@
 """Where a field stands in a v1 request, by the dotted name it has in the rules that all paths share."""
 
+from wangtimer.core.kinds.kinds import asked_fields
 from wangtimer.core.timers.fields import FIELDS
 
 # Of the HTTP call, in the shared rules.
@@ -8,12 +9,7 @@ CALL = "notifyHTTPParam"
 # By the name in the shared rules, which the compatible paths have too.
 OWN_NAMES = {
     "name": "key",
-    "cron": "schedule.cron",
-    "cronDialect": "schedule.dialect",
-    "everyMs": "schedule.every",
-    "anchorAt": "schedule.anchorAt",
-    "at": "schedule.at",
-    "delayMs": "schedule.delay",
+    **{field.json_name: f"schedule.{field.place}" for field in asked_fields()},
     "timezone": "schedule.timezone",
     "startAt": "schedule.startAt",
     "endAt": "schedule.endAt",

@@ -1,6 +1,7 @@
 """Errors as v1 tells them: problem details (RFC 9457)."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
 
 from flask import Response, g
 from pydantic import Field
@@ -8,15 +9,26 @@ from pydantic import Field
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.failures import Fault, fault_of
-from wangtimer.api.http.reading import Model, read_model
-from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.pointers import CALL, own_name, pointer
-from wangtimer.core.errors import NameInUse, UnknownFiring, UnknownTimer, VersionChanged, WangTimerError
+from wangtimer.api.http.refusals import AsWritten, Part
+from wangtimer.api.v1.pointers import own_name, pointer
+from wangtimer.core.errors import (
+    NameInUse,
+    Subject,
+    UnknownFiring,
+    UnknownTimer,
+    VersionChanged,
+    WangTimerError,
+)
 
 MEDIA_TYPE = "application/problem+json"
-# The shared rules' names for what a path or header of v1 says.
-_OF_PARAMETERS = {"id": "which", "name": "which", "version": "If-Match", "fireAt": "firing_id"}
 CODES_PAGE = "/docs/errors"
+
+
+class Named(NamedTuple):
+    """Something that a request names: in which part, and how it spells that; dotted in a body."""
+
+    part: Part
+    name: str
 
 
 class Problem(Sent):
@@ -72,41 +84,18 @@ def tell_problem(fault: Fault) -> Response:
 def problem_of(fault: Fault) -> Problem:
     """Return a fault as v1 tells it."""
     code, text = _in_words_of_v1(fault)
-    is_of_body = not fault.field or (g.get("v1_has_body", True) and fault.field not in _parameters())
-    field = _own(fault.field, fault) if is_of_body else fault.field
+    at = _named(fault)
     return Problem(
         type=f"{CODES_PAGE}#{code.number}",
         title=code.title,
         status=code.status,
         detail=text,
         code=code.number,
-        pointer=pointer(field) if field and is_of_body else None,
-        parameter=None if is_of_body else _own_parameter(field),
+        pointer=None if at is None or at.part is not Part.BODY else pointer(at.name),
+        parameter=None if at is None or at.part is Part.BODY else at.name,
         did_you_mean=None if fault.meant is None else _own(fault.meant, fault),
         existing_id=fault.existing_id,
     )
-
-
-def names_parameters(names: frozenset[str], has_body: bool) -> None:
-    """Note which names of this request are no fields of its body: without one, all."""
-    g.v1_parameters, g.v1_has_body = names, has_body
-
-
-def goes_by_shared_rules() -> None:
-    """Note that the request is read: fields that are refused from now on have the names of the shared rules."""
-    g.v1_is_read = True
-
-
-class AsWritten(Refused):
-    """A refusal whose field has the name it has in v1, while other refusals go by the shared rules."""
-
-
-def read_as_written(model: type[Model], given: object) -> Model:
-    """Return a part of a request that is read already as a model; raises `Refused`."""
-    try:
-        return read_model(model, given)
-    except Refused as refused:
-        raise AsWritten(refused.code, refused.field, refused.reason, refused.mend, refused.meant) from None
 
 
 def problem_of_row(error: WangTimerError) -> Problem:
@@ -114,22 +103,24 @@ def problem_of_row(error: WangTimerError) -> Problem:
     return problem_of(fault_of(error)).model_copy(update={"parameter": None})
 
 
+def note_names(named: Mapping[Subject, Named], fields_in: Part) -> None:
+    """Note how this request names what an error may be about, and which part has its fields."""
+    g.v1_named, g.v1_fields_in = named, fields_in
+
+
+def _named(fault: Fault) -> Named | None:
+    """Return what of the request is at fault; None: it as a whole, or nothing that it names."""
+    if fault.cause is not None and fault.cause.about is not None:
+        named: Mapping[Subject, Named] = g.get("v1_named", {})
+        return named.get(fault.cause.about)
+    if not fault.field:
+        return None
+    part = getattr(fault.cause, "part", None) or g.get("v1_fields_in", Part.BODY)
+    return Named(part, _own(fault.field, fault) if part is Part.BODY else fault.field)
+
+
 def _own(field: str, fault: Fault) -> str:
-    is_shared = g.get("v1_is_read") and not isinstance(fault.cause, AsWritten)
-    return own_name(field) if is_shared or field.startswith(CALL) else field
-
-
-def _own_parameter(field: str) -> str:
-    """Return the name of the parameter by which this request says what the shared rules call by `field`."""
-    there_are = g.get("v1_parameters", frozenset())
-    own = _OF_PARAMETERS.get(field, field)
-    return own if own in there_are and field not in there_are else field
-
-
-def _parameters() -> frozenset[str]:
-    # What a path, header or verb names goes by the shared rules' own words too.
-    of_request: frozenset[str] = g.get("v1_parameters", frozenset())
-    return of_request | {"id", "version", "Host", "webhook-id"}
+    return field if isinstance(fault.cause, AsWritten) else own_name(field)
 
 
 def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:

@@ -1,6 +1,6 @@
 """Views of v1 as Flask and the OpenAPI document want them: their types say what they take and answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from inspect import getdoc
@@ -17,9 +17,10 @@ from wangtimer.api.http.documented import TOO_LONG
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
+from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
-from wangtimer.api.v1.problems import MEDIA_TYPE, Problem, goes_by_shared_rules, names_parameters
+from wangtimer.api.v1.problems import MEDIA_TYPE, Named, Problem, note_names
 from wangtimer.core.work_budget import work_budget
 
 # Beside the answer itself, what each operation can say.
@@ -41,6 +42,8 @@ class Reply:
 
 
 View = Callable[..., Sent | Reply | Response]
+# A part of requests, its name, its model, and what reads it.
+_Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
 
 
 class Whole(Response):
@@ -60,25 +63,38 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
         "query": lambda _: read_query(),
         "body": lambda _: read_body(most_bytes),
     }
-    wanted = {name: read for name, read in readers.items() if name in hints}
-    parameters = frozenset(
-        one.alias or name
-        for place in ("path", "header", "query")
-        if place in hints
-        for name, one in hints[place].model_fields.items()
-    )
+    parts = [part for part in Part if part.value in hints]
+    # The first part that names something.
+    named = {
+        subject: Named(part, name)
+        for part in reversed(parts)
+        for subject, name in hints[part.value].named_by.items()
+    }
+    fields_in = Part.BODY if "body" in hints else Part.QUERY
+    readings = [(part, part.value, hints[part.value], readers[part.value]) for part in parts]
 
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
-        names_parameters(parameters, has_body="body" in hints)
+        note_names(named, fields_in)
         with work_budget(work_s()):
-            taken = {name: read_model(hints[name], read(given)) for name, read in wanted.items()}
-            goes_by_shared_rules()
+            taken = _read(readings, given)
             return response_of(view(**taken))
 
     # flask-openapi then reads the types for the document only.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
+
+
+def _read(readings: Sequence[_Reading], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of a request as models, by their names; raises `Refused`, which says where it stands."""
+    taken = {}
+    for part, name, model, read in readings:
+        try:
+            taken[name] = read_model(model, read(given))
+        except Refused as refused:
+            refused.part = part
+            raise
+    return taken
 
 
 def response_of(answer: Sent | Reply | Response) -> Response:

@@ -80,7 +80,7 @@ def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> Non
     if body.key is None:
         mend = "give each timer a key of your own: a file is applied by it"
         raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
-    if body.schedule.delay is not None:
+    if body.schedule.of_rules().get("delay_ms") is not None:
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
         raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)

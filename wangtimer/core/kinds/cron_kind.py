@@ -16,6 +16,12 @@ from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import WORDS, Language
 
+_FIELDS = (
+    "minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
+    "or @hourly, @daily, ..."
+)
+_EXAMPLE = "*/5 9-17 * * 1-5"
+
 
 class CronKind(RuleKind[Cron]):
     """Stored as its expression; in another dialect than unix, the dialect's name comes first."""
@@ -25,9 +31,9 @@ class CronKind(RuleKind[Cron]):
         ApiField(
             "cron",
             ValueType.TEXT,
-            "minute hour day month weekday; or 6 or 7 fields with SECONDS FIRST and the year last; "
-            "or @hourly, @daily, ...; the answer shows the next five moments",
-            "*/5 9-17 * * 1-5",
+            f"{_FIELDS}; the answer shows the next five moments",
+            _EXAMPLE,
+            v1_description=_FIELDS,
         ),
     )
     details = (
@@ -38,11 +44,12 @@ class CronKind(RuleKind[Cron]):
             "fields, ? for day or weekday, weekdays 1-7 from SUNDAY, 6L, 6#3, L, L-3, LW, 15W",
             "unix",
             CronDialect,
+            v1="dialect",
         ),
     )
     shown_by = (
-        ApiField("cron", ValueType.TEXT),
-        ApiField("cron_dialect", ValueType.TEXT, "unix or quartz"),
+        ApiField("cron", ValueType.TEXT, example=_EXAMPLE),
+        ApiField("cron_dialect", ValueType.TEXT, "unix or quartz", choices=CronDialect, v1="dialect"),
     )
     stored_words = (CronDialect.QUARTZ.value,)
 

@@ -8,6 +8,8 @@ from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS, Every
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import WORDS, Language, moment_text
 
+_ANCHOR = "a moment from which intervals are counted; startAt, or else now, by default"
+
 
 class EveryKind(RuleKind[Every]):
     """Stored as its interval and anchor."""
@@ -16,19 +18,23 @@ class EveryKind(RuleKind[Every]):
     asked_by = (
         ApiField(
             "every_ms",
-            ValueType.NUMBER,
+            ValueType.SPAN,
             f"an interval: {SHORTEST_MS} to {LONGEST_MS} ms, counted from anchorAt",
             90_000,
+            v1="every",
+            v1_description="an interval of a second or more, counted from anchorAt",
+            v1_example="5m",
         ),
     )
     details = (
         ApiField(
             "anchor_at",
             ValueType.MOMENT,
-            "of everyMs: a moment from which intervals are counted; startAt, or else now, by default",
+            f"of everyMs: {_ANCHOR}",
+            v1_description=f"of every: {_ANCHOR}",
         ),
     )
-    shown_by = (ApiField("every_ms", ValueType.NUMBER), ApiField("anchor_at", ValueType.MOMENT))
+    shown_by = (ApiField("every_ms", ValueType.SPAN, v1="every"), ApiField("anchor_at", ValueType.MOMENT))
 
     def read(self, asked: AskedRule, was: Every | None) -> Every:
         """Return the interval, counted from the given anchor, else the former one, else the start, else now."""

@@ -17,9 +17,17 @@ class OnceKind(RuleKind[Once]):
     of = Once
     asked_by = (
         ApiField("at", ValueType.MOMENT, "one moment"),
-        ApiField("delay_ms", ValueType.NUMBER, "one moment: ms from this request", 30000),
+        ApiField(
+            "delay_ms",
+            ValueType.SPAN,
+            "one moment: ms from this request",
+            30000,
+            v1="delay",
+            v1_description="one moment: so long after this request",
+            v1_example="90s",
+        ),
     )
-    shown_by = (ApiField("at", ValueType.MOMENT), ApiField("at_ms", ValueType.NUMBER))
+    shown_by = (ApiField("at", ValueType.MOMENT), ApiField("at_ms", ValueType.NUMBER, is_in_v1=False))
 
     def read(self, asked: AskedRule, was: Once | None) -> Once:
         """Return the moment; InvalidSchedule for a delay that leads beyond the years that are known."""

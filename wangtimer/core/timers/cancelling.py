@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from wangtimer.core.errors import Conflict, UnknownFiring
+from wangtimer.core.errors import Conflict, Subject, UnknownFiring
 from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.timers.timer import Timer
 
@@ -22,12 +22,15 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
     if not timer.definition.has_cancelled(fire_at) and not schedule.matches(fire_at):
         raise UnknownFiring(timer.id, fire_at)
     if schedule.only_moment is not None:
-        raise Conflict("id", "this timer has no other moment", "disable or delete the timer instead")
+        raise Conflict(
+            "id", "this timer has no other moment", "disable or delete the timer instead", about=Subject.TIMER
+        )
     if fire_at <= now + soon_ms:
         raise Conflict(
             "fireAt",
             f"this moment has come, or comes within {soon_ms} ms: it may be on its way",
             "cancel earlier, or disable the timer so that it is not tried again",
+            about=Subject.FIRING,
         )
     bounded = as_bounded(schedule)
     kept = {moment for moment in bounded.cancelled if moment > now - KEPT_MS} | {fire_at}
@@ -36,6 +39,7 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
             "fireAt",
             f"{MOST_CANCELLED} moments of this timer are cancelled already, those of the last day included",
             "disable the timer for that time, or give it an excludeCalendar",
+            about=Subject.FIRING,
         )
     return _planned_on(timer, replace(bounded, cancelled=frozenset(kept)), now)
 

@@ -7,7 +7,7 @@ import structlog
 from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict
+from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.timer import TimerStatus
@@ -59,6 +59,7 @@ class CalendarStore:
                 "calendar",
                 f"{calendar.name!r} is being uploaded by somebody else",
                 "repeat it where it is still wanted",
+                about=Subject.CALENDAR,
             ) from None
 
     def get(self, app: str, name: str) -> Calendar | None:
@@ -118,6 +119,7 @@ def _refuse_one_more(sql: Connection, app: str) -> None:
             "calendar",
             f"the app has {number} calendars, and may have {MOST_CALENDARS}",
             "delete one that no timer names, or upload these days under the name of another",
+            about=Subject.CALENDAR,
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict
+from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
@@ -163,7 +163,12 @@ def free_moment(timer: Timer, taken: set[int], now: int) -> int:
     for moment in range(now, now + TRIED_MS):
         if moment not in taken and not schedule.matches(moment):
             return moment
-    raise Conflict("id", f"this timer was fired {TRIED_MS} times within a second", "try again in a second")
+    raise Conflict(
+        "id",
+        f"this timer was fired {TRIED_MS} times within a second",
+        "try again in a second",
+        about=Subject.TIMER,
+    )
 
 
 def _moments_held(sql: Connection, timer_id: int, within: range) -> set[int]:
@@ -178,8 +183,16 @@ def refuse_begun(held: FiringRecord | None) -> None:
         return
     if held.firing.status is not FiringStatus.PENDING:
         outcome = held.firing.status.value
-        raise Conflict("fireAt", f"this firing has its outcome already: {outcome}", "see its record")
+        raise Conflict(
+            "fireAt",
+            f"this firing has its outcome already: {outcome}",
+            "see its record",
+            about=Subject.FIRING,
+        )
     if held.firing.attempt > 1:
         raise Conflict(
-            "fireAt", "this firing has begun, and waits for another attempt", "disable the timer to stop it"
+            "fireAt",
+            "this firing has begun, and waits for another attempt",
+            "disable the timer to stop it",
+            about=Subject.FIRING,
         )

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, NameInUse, StoreAway, UnknownTimer, VersionChanged
+from wangtimer.core.errors import Conflict, NameInUse, StoreAway, Subject, UnknownTimer, VersionChanged
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -465,6 +465,7 @@ def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firi
             "id",
             "this timer's last moment has its outcome already",
             "see its firings; give it another moment: PATCH or PUT it with at or a delay",
+            about=Subject.TIMER,
         )
 
 

@@ -1,8 +1,8 @@
 """Firings on demand over v1: one now, one once more, one not at all, those of a range that is past."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
@@ -36,6 +36,7 @@ from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_wi
 from wangtimer.api.v1.parameters import WHICH, TimerPath
 from wangtimer.api.v1.serving import Reply, Routes, View, response_of
 from wangtimer.api.v1.shown import Span, Text
+from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
@@ -74,6 +75,8 @@ class SpreadBody(Given):
 
 class ReplayBody(SpreadBody):
     """Which firings to attempt once more: those of `ids`, or all of `statuses` since a moment."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     ids: Annotated[
         list[str] | None,

@@ -1,9 +1,9 @@
 """Firings over v1: searched, counted, read with their attempts."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
@@ -25,7 +25,7 @@ from wangtimer.api.v1.firings.firing_answers import (
 )
 from wangtimer.api.v1.parameters import AppHeader, TimerPath
 from wangtimer.api.v1.serving import Routes
-from wangtimer.core.errors import UnknownTimer, Unreadable
+from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
@@ -40,6 +40,8 @@ _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 class FiringPath(Given):
     """Which firing: by its id, the `webhook-id` of its callback."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = dict.fromkeys((Subject.FIRING, Subject.TIMER), "firing_id")
 
     firing_id: Annotated[
         str,
@@ -59,12 +61,15 @@ class FiringPath(Given):
                 "firing_id",
                 f"{shown(self.firing_id)} is no id of a firing",
                 "write the webhook-id of its callback, as in 890342217101453-1795198611123",
+                about=Subject.FIRING,
             )
         return int(found[1]), int(found[2])
 
 
 class FiringConditions(Given):
     """Which of an app's firings: those that all of these hold of."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     timer: Annotated[
         str | None,
@@ -172,6 +177,7 @@ class FiringResource:
                 "firing_id",
                 "this timer has no firing at this moment",
                 f"GET /v1/firings?timer={timer_id} lists those it has",
+                about=Subject.FIRING,
             )
         return shown_history(history, header.app, self._timer(header.app, timer_id))
 

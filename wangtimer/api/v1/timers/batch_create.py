@@ -23,9 +23,9 @@ from wangtimer.api.asked.new_timers import (
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.reading import MOST_BODY
+from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.v1.kept_replies import ActingHeader, once
-from wangtimer.api.v1.problems import Problem, problem_of_row, read_as_written
+from wangtimer.api.v1.problems import Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
@@ -87,7 +87,7 @@ class BatchCreateResource:
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
         def read(given: object) -> ToMake:
-            asked = read_as_written(NewTimerBody, given)
+            asked = read_model(NewTimerBody, given)
             terms = asked.terms(asked.key or next(made_up))
             return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
 

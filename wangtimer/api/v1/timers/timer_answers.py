@@ -1,6 +1,5 @@
 """A timer as v1 shows it."""
 
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,12 +9,11 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
-from wangtimer.core.cron.cron import Cron
+from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, bounds_in, rule_of
+from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
@@ -29,14 +27,10 @@ MOMENTS_SHOWN = 5
 Status = Literal["enabled", "disabled", "finished", "deleted"]
 
 
+@showing_rules
 class ShownSchedule(Sent):
-    """When: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and what bounds them."""
+    """When: {shown}; and what bounds them."""
 
-    cron: Annotated[str | None, Field(exclude_if=is_none, examples=["*/5 9-17 * * 1-5"])] = None
-    dialect: Annotated[Literal["unix", "quartz"] | None, Field(exclude_if=is_none)] = None
-    every: Annotated[Span | None, Field(exclude_if=is_none)] = None
-    anchor_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
-    at: Annotated[Text | None, Field(exclude_if=is_none)] = None
     timezone: Annotated[str | None, Field(exclude_if=is_none, examples=["Asia/Shanghai"])] = None
     start_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
     end_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
@@ -201,9 +195,8 @@ def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
 
 def schedule_fields(schedule: Moments) -> dict[str, Any]:
     """Return the fields of a `ShownSchedule` but for the ending."""
-    show: Callable[[Any], dict[str, Any]] = _SHOWN_RULE[type(rule_of(schedule))]
     bounds = bounds_in(schedule)
-    return show(rule_of(schedule)) | ({} if bounds is None else _bounds_fields(bounds))
+    return shown_rule(rule_of(schedule)) | ({} if bounds is None else _bounds_fields(bounds))
 
 
 def _bounds_fields(bounds: Bounded) -> dict[str, Any]:
@@ -213,27 +206,6 @@ def _bounds_fields(bounds: Bounded) -> dict[str, Any]:
         "jitter": None if jitter_ms is None else show_duration(jitter_ms),
         "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
     }
-
-
-def _once_fields(rule: Once) -> dict[str, Any]:
-    return {"at": show_moment(rule.at_ms)}
-
-
-def _cron_fields(rule: Cron) -> dict[str, Any]:
-    return {"cron": rule.expression, "dialect": rule.dialect.value, "timezone": rule.timezone}
-
-
-def _every_fields(rule: Every) -> dict[str, Any]:
-    interval, anchor = show_duration(rule.interval_ms), show_moment(rule.anchor_ms)
-    return {"every": interval, "anchor_at": anchor, "timezone": rule.timezone}
-
-
-# How a rule of each kind is shown.
-_SHOWN_RULE: Mapping[type, Callable[[Any], dict[str, Any]]] = {
-    Once: _once_fields,
-    Cron: _cron_fields,
-    Every: _every_fields,
-}
 
 
 def _ending_fields(ending: Ending) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given,
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
+from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 
@@ -173,7 +174,7 @@ class TimerPatch(TimerFields):
     schedule: Annotated[
         Schedule | None,
         Field(
-            description="merged too: another of cron, at, delay, every takes the place of the one there was"
+            description=f"merged too: another of {', '.join(ASKED_BY.values())} takes the place of the one there was"
         ),
     ] = None
     target: TargetChange | None = None
