@@ -196,9 +196,10 @@ def test_docs_api_shows_each_compatible_operation_once_and_nothing_else() -> Non
 def test_docs_v1_shows_each_operation_of_v1_once() -> None:
     sections = operation_sections("docs/v1.md")
     assert sorted(sections) == sorted(V1.values())
+    described = create_app().api_doc["paths"]
     for (method, path), section in sections.items():
         command = command_of(method, section)
-        names_app = bool(create_app().api_doc["paths"][path][method.lower()]["security"])
+        names_app = bool(described[path][method.lower()]["security"])
         assert ("-H 'WangTimer-App: " in command) == names_app, path
         # A place in braces stands for any id, key or name.
         assert re.search(re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command)

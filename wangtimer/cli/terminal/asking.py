@@ -87,7 +87,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         required=needs_app,
         help="The business service." + ("" if needs_app else " All of them by default."),
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print the service's data as JSON.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
     @wraps(command)
     def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
         try:
