@@ -1,5 +1,6 @@
 """An environment of its own for a wheel: of what is installed here it has what the wheel says it needs, and no more."""
 
+import os
 import subprocess
 import sys
 import venv
@@ -26,7 +27,10 @@ class LinkedEnvironment:
         venv.create(folder, with_pip=False)
         made = cls(folder)
         install = [sys.executable, "-m", "pip", "--python", str(made.python), "install", "--no-index"]
-        subprocess.run([*install, "--no-deps", str(wheel)], check=True, capture_output=True, timeout=300)
+        # What leads to another environment could pass for the wheel.
+        outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [*install, "--no-deps", str(wheel)]
+        subprocess.run(command, check=True, capture_output=True, env=outside, timeout=300)
         for one in needed(requirements_of(wheel)):
             made.link(one)
         return made
