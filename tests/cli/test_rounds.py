@@ -213,16 +213,15 @@ def test_many_ids_are_counted_and_changed_piece_by_piece(told: Told, run: Run) -
 
 
 def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
-    minute = {"minute": "2026-11-21T00:00:00.000Z", "minuteMs": 1, "total": 3, "apps": {"bank": 1, "shop": 2}}
-    told.answer = {"code": 0, "msg": "", "data": [minute], "total": 3, "plannedUntilMs": 9}
-    told.answer |= {"items": [], "firings": 0, "plannedUntil": ""}
+    minute = {"minute": "2026-11-21T00:00:00.000Z", "firings": 3, "apps": {"bank": 1, "shop": 2}}
+    told.answer = {"items": [minute], "firings": 3, "plannedUntil": ""}
     shown = runner_of(told.url, "")("load").stdout
     assert "shop 2, bank 1" in shown
     assert "3 in all" in shown
     runner_of(told.url)("load", "--minutes", 5)
     runner_of(told.url)("load", "--all-apps")
     assert [path for _, path, _ in told.came] == [
-        "/api/timer/v1/load",
+        "/v1/load:allApps",
         "/v1/load?minutes=5",
-        "/api/timer/v1/load",
+        "/v1/load:allApps",
     ]

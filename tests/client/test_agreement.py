@@ -140,3 +140,10 @@ def test_the_words_of_a_choice_are_those_of_its_schema(kind: type) -> None:
         words = one_of(properties[field.name]).get("enum")
         assert field.kind != "choice" or words is None or set(field.choices) == set(words)
         assert field.about.help.endswith((".", "..."))
+
+
+@pytest.mark.parametrize("room", ["client", "cli"])
+def test_client_and_command_line_know_no_path_of_before_v1(room: str) -> None:
+    sources = sorted((Path(__file__).parents[2] / "wangtimer" / room).rglob("*.py"))
+    assert len(sources) > 10
+    assert [path.name for path in sources if "/api/" in path.read_text()] == []

@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import tomllib
-import venv
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.client.served import Served
+from tests.linked_environment import LinkedEnvironment
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "wangtimer" / "client"
@@ -44,33 +43,14 @@ def project(path: Path) -> dict[str, Any]:
     return found
 
 
-def needed(name: str) -> set[str]:
-    """Return a distribution that is installed here, with all that it needs."""
-    found = {name}
-    for text in distribution(name).requires or ():
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            found |= needed(requirement.name)
-    return found
-
-
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel, and with `requests` and what that needs, linked from here."""
+    """The Python of an environment with the wheel, and with what it says it needs, linked from here."""
     folder = tmp_path_factory.mktemp("distribution")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=SOURCES, check=True, capture_output=True, timeout=100)
     (wheel,) = folder.glob("wangtimer_client-*.whl")
-    venv.create(folder / "venv", with_pip=False)
-    python = folder / "venv" / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-index", "--no-deps"]
-    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=100)
-    (packages,) = (folder / "venv").glob("lib/*/site-packages")
-    for name in needed("requests"):
-        files = distribution(name).files or ()
-        for top in {file.parts[0] for file in files if file.parts[0] != ".."}:
-            (packages / top).symlink_to(Path(str(distribution(name).locate_file(top))))
-    return python
+    return LinkedEnvironment.of_wheel(folder / "venv", wheel).python
 
 
 @pytest.mark.timeout(240)

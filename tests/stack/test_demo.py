@@ -1,52 +1,17 @@
 """`make demo` and `wangtimer up` as a newcomer runs them: whole, without a terminal, and gone afterwards."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
 
-from tests.stack.processes import living_with
+from tests.stack.commands import Command
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
-
-
-class Command:
-    """A command of ours with its output, and a mark by which its descendants are found."""
-
-    def __init__(self, folder: Path, *argv: str) -> None:
-        self.out = folder / "out.txt"
-        self.mark = f"WANGTIMER_TEST_MARK={folder}"
-        with self.out.open("wb") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, *argv],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "WANGTIMER_TEST_MARK": str(folder), "TMPDIR": str(folder)},
-            )
-
-    def output(self) -> str:
-        return self.out.read_text()
-
-    def await_line(self, words: str, seconds: float) -> None:
-        ended = self.process.poll
-        assert wait_for(lambda: words in self.output() or ended() is not None, seconds), self.output()
-        assert words in self.output(), self.output()
-
-    def living(self) -> list[int]:
-        return living_with(self.mark)
-
-    def end(self) -> None:
-        for pid in self.living():
-            os.kill(pid, signal.SIGKILL)
-        self.process.wait()
 
 
 @pytest.fixture

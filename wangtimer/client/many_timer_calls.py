@@ -116,6 +116,6 @@ class ManyTimerCalls(Calls):
         return self._get("/v1/load", {"minutes": minutes}).typed(Load, "items")
 
     def get_load_of_all_apps(self, *, minutes: int | None = None) -> LoadOfAllApps:
-        """Return how many firings each of the coming minutes has, by app; of a path of before v1, which has none."""
-        call = Call("GET", "/api/timer/v1/load", query=given({"minutes": minutes}))
-        return self._transport.ask(call).typed(LoadOfAllApps, "data", "total")
+        """Return how many firings each of the coming minutes has, in all and by app."""
+        call = Call("GET", "/v1/load:allApps", query=given({"minutes": minutes}))
+        return self._transport.ask(call).typed(LoadOfAllApps, "items", "firings")

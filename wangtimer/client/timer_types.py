@@ -207,14 +207,13 @@ class MinuteOfAllApps(TypedDict):
     """Firings planned for a minute, in all and by app."""
 
     minute: str
-    minuteMs: int
-    total: int
+    firings: int
     apps: dict[str, int]
 
 
 class LoadOfAllApps(TypedDict):
-    """The coming minutes that have firings of any app; after `plannedUntilMs` there may be more than are counted."""
+    """The coming minutes that have firings of any app; after `plannedUntil` there may be more than are counted."""
 
-    data: list[MinuteOfAllApps]
-    total: int
-    plannedUntilMs: int
+    items: list[MinuteOfAllApps]
+    firings: int
+    plannedUntil: str

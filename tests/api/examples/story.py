@@ -30,6 +30,7 @@ def tell(recorder: Recorder) -> None:
     _many(recorder)
     _calendars(recorder)
     recorder.shows("v1GetLoad", minutes=30)
+    recorder.shows("v1GetLoadOfAllApps", minutes=30)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
 

@@ -25,6 +25,8 @@ ACTING = {
     "v1ReplayFiring",
     "v1ReplayFirings",
 }
+# Of no app.
+OPERATORS = {"v1GetLoadOfAllApps"}
 BAD_BODIES = {
     "not JSON": (b"{'app': 1}", 400, 40001),
     "nothing": (b"", 400, 40001),
@@ -69,6 +71,7 @@ OPERATIONS = [
     for rule, methods in PATHS.items()
     for method, raw in methods.items()
 ]
+OF_APPS = [one for one in OPERATIONS if one.label not in OPERATORS]
 OF_BODIES = [one for one in OPERATIONS if one.schema is not None]
 
 
@@ -76,13 +79,28 @@ def each(operations: list[Operation]) -> Any:
     return pytest.mark.parametrize("operation", [pytest.param(one, id=one.label) for one in operations])
 
 
-@each(OPERATIONS)
+def test_each_operation_but_the_operators_takes_an_app() -> None:
+    taking = {
+        raw["operationId"]: (
+            "WangTimer-App" in {one["name"] for one in raw["parameters"]},
+            raw["security"] == [{"App": []}],
+        )
+        for methods in PATHS.values()
+        for raw in methods.values()
+    }
+    assert {label for label, takes in taking.items() if takes == (False, False)} == OPERATORS
+    assert {label for label, takes in taking.items() if takes == (True, True)} == {
+        one.label for one in OF_APPS
+    }
+
+
+@each(OF_APPS)
 def test_without_an_app_it_is_refused(small_world: V1World, operation: Operation) -> None:
     refused = operation.send(small_world, app=None)
     assert (refused.status, refused.json["code"], refused.json["parameter"]) == (400, 40005, "WangTimer-App")
 
 
-@each(OPERATIONS)
+@each(OF_APPS)
 @pytest.mark.parametrize("app", ["x" * 65, "a\tb"])
 def test_a_bad_app_is_refused(small_world: V1World, operation: Operation, app: str) -> None:
     refused = operation.send(small_world, app=app)

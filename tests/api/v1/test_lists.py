@@ -130,5 +130,20 @@ def test_the_load_to_come_is_the_apps_own(world: V1World) -> None:
     world.send("POST", TIMERS, {"schedule": {"every": "1s"}, "target": {"url": URL}}, app="bank")
     load = world.send("GET", "/v1/load").json
     assert load["firings"] == sum(one["firings"] for one in load["items"]) == 60
+    assert all("apps" not in one for one in load["items"])
     too_far = world.send("GET", "/v1/load", query={"minutes": 9_999})
+    assert (too_far.status, too_far.json["parameter"]) == (400, "minutes")
+
+
+def test_the_load_of_all_apps_names_no_app_and_counts_each(world: V1World) -> None:
+    world.made()
+    world.send("POST", TIMERS, {"schedule": {"every": "1s"}, "target": {"url": URL}}, app="bank")
+    load = world.send("GET", "/v1/load:allApps", app=None).json
+    assert load["firings"] == sum(one["firings"] for one in load["items"]) == 120
+    assert all(one["firings"] == sum(one["apps"].values()) for one in load["items"])
+    assert {app for one in load["items"] for app in one["apps"]} == {"bank", "shop"}
+    assert load["plannedUntil"] == world.send("GET", "/v1/load").json["plannedUntil"]
+    nearer = world.send("GET", "/v1/load:allApps", app=None, query={"minutes": 1}).json
+    assert nearer["items"] == load["items"][: len(nearer["items"])]
+    too_far = world.send("GET", "/v1/load:allApps", app=None, query={"minutes": 9_999})
     assert (too_far.status, too_far.json["parameter"]) == (400, "minutes")

@@ -9,7 +9,9 @@ import requests
 
 from tests.api.world import World
 from tests.cli.runs import Run, runner_of
+from tests.client.flaky import flaky
 from tests.client.served import Served
+from wangtimer.client import Client
 
 URL = "http://target.example/fire"
 NIGHTLY = f"""\
@@ -252,16 +254,14 @@ def test_a_service_that_cannot_be_reached_ends_with_1(file: Path) -> None:
 def test_a_timer_that_somebody_changed_meanwhile_is_told_and_the_others_are_changed(
     run: Run, served: Served, small_world: World, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wangtimer.cli.as_code import service_calls
-
     run("apply", "-f", file, "--yes")
     file.write_text(NIGHTLY.replace("0 2", "0 3").replace("5m", "6m"))
-    plain = service_calls.Service.replace
+    plain = Client.put_timer
 
-    def replaced(self: Any, timer_id: int, version: int, document: Any) -> None:
-        plain(self, timer_id, version - (document["key"] == "often"), document)
+    def put(self: Client, which: Any, *, version: int, **body: Any) -> Any:
+        return plain(self, which, version=version - (which["key"] == "often"), **body)
 
-    monkeypatch.setattr(service_calls.Service, "replace", replaced)
+    monkeypatch.setattr(Client, "put_timer", put)
     done = run("apply", "-f", file, "--yes")
     assert done.exit_code == 3
     assert f"{file}:4: timer 'often' was not changed" in done.stderr
@@ -284,3 +284,17 @@ def test_thousands_of_timers_are_made_in_batches(run: Run, served: Served, tmp_p
     assert "1203 unchanged" in again.stdout
     file.write_text(json.dumps(many[:100]))
     assert "1103 deleted" in run("apply", "-f", file, "--set", "many", "--prune", "--yes").stdout
+
+
+def test_a_batch_whose_answer_was_lost_is_sent_again_under_the_same_key(file: Path) -> None:
+    file.write_text(f"key: nightly\nschedule: {{every: 5m}}\ntarget: {{url: {URL}}}\n")
+    made = {"index": 0, "id": 7, "key": "nightly", "created": True, "problem": None}
+    with flaky() as told:
+        told.losses = [2]
+        told.answers = [{"items": [], "nextCursor": None}, {"items": [made], "created": 1, "failed": 0}]
+        done = runner_of(told.url)("apply", "-f", file, "--yes")
+    assert done.exit_code == 0, done.output
+    assert "1 created, 0 changed, 0 deleted" in done.stdout
+    sent = [headers["Idempotency-Key"] for method, _, headers in told.came if method == "POST"]
+    assert len(sent) == 2
+    assert len(set(sent)) == 1

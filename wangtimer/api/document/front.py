@@ -11,7 +11,8 @@ Calls other services back, on time. Your service makes a timer over HTTP: a cron
 and the HTTP call to make. WangTimer makes that call at each moment, and again while it fails. The call is described
 under `webhooks`.
 
-* New clients use the paths under `/v1`. Every request there names its app in the header `{APP_HEADER}`.
+* New clients use the paths under `/v1`. A request there names its app in the header `{APP_HEADER}`. Only an
+  operator's load of all apps names none.
 * An error is a problem (RFC 9457) with a stable `code`. The page `/docs/errors` explains each code.
 * The paths under `/api/timer/v1` and `/api/task/v1` are compatible with xTimer. They are frozen, and stay for its
   clients. Their operations have `x-compatibility: xtimer`, and their tags begin with `{COMPATIBLE.strip()}`.
@@ -51,9 +52,10 @@ def put_front(document: dict[str, Any]) -> None:
     compatible = [tag for tag in document["tags"] if tag["name"].startswith(COMPATIBLE)]
     document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()] + compatible
     document["components"]["securitySchemes"] = _SECURITY
-    for path, methods in document["paths"].items():
+    for methods in document["paths"].values():
         for operation in methods.values():
-            operation["security"] = [{"App": []}] if path.startswith("/v1/") else []
+            names_app = any(one["name"] == APP_HEADER for one in operation.get("parameters", ()))
+            operation["security"] = [{"App": []}] if names_app else []
             operation.pop("deprecated")
             if operation["tags"][0].startswith(COMPATIBLE):
                 operation["x-compatibility"] = "xtimer"

@@ -42,7 +42,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "User-Agent": (
         "`WangTimer/` and the version, unless the target names another",
         {"type": "string"},
-        "WangTimer/0.1.0",
+        "WangTimer/0.2.0",
     ),
 }
 

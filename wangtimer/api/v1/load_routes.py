@@ -1,4 +1,4 @@
-"""The load to come over v1: an app's firings planned by minute."""
+"""The load to come over v1: the firings planned by minute, of an app or of all apps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +16,10 @@ from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.wiring import Wiring
+
+PlannedUntil = Annotated[
+    Text, Field(description="up to here every schedule is planned; what comes after it may be missing")
+]
 
 
 class LoadWindow(Given):
@@ -36,14 +40,26 @@ class AppLoad(Sent):
 
     items: Annotated[list[MinuteOfLoad], Field(description="minutes without firings are left out")]
     firings: Annotated[int, Field(description="in all")]
-    planned_until: Annotated[
-        Text, Field(description="up to here every schedule is planned; what comes after it may be missing")
-    ]
+    planned_until: PlannedUntil
+
+
+class MinuteOfAllApps(MinuteOfLoad):
+    """A minute that has firings of any app."""
+
+    apps: Annotated[dict[str, int], Field(description="firings by app", examples=[{"shop": 2}])]
+
+
+class AllAppsLoad(Sent):
+    """The firings of all apps planned into each minute to come, retries included."""
+
+    items: Annotated[list[MinuteOfAllApps], Field(description="minutes without firings are left out")]
+    firings: Annotated[int, Field(description="in all")]
+    planned_until: PlannedUntil
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResource:
-    """The operation on the load."""
+    """The operations on the load."""
 
     wiring: Callable[[], Wiring]
 
@@ -65,9 +81,30 @@ class LoadResource:
             planned_until=show_moment(load.planned_until),
         )
 
+    def show_all_apps(self, query: LoadWindow) -> AllAppsLoad:
+        """Show how many firings of all apps come in each minute.
+
+        For operators: it takes no app. Of enabled timers, as far as they are planned, counted as for one app.
+        """
+        load = coming_load(self.wiring(), query.minutes)
+        items = [
+            MinuteOfAllApps(
+                minute=show_moment(minute * MINUTE_MS), firings=total, apps=dict(sorted(apps.items()))
+            )
+            for minute, apps in load.by_minute.items()
+            if (total := sum(apps.values()))
+        ]
+        return AllAppsLoad(
+            items=items,
+            firings=sum(one.firings for one in items),
+            planned_until=show_moment(load.planned_until),
+        )
+
 
 def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the route of the load."""
+    """Return the routes of the load."""
     routes = Routes.of("load", "load")
-    routes.add("get", "/load", LoadResource(wiring).show, "getLoad", {200: AppLoad})
+    resource = LoadResource(wiring)
+    routes.add("get", "/load", resource.show, "getLoad", {200: AppLoad})
+    routes.add("get", "/load:allApps", resource.show_all_apps, "getLoadOfAllApps", {200: AllAppsLoad})
     return routes.blueprint

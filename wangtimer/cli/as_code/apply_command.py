@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import DEFAULT_URL, PARTLY, REFUSED, Failed, show_trouble
+from wangtimer.cli.terminal.asking import PARTLY, REFUSED, Asked, Failed, asking, show_trouble
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.cli.terminal.output import show_json, show_line
+from wangtimer.cli.terminal.output import show_line
 
 DIFFERENCES = 2
 EXIT_CODES = (
@@ -56,25 +56,14 @@ class ApplyCommand(OnceCommand):
 @click.option("--prune", is_flag=True, help="Delete the timers of the set that the files do not have.")
 @click.option("--dry-run", is_flag=True, help="Only show the differences; exit code 2 where there are any.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option(
-    "--url",
-    envvar="WANGTIMER_URL",
-    show_envvar=True,
-    default=DEFAULT_URL,
-    show_default=True,
-    help="The service's API.",
-)
-@click.option("--app", envvar="WANGTIMER_APP", show_envvar=True, required=True, help="The business service.")
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@asking
 def apply(
+    asked: Asked,
     files: tuple[str, ...],
     set_name: str | None,
     prune: bool,
     dry_run: bool,
     yes: bool,
-    url: str,
-    app: str,
-    as_json: bool,
 ) -> None:
     """Make an app's timers what files say: those that are missing are created, those that differ are changed.
 
@@ -86,31 +75,27 @@ def apply(
     from wangtimer.cli.as_code.applying import Applying
     from wangtimer.cli.as_code.carrying_out import carry_out
     from wangtimer.cli.as_code.difference_report import differences_as_json, show_differences
-    from wangtimer.cli.as_code.service_calls import Service
     from wangtimer.cli.as_code.timer_files import BadFiles
 
-    applying = Applying(Service(url, app), set_name, int(time.time() * 1_000))
+    applying = Applying(asked.client, set_name, int(time.time() * 1_000))
     try:
         found = applying.differences(files)
     except BadFiles as error:
         for fault in error.faults:
             show_trouble(str(fault))
         raise Failed(f"{len(error.faults)} faults; nothing was sent") from None
-    if as_json:
-        show_json(differences_as_json(found, prune))
-    else:
-        show_differences(found, prune)
+    asked.tell(differences_as_json(found, prune), lambda _: show_differences(found, prune))
     to_do = len(found.created) + len(found.changed) + (len(found.unlisted) if prune else 0)
     if not to_do:
         return
     if dry_run:
         click.get_current_context().exit(DIFFERENCES)
     if not yes:
-        click.confirm(f"Apply to app {app!r}?", abort=True, err=True)
-    done = carry_out(applying.service, found, prune)
+        click.confirm(f"Apply to app {asked.client.app!r}?", abort=True, err=True)
+    done = carry_out(asked, found, prune)
     for line in done.faults:
         show_trouble(line)
-    if not as_json:
+    if not asked.as_json:
         show_line(f"{done.created} created, {done.changed} changed, {done.deleted} deleted")
     if done.faults:
         click.get_current_context().exit(PARTLY if done.count or done.was_in_doubt else REFUSED)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wangtimer.cli.as_code.differences import Differences, Row, differences_of, of_other_sets
-from wangtimer.cli.as_code.service_calls import Service
 from wangtimer.cli.as_code.timer_files import BadFiles, Fault, TimerInFile, read_timer_files
 from wangtimer.cli.as_code.wanted_set import SET, Wanted, own_calendars, read_wanted_set
 from wangtimer.cli.as_code.wanted_timer import any_calendar, one_of
+from wangtimer.client import Client
 
 # So many timers are asked for one by one; for more, the app's list is read.
 FEW = 50
@@ -18,7 +18,7 @@ FEW = 50
 class Applying:
     """Compares files with the timers of an app at `now` (ms UTC)."""
 
-    service: Service
+    client: Client
     set_name: str | None
     now: int
 
@@ -32,25 +32,31 @@ class Applying:
         return differences_of(wanted, rows, self.set_name)
 
     def _wanted(self, written: Sequence[TimerInFile]) -> list[Wanted]:
-        wanted = read_wanted_set(written, self.service.app, self.set_name, self.now, any_calendar)
+        app = str(self.client.app)
+        wanted = read_wanted_set(written, app, self.set_name, self.now, any_calendar)
         if not own_calendars(written):
             return wanted
-        known = one_of(frozenset(self.service.calendar_names()))
-        return read_wanted_set(written, self.service.app, self.set_name, self.now, known)
+        known = one_of(frozenset(one["name"] for one in self.client.calendars()))
+        return read_wanted_set(written, app, self.set_name, self.now, known)
 
     def _rows(self, keys: set[str]) -> list[Row]:
         """Return the rows of the timers of these keys, and of those of the set."""
         rows: dict[Any, Row] = {}
         if self.set_name is not None:
-            rows = {row["key"]: row for row in self.service.timers_with_tag(SET + self.set_name)}
+            rows = {row["key"]: row for row in self.client.timers(tag=SET + self.set_name)}
         left = sorted(keys - rows.keys())
         if len(left) > FEW:
-            left = sorted(set(left) - self.service.unknown_keys(left))
+            left = sorted(set(left) - self._unknown(left))
         if len(left) > FEW:
             wanted = set(left)
-            return [*rows.values(), *(row for row in self.service.all_timers() if row["key"] in wanted)]
-        found = (self.service.timer_of_key(key) for key in left)
-        return [*rows.values(), *(row for row in found if row is not None)]
+            return [*rows.values(), *(row for row in self.client.timers() if row["key"] in wanted)]
+        return [*rows.values(), *(row for key in left for row in self.client.timers(key=key))]
+
+    def _unknown(self, keys: Sequence[str]) -> set[str]:
+        """Return those of the keys that no timer of the app has."""
+        # A dry run only counts.
+        counts = self.client.change_timers_in_rounds("disable", dry_run=True, keys=keys)
+        return {key for count in counts for key in count.get("unknownKeys", ())}
 
 
 def _of_other_set(wanted: Wanted, name: str) -> Fault:

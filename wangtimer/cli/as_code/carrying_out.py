@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import click
-
+from wangtimer.api.asked.new_timers import MOST_BATCH_BYTES
 from wangtimer.cli.as_code.differences import Change, Differences, Row
-from wangtimer.cli.as_code.service_calls import MOST_A_BATCH, MOST_BATCH_BYTES, Service
 from wangtimer.cli.as_code.wanted_set import Wanted
-from wangtimer.cli.terminal.asking import InDoubt
+from wangtimer.cli.terminal.asking import Asked
+from wangtimer.client import Client, ClientError
+from wangtimer.client.many_timer_calls import MOST_A_ROUND
 
-# Requests at once, of those that change one timer each.
+# Requests at once, of those that change one timer each: v1 has no batch that takes changes.
 AT_ONCE = 4
+# Of a batch's body, for what stands between its timers.
+ROOM_BYTES = 1_048_576
 
 
 @dataclass(slots=True)
@@ -33,21 +35,21 @@ class Done:
         return self.created + self.changed + self.deleted
 
 
-def carry_out(service: Service, wanted: Differences, deletes: bool) -> Done:
+def carry_out(asked: Asked, wanted: Differences, deletes: bool) -> Done:
     """Create, change and, if `deletes`, delete what differs; what fails stops nothing else."""
     done = Done()
     for batch in _batches(wanted.created):
-        _create(service, batch, done)
-    _change(service, wanted.changed, done)
+        _create(asked.client, batch, done)
+    _change(asked, wanted.changed, done)
     if deletes and wanted.unlisted:
-        _delete(service, wanted.unlisted, done)
+        _delete(asked.client, wanted.unlisted, done)
     return done
 
 
-def _create(service: Service, batch: Sequence[Wanted], done: Done) -> None:
+def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
     try:
-        items = service.create([one.timer.document for one in batch])
-    except click.ClickException as error:
+        items = client.batch_create_timers([one.timer.document for one in batch])["items"]
+    except ClientError as error:
         _note(done, f"{len(batch)} timers from {batch[0].place} on were not made", error)
         return
     for one, item in zip(batch, items, strict=True):
@@ -57,15 +59,15 @@ def _create(service: Service, batch: Sequence[Wanted], done: Done) -> None:
             done.faults.append(f"{one.place}: timer {one.timer.key!r} {what}: {item['problem']['detail']}")
 
 
-def _change(service: Service, changes: Sequence[Change], done: Done) -> None:
+def _change(asked: Asked, changes: Sequence[Change], done: Done) -> None:
     own = threading.local()
 
-    def change(one: Change) -> click.ClickException | None:
-        if not hasattr(own, "service"):
-            own.service = Service(service.url, service.app)
+    def change(one: Change) -> ClientError | None:
+        if not hasattr(own, "client"):
+            own.client = asked.another_client()
         try:
-            own.service.replace(one.row["id"], one.row["version"], one.wanted.timer.document)
-        except click.ClickException as error:
+            own.client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
+        except ClientError as error:
             return error
         return None
 
@@ -77,20 +79,22 @@ def _change(service: Service, changes: Sequence[Change], done: Done) -> None:
                 _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
 
 
-def _delete(service: Service, rows: Sequence[Row], done: Done) -> None:
+def _delete(client: Client, rows: Sequence[Row], done: Done) -> None:
+    keys = {row["id"]: row["key"] for row in rows}
     try:
-        failed = service.delete([row["id"] for row in rows])
-    except click.ClickException as error:
-        _note(done, f"{len(rows)} timers were not deleted", error)
-        return
-    done.deleted += len(rows) - len(failed)
-    done.faults += [f"timer {one['key']!r} was not deleted: {one['problem']['detail']}" for one in failed]
+        for turn in client.change_timers_in_rounds("delete", ids=sorted(keys)):
+            done.deleted += turn["done"]
+            done.faults += [
+                f"timer {keys[one['id']]!r} was not deleted: {one['problem']['detail']}"
+                for one in turn["failed"]
+            ]
+    except ClientError as error:
+        _note(done, f"{len(rows) - done.deleted} timers were not deleted", error)
 
 
-def _note(done: Done, what: str, error: click.ClickException) -> None:
-    done.was_in_doubt |= isinstance(error, InDoubt)
-    perhaps = " (or perhaps they were: an answer was lost)" if isinstance(error, InDoubt) else ""
-    done.faults.append(f"{what}{perhaps}: {error.format_message()}")
+def _note(done: Done, what: str, error: ClientError) -> None:
+    done.was_in_doubt |= error.was_in_doubt
+    done.faults.append(f"{what}: {error}")
 
 
 def _batches(wanted: Iterable[Wanted]) -> Iterator[list[Wanted]]:
@@ -99,7 +103,7 @@ def _batches(wanted: Iterable[Wanted]) -> Iterator[list[Wanted]]:
     size = 0
     for one in wanted:
         length = len(json.dumps(one.timer.document, ensure_ascii=False).encode())
-        if batch and (len(batch) == MOST_A_BATCH or size + length > MOST_BATCH_BYTES):
+        if batch and (len(batch) == MOST_A_ROUND or size + length > MOST_BATCH_BYTES - ROOM_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(one)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.asked.asked_timer import new_timer
@@ -13,11 +13,13 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.pointers import own_name
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
+from wangtimer.client import NewTimer, TimerBody
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.fields import FIELDS
-from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
+from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
+from wangtimer.core.timers.timer import NewTimer as TimerToMake
 
 # Every schedule has moments after it.
 LONG_AGO = 0
@@ -31,10 +33,15 @@ class WantedTimer:
     """
 
     key: str
-    document: Mapping[str, Any]
+    document: NewTimer
     shown: Mapping[str, Any]
     schedule: Schedule
     is_over: bool
+
+    @property
+    def body(self) -> TimerBody:
+        """The body of a request that changes the timer of this key."""
+        return cast(TimerBody, {name: value for name, value in self.document.items() if name != "key"})
 
 
 def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) -> WantedTimer:
@@ -88,7 +95,9 @@ def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> Non
         raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
 
 
-def _new_timer(body: NewTimerBody, app: str, now: int, find_calendar: FindCalendar) -> tuple[NewTimer, bool]:
+def _new_timer(
+    body: NewTimerBody, app: str, now: int, find_calendar: FindCalendar
+) -> tuple[TimerToMake, bool]:
     """Return the timer, and whether it has no moment left: one that had some is no mistake in a file."""
     terms = body.terms(str(body.key))
     try:
@@ -98,7 +107,7 @@ def _new_timer(body: NewTimerBody, app: str, now: int, find_calendar: FindCalend
     return new, new.schedule.first_after(now) is None
 
 
-def _timer_of(new: NewTimer, is_enabled: bool, now: int) -> Timer:
+def _timer_of(new: TimerToMake, is_enabled: bool, now: int) -> Timer:
     status = TimerStatus.ENABLED if is_enabled else TimerStatus.DISABLED
     definition = Definition(1, new.app, 1, status, new.schedule, new.notify)
     timer = Timer(definition, new.name, now, None, now, now, new.ending)

@@ -21,7 +21,7 @@ INSTALL = (
     "upgrade the package chinesecalendar on every node, and restart the processes: the State Council announces "
     "a year's days late in the year before"
 )
-UPLOAD = "upload the calendar with its further days: PUT /api/timer/v1/calendar"
+UPLOAD = "upload the calendar with its further days: PUT /v1/calendars/{name}"
 
 
 def check_calendars(settings: Settings) -> Iterator[Finding]:

@@ -28,9 +28,9 @@ def _show(found: Load) -> None:
 def _show_all(found: LoadOfAllApps) -> None:
     show_table(
         ("minute", "firings", "apps"),
-        ((one["minute"], one["total"], _by_app(one["apps"])) for one in found["data"]),
+        ((one["minute"], one["firings"], _by_app(one["apps"])) for one in found["items"]),
     )
-    show_line(f"{found['total']} in all")
+    show_line(f"{found['firings']} in all")
 
 
 def _by_app(apps: dict[str, int]) -> str:

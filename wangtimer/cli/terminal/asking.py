@@ -31,6 +31,11 @@ class Asked:
 
     client: Client
     as_json: bool
+    url: str
+
+    def another_client(self) -> Client:
+        """Return a client of the same service and app, for another thread."""
+        return Client(self.url, self.client.app)
 
     def tell(self, data: Data, show: Callable[[Data], None]) -> None:
         """Print data as JSON, or as a person reads it."""
@@ -82,7 +87,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         required=needs_app,
         help="The business service." + ("" if needs_app else " All of them by default."),
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print the service's data as JSON.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
     @wraps(command)
     def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
         try:
@@ -91,7 +96,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
             raise click.UsageError(f"--url, --app: {error}") from None
         with client:
             try:
-                command(Asked(client, as_json), **arguments)
+                command(Asked(client, as_json, url), **arguments)
             except ClientError as error:
                 if error.was_in_doubt:
                     raise InDoubt(str(error)) from error
