@@ -8,7 +8,8 @@ class Limits:
     """What one call, one host and one engine may take; by default what the settings' defaults say.
 
     `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
-                            happens: waiting for a place among its host's, connecting, sending, answering
+                            happens: waiting for a place among its host's, connecting, sending, answering; a call's
+                            own time-out may end it sooner
     `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
     `connections_per_host`  calls under way to one host and port, in all and of one app; the rest of its calls wait;
                             of the app, halved when one fails, one more with each answer

@@ -38,7 +38,8 @@ class ApiField:
 
     `choices` are all words that a text may be. `least` and `most` bound a number, the characters of a text, or the
     number of texts; `most_of_each` bounds the characters of each of several texts. `v1` is the dotted place of the
-    field in a timer of `/v1`, where that is not its name. `meaning` is the description in an answer.
+    field in a timer of `/v1`, where that is not its name. `meaning` is the description in an answer. The compatible
+    paths, which are frozen, have no field that `is_of_v1_only`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ApiField:
     v1: str = ""
     shown: Shown = Shown.WHERE_SET
     meaning: str | None = None
+    is_of_v1_only: bool = False
 
     @property
     def json_name(self) -> str:
