@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import DEF
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch
@@ -11,6 +9,7 @@ from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch
 ONE = "/v1/timers/{which}"
 PLACE = f"{TIMERS}/key:expire"
 WHOLE = {"schedule": {"cron": "* * * * * *"}, "target": {"url": URL}}
+SETTING = "WANGTIMER_CALLBACK_TIMEOUT_MS"
 MOST = "write 10s or less, or leave it out"
 
 
@@ -24,18 +23,16 @@ def stored_in(world: V1World, timer_id: int) -> tuple[int | None, int | None]:
     return row, world.wiring.definitions.get([timer_id]).definitions[timer_id].timeout_ms
 
 
-@pytest.mark.parametrize(
-    ("given", "shown", "ms"),
-    [("2s", "2s", 2_000), ("PT1.5S", "1s500ms", 1_500), ("100ms", "100ms", 100), ("10s", "10s", 10_000)],
-)
-def test_a_timeout_is_taken_as_other_spans_stored_in_ms_and_shown(
-    world: V1World, given: str, shown: str, ms: int
-) -> None:
-    made = world.made(target=with_timeout(given))
-    assert made.json["target"]["timeout"] == shown
-    assert stored_in(world, made.json["id"]) == (ms, ms)
-    assert world.send("GET", PLACE, rule=ONE).json["target"]["timeout"] == shown
-    assert world.send("GET", TIMERS).json["items"][0]["target"]["timeout"] == shown
+def test_a_timeout_is_taken_as_other_spans_stored_in_ms_and_shown(world: V1World) -> None:
+    made = world.made(target=with_timeout("PT1.5S"))
+    assert made.json["target"]["timeout"] == "1s500ms"
+    assert stored_in(world, made.json["id"]) == (1_500, 1_500)
+    assert world.send("GET", PLACE, rule=ONE).json["target"]["timeout"] == "1s500ms"
+    assert world.send("GET", TIMERS).json["items"][0]["target"]["timeout"] == "1s500ms"
+    for given, ms in (("2s", 2_000), ("100ms", 100), ("10s", 10_000)):
+        put = world.send("PUT", PLACE, WHOLE | {"target": with_timeout(given)}, rule=ONE)
+        assert put.json["target"]["timeout"] == given
+        assert stored_in(world, made.json["id"]) == (ms, ms)
 
 
 def test_a_timer_without_one_shows_and_stores_none(world: V1World) -> None:
@@ -64,31 +61,23 @@ def test_a_put_without_one_takes_it_away(world: V1World) -> None:
     assert "timeout" not in world.send("PUT", PLACE, WHOLE, rule=ONE).json["target"]
 
 
-@pytest.mark.parametrize(
-    ("timeout", "said"),
-    [
-        (
-            "10001ms",
-            f"it is 10s1ms, and a call of this deployment may take 10s (WANGTIMER_CALLBACK_TIMEOUT_MS); {MOST}",
-        ),
+def test_what_is_too_long_too_short_or_no_span_is_refused(small_world: V1World) -> None:
+    small_world.made()
+    for timeout, said in (
+        ("10001ms", f"it is 10s1ms, and a call of this deployment may take 10s ({SETTING}); {MOST}"),
         ("1m", MOST),
         ("99ms", "it is 99ms; write 100ms to 5m"),
         ("6m", "it is 6m; write 100ms to 5m"),
         ("0s", "write 100ms to 5m"),
         ("soon", "is not a span of time; write it as in 90s"),
-        (5, "target.timeout"),
-    ],
-)
-def test_what_is_too_long_too_short_or_no_span_is_refused(
-    small_world: V1World, timeout: Any, said: str
-) -> None:
-    body = WHOLE | {"target": with_timeout(timeout)}
-    patch = {"target": {"timeout": timeout}}
-    small_world.made()
-    for method, path, sent in (("POST", TIMERS, body), ("PUT", PLACE, body), ("PATCH", PLACE, patch)):
-        refused = small_world.send(method, path, sent, rule=path if path == TIMERS else ONE)
-        assert (refused.status, refused.json["pointer"]) == (400, "/target/timeout")
-        assert said in refused.json["detail"]
+        (5, "it cannot be taken"),
+    ):
+        body = WHOLE | {"target": with_timeout(timeout)}
+        patch = {"target": {"timeout": timeout}}
+        for method, path, sent in (("POST", TIMERS, body), ("PUT", PLACE, body), ("PATCH", PLACE, patch)):
+            refused = small_world.send(method, path, sent, rule=path if path == TIMERS else ONE)
+            assert (refused.status, refused.json["pointer"]) == (400, "/target/timeout")
+            assert said in refused.json["detail"]
     assert "timeout" not in small_world.send("GET", PLACE, rule=ONE).json["target"]
 
 
@@ -113,21 +102,17 @@ def test_one_that_is_longer_than_the_deployments_by_now_stays_until_it_is_change
     assert "write 5s or less" in refused.json["detail"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_who_writes_it_otherwise_is_told_its_name(small_world: V1World) -> None:
+    for fields in (
         {"timeout": "2s"},
         {"timeoutMs": 2_000},
         {"target": {"url": URL, "timeoutMs": 2_000}},
         {"target": {"url": URL, "timeoutSeconds": 2}},
         {"target": {"url": URL, "Timeout": "2s"}},
-    ],
-    ids=str,
-)
-def test_who_writes_it_otherwise_is_told_its_name(small_world: V1World, fields: dict[str, Any]) -> None:
-    refused = small_world.send("POST", TIMERS, WHOLE | fields)
-    assert (refused.status, refused.json["code"]) == (400, 40004)
-    assert refused.json["didYouMean"].rpartition(".")[2] == "timeout"
+    ):
+        refused = small_world.send("POST", TIMERS, WHOLE | fields)
+        assert (refused.status, refused.json["code"]) == (400, 40004)
+        assert refused.json["didYouMean"].rpartition(".")[2] == "timeout"
 
 
 def test_the_compatible_paths_neither_take_nor_show_it_and_leave_it_alone(small_world: V1World) -> None:

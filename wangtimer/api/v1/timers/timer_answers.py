@@ -56,7 +56,7 @@ class ShownTarget(Sent):
         Span | None,
         Field(
             exclude_if=is_none,
-            description="not there: as long as the deployment's calls may",
+            description="how long a call may take; not there: as long as the deployment's calls may",
             examples=["2s"],
         ),
     ] = None
