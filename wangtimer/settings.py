@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
+from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
@@ -269,9 +270,10 @@ class Settings(BaseSettings):
     )
     callback_timeout_ms: int = Field(
         default=10_000,
-        ge=100,
-        le=300_000,
-        description="ms; total time one callback may take, connect included",
+        ge=LEAST_TIMEOUT_MS,
+        le=MOST_TIMEOUT_MS,
+        description="ms; total time one callback may take, connect included; a timer may have less "
+        "(`target.timeout`)",
     )
     callback_connect_timeout_ms: int = Field(
         default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"

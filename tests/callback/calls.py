@@ -42,6 +42,7 @@ class PlainCall:
     on_held_back: Callable[[Call], None]
     on_reply: Callable[[Call, Reply], None]
     on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
+    timeout_ms: int | None = None
 
 
 class Outcomes:
@@ -63,10 +64,17 @@ class Outcomes:
         body: bytes = b"{}",
         app: str = "app",
         may_send: Callable[[], bool] = lambda: True,
+        timeout_ms: int | None = None,
     ) -> Call:
         request = Request(url, method, headers, body, app=app)
         return PlainCall(
-            request, due_at_ms, may_send, self._add_held_back, self._add_reply, self._add_without_room
+            request,
+            due_at_ms,
+            may_send,
+            self._add_held_back,
+            self._add_reply,
+            self._add_without_room,
+            timeout_ms,
         )
 
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:

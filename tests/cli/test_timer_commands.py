@@ -50,6 +50,7 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
             "--body",
             f"@{body}",
         ),
+        *("--timeout", "1500ms"),
     )
     assert {name: made["schedule"][name] for name in ("every", "maxFirings", "jitter")} == {
         "every": "1m30s",
@@ -66,11 +67,21 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
         "method": "PUT",
         "headers": {"X-Tag": ["a", "b:c"]},
         "body": '{"名": 1}',
+        "timeout": "1s500ms",
     }
     shown = run("timers", "show", "all").stdout
-    for words in ("start 2030", "max firings 5", "misfire skip", "catchup window 1h30m", "tag a b"):
+    for words in (
+        "timeout 1s500ms",
+        "start 2030",
+        "max firings 5",
+        "misfire skip",
+        "catchup window 1h30m",
+        "tag a b",
+    ):
         assert words in " ".join(shown.split())
     assert "delete after finish" not in shown
+    cleared = json_of(run("timers", "edit", "all", "--clear", "timeout", "--json"))
+    assert "timeout" not in cleared["target"]
 
 
 def test_in_is_a_moment_so_far_from_now(run: Run, small_world: World) -> None:

@@ -31,7 +31,7 @@ def test_a_timer_is_put_twice_and_then_differently(client: Client) -> None:
 def test_a_put_that_does_not_say_otherwise_leaves_the_defaults(client: Client) -> None:
     client.put_timer(
         "key:a",
-        target={**TARGET, "method": "PUT", "headers": {"X": "1"}, "body": "b"},
+        target={**TARGET, "method": "PUT", "headers": {"X": "1"}, "body": "b", "timeout": "2s"},
         schedule={"cron": "@daily", "timezone": "Asia/Shanghai", "jitter": "5ms", "maxFirings": 3},
         tags=["x"],
         misfire={"policy": "skip", "grace": "5s", "catchupWindow": "1ms"},
@@ -40,6 +40,12 @@ def test_a_put_that_does_not_say_otherwise_leaves_the_defaults(client: Client) -
     )
     body: Any = {"target": TARGET, "schedule": {"cron": "@daily"}}
     assert stands_as_wanted(client.put_timer("key:a", **body), put_whole(body))
+
+
+def test_a_time_out_is_the_same_however_it_is_written(client: Client) -> None:
+    made = client.create_timer(key="a", target={**TARGET, "timeout": "1500ms"}, schedule={"cron": "@daily"})
+    for timeout, is_same in (("PT1.5S", True), ("1s500ms", True), ("2s", False), (None, False)):
+        assert stands_as_wanted(made, {"target": {"timeout": timeout}}) is is_same
 
 
 def test_a_create_with_the_same_idempotency_key_is_one_timer(client: Client) -> None:

@@ -27,6 +27,12 @@ def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: Ho
     assert hot.definitions.get([1]).definitions == {1: written}
 
 
+def test_a_time_out_of_its_own_is_read_as_it_was_written(hot: HotWorld) -> None:
+    written = definition()._replace(timeout_ms=2_000)
+    hot.definitions.put([written])
+    assert hot.definitions.get([1]).definitions == {1: written}
+
+
 def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:
     hot.definitions.put([definition(2)])
     assert hot.definitions.get([1, 2, 3]).definitions == {2: definition(2)}

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.testing.timers import Make, statuses, timer, times
+from tests.testing.timers import URL, Make, statuses, timer, times
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 
@@ -93,6 +93,19 @@ def test_an_answer_that_comes_too_late_is_none(make_wangtimer: Make) -> None:
     assert times(wangtimer.advance(minutes=5)) == ["01-04 00:01:00.000", "01-04 00:01:31.000"]
     (firing,) = wangtimer.client.firings()
     assert (firing["status"], firing["attempt"]) == ("succeeded", 2)
+
+
+def test_a_timer_may_give_its_calls_less_time(make_wangtimer: Make) -> None:
+    wangtimer = make_wangtimer(most_attempts=1)
+    wangtimer.answer(Answer(after=timedelta(seconds=3)))
+    patient = timer(wangtimer, "patient", delay="1m")
+    hasty = wangtimer.client.create_timer(
+        key="hasty", schedule={"delay": "1m"}, target={"url": URL, "timeout": timedelta(seconds=2)}
+    )
+    assert hasty["target"].get("timeout") == "2s"
+    wangtimer.advance(minutes=2)
+    found = {one["timerId"]: (one["status"], one["error"]) for one in wangtimer.client.firings()}
+    assert found == {hasty["id"]: ("failed", "timed out"), patient: ("succeeded", "")}
 
 
 def test_the_last_word_on_a_url_counts(wangtimer: WangTimer) -> None:

@@ -13,6 +13,9 @@ _logger = logging.getLogger(__name__)
 class Call(Protocol):
     """A prepared request to send at `due_at_ms` (the deployment's clock), never before.
 
+    `timeout_ms` is how long it may take from when its request is sent to the whole answer; None: as long as the
+    engine's own limit, which is never exceeded.
+
     Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, `on_no_room`, being returned by the
     engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: at most a millisecond, no
     I/O. Errors they raise are logged, and go no further. The listeners get the call itself.
@@ -28,6 +31,10 @@ class Call(Protocol):
     @property
     def due_at_ms(self) -> float:
         """When."""
+
+    @property
+    def timeout_ms(self) -> int | None:
+        """How long."""
 
     def may_send(self) -> bool:
         """Tell whether it may be sent now."""

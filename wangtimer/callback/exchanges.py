@@ -116,7 +116,8 @@ class Exchanges:
     ) -> bool:
         """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent."""
         may_send = is_allowed(call)
-        is_over = self._clock.monotonic() >= deadline_at  # whatever held this thread up
+        now = self._clock.monotonic()
+        is_over = now >= deadline_at  # whatever held this thread up
         if is_over or not may_send:
             self._keep(exchange, exchange.idle_since)  # nothing went over it
             if may_send:
@@ -124,6 +125,8 @@ class Exchanges:
             else:
                 self._on_end(call, flow, None, True)
             return True
+        if call.timeout_ms is not None:
+            deadline_at = min(deadline_at, now + call.timeout_ms / 1_000)
         try:
             exchange.begin(call, flow, started_at, deadline_at, connect_ms)
         except OSError:

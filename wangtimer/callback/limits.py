@@ -8,7 +8,8 @@ class Limits:
     """What one call, one host and one engine may take; the defaults are those of the settings.
 
     `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
-                            happens: waiting for a place among its host's, connecting, sending, answering
+                            happens: waiting for a place among its host's, connecting, sending, answering; a call's
+                            own time-out may end it sooner
     `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
     `connections_per_host`  calls under way to one host and port, in all and of one app; further calls wait. The app's
                             number is halved when a call fails, and grows by one with each answer

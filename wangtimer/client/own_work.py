@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .described_field import DescribedField, defaults, described
-from .timer_fields import Misfire, Rule, Schedule, TimerFields
+from .timer_fields import Misfire, Rule, Schedule, TargetPatch, TimerFields
 from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
-_CALL_DEFAULTS: Mapping[str, Any] = {"method": "POST", "headers": {}, "body": ""}
+_CALL_DEFAULTS: Mapping[str, Any] = {"method": "POST", "headers": {}, "body": "", "timeout": None}
 
 
 def stands_as_wanted(timer: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -87,6 +87,8 @@ def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
             return headers == _by_name(wanted or {})
         case "method":
             return bool(held.get(name) == (wanted or "POST").upper())
+        case "timeout":
+            return _is_same(described(TargetPatch)[name], held.get(name), wanted)
         case "json":
             return wanted is None or held.get("body") == json.dumps(
                 wanted, ensure_ascii=False, separators=(",", ":")

@@ -63,8 +63,8 @@ class ShownSchedule(TypedDict):
 class TargetPatch(TypedDict, total=False):
     """What is to change of a timer's call; the rest of it stays.
 
-    `headers` changes the headers it names, in any case. None takes a header, all headers or the body away, and makes
-    the method POST. `json` is instead of `body`: any JSON.
+    `headers` changes the headers it names, in any case. None takes a header, all headers, the body or the time-out
+    away, and makes the method POST. `json` is instead of `body`: any JSON.
     """
 
     url: str
@@ -72,6 +72,10 @@ class TargetPatch(TypedDict, total=False):
     headers: Mapping[str, str | list[str] | None] | None
     body: str | None
     json: Any
+    timeout: Annotated[
+        Span | None,
+        About("So long a call may take; by default as long as the service gives all.", can_be_cleared=True),
+    ]
 
 
 class Target(TypedDict):
@@ -82,6 +86,7 @@ class Target(TypedDict):
     headers: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str | None]
     json: NotRequired[Any]
+    timeout: NotRequired[Span | None]
 
 
 class ShownTarget(TypedDict):
@@ -91,6 +96,7 @@ class ShownTarget(TypedDict):
     method: Method
     headers: dict[str, list[str]]
     body: str
+    timeout: NotRequired[str]
 
 
 class Misfire(TypedDict, total=False):

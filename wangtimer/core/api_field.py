@@ -45,7 +45,8 @@ class ApiField:
     texts; `most_of_each` bounds the characters of each of several texts. `meaning` is the description in an answer.
 
     `v1` is where the field stands in `/v1`, if not under its name: the dotted place in a timer, or the name of a rule's
-    field in the schedule. `v1_description` and `v1_example` are what differs there.
+    field in the schedule. `v1_description` and `v1_example` are what differs there. The compatible paths, which are
+    frozen, have no field that `is_of_v1_only`.
     """
 
     name: str
@@ -62,6 +63,7 @@ class ApiField:
     is_in_v1: bool = True
     shown: Shown = Shown.WHERE_SET
     meaning: str | None = None
+    is_of_v1_only: bool = False
 
     @property
     def json_name(self) -> str:

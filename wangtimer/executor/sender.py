@@ -149,7 +149,7 @@ class Sender:
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request, bucket)
+        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms)
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
@@ -184,14 +184,23 @@ class Sender:
 class Attempt:
     """One member on its way: the engine's call, one object a firing."""
 
-    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "request")
+    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "request", "timeout_ms")
 
-    def __init__(self, sender: Sender, held: Held, due_at_ms: int, request: Request, bucket: int) -> None:
+    def __init__(
+        self,
+        sender: Sender,
+        held: Held,
+        due_at_ms: int,
+        request: Request,
+        bucket: int,
+        timeout_ms: int | None,
+    ) -> None:
         self._sender = sender
         self.bucket = bucket
         self.held = held
         self.due_at_ms = due_at_ms
         self.request = request
+        self.timeout_ms = timeout_ms
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts."""

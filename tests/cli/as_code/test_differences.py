@@ -42,7 +42,13 @@ def test_without_a_set_nothing_is_to_be_deleted() -> None:
 def test_ways_to_write_the_same_are_no_difference() -> None:
     one = {
         "schedule": {"cron": "0  9 * * *", "startAt": "2027-01-01T08:00:00+08:00", "jitter": "PT90S"},
-        "target": {"url": "http://x/y", "json": {"a": 1}, "headers": {"X": ["a"]}, "method": "post"},
+        "target": {
+            "url": "http://x/y",
+            "json": {"a": 1},
+            "headers": {"X": ["a"]},
+            "method": "post",
+            "timeout": "PT1.5S",
+        },
         "tags": ["b", "a"],
         "misfire": {"grace": "60s"},
     }
@@ -52,6 +58,7 @@ def test_ways_to_write_the_same_are_no_difference() -> None:
             "url": "http://x/y",
             "body": '{"a":1}',
             "headers": {"X": "a", "Content-Type": "application/json"},
+            "timeout": "1s500ms",
         },
         "tags": ["a", "b"],
         "enabled": True,
@@ -61,7 +68,11 @@ def test_ways_to_write_the_same_are_no_difference() -> None:
 
 def test_every_field_that_differs_is_told() -> None:
     assert changes(
-        {"schedule": {"cron": "0 9 * * *", "endAt": "2030-01-01T00:00:00Z"}, "retentionDays": 3},
+        {
+            "schedule": {"cron": "0 9 * * *", "endAt": "2030-01-01T00:00:00Z"},
+            "target": {"url": "http://x/y", "timeout": "2s"},
+            "retentionDays": 3,
+        },
         {"schedule": {"every": "5m", "startAt": "2027-01-01T00:00:00Z"}, "deleteAfterFinish": True},
     ) == {
         "schedule.anchorAt": (None, "2027-01-01T00:00:00.000Z"),
@@ -69,6 +80,7 @@ def test_every_field_that_differs_is_told() -> None:
         "schedule.dialect": ("unix", None),
         "schedule.endAt": ("2030-01-01T00:00:00.000Z", None),
         "schedule.every": (None, "5m"),
+        "target.timeout": ("2s", None),
         "schedule.startAt": (None, "2027-01-01T00:00:00.000Z"),
         "deleteAfterFinish": (False, True),
         "retentionDays": (3, None),

@@ -12,13 +12,20 @@ from wangtimer.core.timers.timer import Timer
 
 _ASKED = tuple(one for field in FIELDS for one in field.asked)
 _NAMES = frozenset(one.name for one in _ASKED)
+_OF_COMPATIBLE_PATHS = tuple(one for one in _ASKED if not one.is_of_v1_only)
+_OF_V1_ONLY = tuple(one for one in _ASKED if one.is_of_v1_only)
 # In v1 under their own names; what has another place there stands in a model of its own.
 OF_V1 = tuple(one for one in _ASKED if not one.v1)
 
 
 def taking_fields(model: type[Model]) -> type[Model]:
-    """Return a request's model of the compatible paths with all fields behind its own; none of them is required."""
-    return _taking(model, _ASKED)
+    """Return a request's model of the compatible paths with their fields behind its own; none of them is required."""
+    return _taking(model, _OF_COMPATIBLE_PATHS)
+
+
+def taking_terms_of_v1(model: type[Model]) -> type[Model]:
+    """Return what the compatible paths may say of a timer with those fields behind it that v1 alone has."""
+    return _taking(model, _OF_V1_ONLY)
 
 
 def taking_v1_fields(model: type[Model]) -> type[Model]:
@@ -27,8 +34,8 @@ def taking_v1_fields(model: type[Model]) -> type[Model]:
 
 
 def showing_fields(model: type[Model]) -> type[Model]:
-    """Return an answer's model of the compatible paths with all fields behind its own."""
-    return _showing(model, _ASKED, {Shown.ALWAYS})
+    """Return an answer's model of the compatible paths with their fields behind its own."""
+    return _showing(model, _OF_COMPATIBLE_PATHS, {Shown.ALWAYS})
 
 
 def showing_v1_fields(model: type[Model]) -> type[Model]:
@@ -53,7 +60,7 @@ def default_of(field: TimerField[Any]) -> Any:
 def shown_values(timer: Timer) -> dict[str, Any]:
     """Return what the compatible paths show of the fields, by name."""
     values = _values(timer)
-    return {one.name: _brief(values[one.name], one.shown) for one in _ASKED}
+    return {one.name: _brief(values[one.name], one.shown) for one in _OF_COMPATIBLE_PATHS}
 
 
 def shown_v1_values(timer: Timer) -> dict[str, Any]:

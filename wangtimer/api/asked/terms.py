@@ -37,8 +37,11 @@ _OVERLAP = (
     "leave it out"
 )
 # Words of other schedulers, and where what they mean is to be had.
-OF_THE_DEPLOYMENT: Mapping[str, str] = {
-    **dict.fromkeys(("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS),
+OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
+    ("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS
+)
+_OF_THE_DEPLOYMENT: Mapping[str, str] = {
+    **OF_ATTEMPTS,
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
@@ -47,7 +50,7 @@ OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
     **OF_OVERLAPS,
-    **OF_THE_DEPLOYMENT,
+    **_OF_THE_DEPLOYMENT,
 }
 
 
@@ -90,7 +93,7 @@ PreviewCount = Annotated[int, Field(ge=1, le=100, description="moments to show, 
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
 
     url: Url
     method: Method = "POST"
@@ -101,7 +104,7 @@ class NotifyParam(Given):
 class NotifyChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
 
     url: ChangedUrl = None
     method: ChangedMethod = None

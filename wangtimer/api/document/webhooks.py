@@ -14,8 +14,8 @@ it has acted on, and drops those it has seen, acts once.
 (`WANGTIMER_MOST_ATTEMPTS`). Then the firing has failed, and `POST /v1/firings/{firing_id}:replay` attempts it once
 more. While a target hangs, firings that wait for it use no attempt.
 
-**It has 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included. For longer work answer 202 first, and
-work after.
+**It has 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
+`timeout`. For longer work answer 202 first, and work after.
 
 Firings of one timer may overlap. The call is not signed: give the target a secret header of your own, such as
 `Authorization`, and check it."""

@@ -25,6 +25,9 @@ LEAST_GRACE_MS = 1_000
 # In the column `keep_days`: the timer was to be deleted after its last outcome. That is a failure, so it stays for the
 # setting's days.
 KEPT_AFTER_FAILURE = -1
+# What the setting of the deployment may be, and so what a timer's own time-out may be.
+LEAST_TIMEOUT_MS = 100
+MOST_TIMEOUT_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,25 @@ FIELDS: tuple[TimerField[Any], ...] = (
             FieldColumn("misfire_grace_ms", ColumnType.NUMBER, is_nullable=False),
             FieldColumn("catchup_window_ms", ColumnType.NUMBER, is_nullable=False),
         ),
+        in_definition=True,
+    ),
+    TimerField(
+        "timeout_ms",
+        default=None,
+        asked=(
+            ApiField(
+                "timeout_ms",
+                ValueType.NUMBER,
+                "how long a call may take, from when it is sent to its whole answer; at most, and by default, as long "
+                "as the deployment's calls may",
+                2_000,
+                least=LEAST_TIMEOUT_MS,
+                most=MOST_TIMEOUT_MS,
+                v1="target.timeout",
+                is_of_v1_only=True,
+            ),
+        ),
+        columns=(FieldColumn("timeout_ms", ColumnType.NUMBER),),
         in_definition=True,
     ),
     _Tags(

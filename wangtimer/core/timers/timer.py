@@ -41,7 +41,8 @@ class Definition(NamedTuple):
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when the timer
-    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it.
+    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it. `timeout_ms` is how
+    long a call may take from when it is sent; None: as long as the deployment's calls may.
     """
 
     timer_id: int
@@ -53,6 +54,7 @@ class Definition(NamedTuple):
     edited_at: int = 0
     misfire: MisfireRule = USUAL
     disabled_at: int = 0
+    timeout_ms: int | None = None
 
     @property
     def is_enabled(self) -> bool:
@@ -87,6 +89,7 @@ class NewTimer(Owned):
     notify: Notify
     misfire: MisfireRule = USUAL
     ending: Ending = ENDLESS
+    timeout_ms: int | None = None
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

@@ -168,6 +168,8 @@ def definition_text(one: Definition) -> str:
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
     }
+    if one.timeout_ms is not None:
+        fields["timeout_ms"] = one.timeout_ms
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
@@ -185,6 +187,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         notify=Notify(url, method, tuple(map(tuple, headers)), body),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
+        timeout_ms=fields.get("timeout_ms"),
     )
 
 

@@ -115,14 +115,10 @@ class MemoryEngine:
         sent_at = self._clock.now_ms()
         answer = self._take(sent_at, call)
         self._in_flight += 1
-        cost_ms = min(answer.after_ms, self._timeout_ms)
-        reply = self._reply(answer, sent_at, cost_ms)
+        most_ms = self._timeout_ms if call.timeout_ms is None else min(self._timeout_ms, call.timeout_ms)
+        cost_ms = min(answer.after_ms, most_ms)
+        reply = _reply(answer, sent_at, cost_ms, most_ms)
         self._run_at(sent_at + cost_ms, partial(self._end, flow, call, reply))
-
-    def _reply(self, answer: ScriptedAnswer, sent_at: float, cost_ms: float) -> Reply:
-        if answer.after_ms >= self._timeout_ms:
-            return Reply(sent_at, cost_ms, None, "", "timed out")
-        return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
@@ -132,3 +128,9 @@ class MemoryEngine:
 
     def _leave(self, flow: Flow, has_failed: bool | None) -> None:
         self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=has_failed)
+
+
+def _reply(answer: ScriptedAnswer, sent_at: float, cost_ms: float, most_ms: float) -> Reply:
+    if answer.after_ms >= most_ms:
+        return Reply(sent_at, cost_ms, None, "", "timed out")
+    return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)

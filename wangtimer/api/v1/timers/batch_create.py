@@ -27,6 +27,7 @@ from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.problems import Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.batches import Made
@@ -83,13 +84,14 @@ class BatchCreateResource:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
+        most_ms = wiring.settings.callback_timeout_ms
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
         def read(given: object) -> ToMake:
             asked = read_model(NewTimerBody, given)
             terms = asked.terms(asked.key or next(made_up))
-            return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
+            return ToMake(new_within(new_timer(header.app, terms, now, find), most_ms), asked.enabled)
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(

@@ -81,6 +81,7 @@ WORDS: Mapping[str, str] = {
     "callbackUrl": "target.url",
     "endpoint": "target.url",
     "payload": "target.body",
+    **dict.fromkeys(("timeoutMs", "timeoutSeconds", "timeoutS"), "target.timeout"),
     "misfirePolicy": "misfire.policy",
     "active": "enabled",
     "enable": "enabled",

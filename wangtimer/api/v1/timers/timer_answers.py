@@ -46,6 +46,14 @@ class ShownTarget(Sent):
     method: MethodWord
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
+    timeout: Annotated[
+        Span | None,
+        Field(
+            exclude_if=is_none,
+            description="how long a call may take; not there: as long as the deployment's calls may",
+            examples=["2s"],
+        ),
+    ] = None
 
 
 class ShownMisfire(Sent):
@@ -154,7 +162,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "status": "finished" if timer.is_finished(now) else one.status.value,
         "enabled": one.is_enabled,
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
-        "target": _target(one.notify),
+        "target": _target(one.notify, one.timeout_ms),
         "misfire": _misfire(one.misfire),
         **shown_v1_values(timer),
         "next_fire_at": _shown(next_at),
@@ -212,12 +220,13 @@ def _ending_fields(ending: Ending) -> dict[str, Any]:
     return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
 
 
-def _target(notify: Notify) -> ShownTarget:
+def _target(notify: Notify, timeout_ms: int | None) -> ShownTarget:
     headers: dict[str, list[str]] = {}
     for name, value in notify.headers:
         headers.setdefault(name, []).append(value)
     fields: dict[str, Any] = {"url": notify.url, "method": notify.method, "body": notify.body}
-    return ShownTarget(**fields, headers=headers)
+    timeout = None if timeout_ms is None else show_duration(timeout_ms)
+    return ShownTarget(**fields, headers=headers, timeout=timeout)
 
 
 def _misfire(rule: MisfireRule) -> ShownMisfire:

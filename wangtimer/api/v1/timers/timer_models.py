@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.owned_fields import OF_V1, taking_v1_fields
+from wangtimer.api.asked.owned_fields import OF_V1, taking_terms_of_v1, taking_v1_fields
 from wangtimer.api.asked.terms import (
+    OF_ATTEMPTS,
     OF_OVERLAPS,
-    OF_THE_DEPLOYMENT,
     Body,
     ChangedBody,
     ChangedTerms,
@@ -23,53 +23,91 @@ from wangtimer.api.asked.terms import (
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
-from wangtimer.core.timers.fields import LEAST_GRACE_MS
+from wangtimer.core.timers.fields import LEAST_GRACE_MS, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.core.timers.misfire import USUAL
 
 _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
+_Timeout = Annotated[
+    GivenDuration,
+    duration(
+        f"how long a call may take, {show_duration(LEAST_TIMEOUT_MS)} or more: from when it is sent, over a connection "
+        "that is open by then, to its whole answer. At most, and by default, as long as the deployment's calls may "
+        "(WANGTIMER_CALLBACK_TIMEOUT_MS)",
+        "2s",
+    ),
+]
+
+
+@taking_terms_of_v1
+class _Terms(TimerTerms):
+    """All of a timer but its app."""
+
+
+@taking_terms_of_v1
+class _ChangedTerms(ChangedTerms):
+    """What is to change of a timer."""
 
 
 class Target(Given):
     """The HTTP call to make at each moment."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
 
     url: Url
     method: Method = "POST"
     headers: Annotated[Headers, Field(default_factory=tuple)]
     body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
+    timeout: _Timeout = None
 
-    def of_rules(self) -> NotifyParam:
-        """Return the call as the shared rules have it; raises `Refused` for both a body and JSON."""
+    def of_rules(self) -> dict[str, Any]:
+        """Return the call, by the names of the shared rules; raises `Refused`."""
         body, header = _body_of(self, self.headers)
-        return NotifyParam.of_checked(url=self.url, method=self.method, header=header, body=body)
+        notify = NotifyParam.of_checked(url=self.url, method=self.method, header=header, body=body)
+        return {"notify": notify} | _timeout_of(self)
 
 
 class TargetChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_THE_DEPLOYMENT
+    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
 
     url: ChangedUrl = None
     method: ChangedMethod = None
     headers: ChangedHeaders = None
     body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
+    timeout: _Timeout = None
 
-    def of_rules(self) -> NotifyChange:
-        """Return the change as the shared rules have it; raises `Refused`."""
+    def of_rules(self) -> dict[str, Any]:
+        """Return the change, by the names of the shared rules; raises `Refused`."""
         names = {"headers": "header", "json_": "body"}
-        given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set}
+        given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set - {"timeout"}}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
-        return NotifyChange.of_checked(**given)
+        return {"notify": NotifyChange.of_checked(**given)} | _timeout_of(self)
+
+
+def _timeout_of(target: Target | TargetChange) -> dict[str, int | None]:
+    """Return how long a call may take, where that is given; raises `Refused`."""
+    if "timeout" not in target.model_fields_set:
+        return {}
+    text = target.timeout
+    return {"timeout_ms": None if text is None else _timeout_ms(text)}
+
+
+def _timeout_ms(text: str) -> int:
+    timeout_ms = read_duration_field(text, "target.timeout")
+    if LEAST_TIMEOUT_MS <= timeout_ms <= MOST_TIMEOUT_MS:
+        return timeout_ms
+    least, most = show_duration(LEAST_TIMEOUT_MS), show_duration(MOST_TIMEOUT_MS)
+    raise Refused(ErrorCode.BAD_VALUE, "target.timeout", f"it is {text[:30]}", f"write {least} to {most}")
 
 
 def _body_of(
@@ -133,7 +171,7 @@ Key = Annotated[Name, Field(description="the app's own key for it, unique in the
 class TimerFields(OfTimers):
     """What a timer may have beside its schedule and target."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_THE_DEPLOYMENT}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS}
 
     misfire: Misfire | None = None
 
@@ -154,8 +192,8 @@ class WholeTimerBody(TimerFields):
     def terms(self, key: str) -> TimerTerms:
         """Return the timer's terms as the shared rules have them; raises `Refused`."""
         self.schedule.refuse_unless_one_rule()
-        asked = self.of_rules() | self.schedule.of_rules()
-        return TimerTerms.of_checked(name=key, notify=self.target.of_rules(), **asked)
+        asked = self.of_rules() | self.schedule.of_rules() | self.target.of_rules()
+        return _Terms.of_checked(name=key, **asked)
 
 
 class NewTimerBody(WholeTimerBody):
@@ -184,10 +222,10 @@ class TimerPatch(TimerFields):
         """Return the change as the shared rules have it; raises `Refused`."""
         asked = self.of_rules() | ({} if self.schedule is None else self.schedule.of_rules())
         if self.target is not None:
-            asked["notify"] = self.target.of_rules()
+            asked |= self.target.of_rules()
         if self.key is not None:
             asked["name"] = self.key
-        return ChangedTerms.of_checked(**asked)
+        return _ChangedTerms.of_checked(**asked)
 
 
 class PreviewBody(OfTimers):

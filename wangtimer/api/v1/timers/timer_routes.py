@@ -20,6 +20,7 @@ from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, Ti
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
+from wangtimer.api.v1.timers.longest_call import edited_within, new_within
 from wangtimer.api.v1.timers.schedule_model import schedule_fields
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
@@ -54,7 +55,8 @@ class TimerResource:
         """
         wiring, now = self.wiring(), self._now()
         key = body.key or token_hex(12)
-        new = new_timer(header.app, body.terms(key), now, self._calendars_of(header.app))
+        most_ms = wiring.settings.callback_timeout_ms
+        new = new_within(new_timer(header.app, body.terms(key), now, self._calendars_of(header.app)), most_ms)
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
@@ -80,11 +82,12 @@ class TimerResource:
         """
         now, find = self._now(), self._calendars_of(header.app)
         registrar: Registrar = self.wiring().registrar
+        most_ms = self.wiring().settings.callback_timeout_ms
         if path.key is None:
             timer_id = self._id_of(path, header)
 
             def change(was: Timer) -> Timer:
-                return replaced_timer(body.terms(was.name), was, now, find)
+                return edited_within(replaced_timer(body.terms(was.name), was, now, find), was, most_ms)
 
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
             return self._changed(timer, now)
@@ -92,8 +95,8 @@ class TimerResource:
         timer, created = registrar.put(
             header.app,
             path.key,
-            lambda: new_timer(header.app, terms, now, find),
-            lambda was: replaced_timer(terms, was, now, find),
+            lambda: new_within(new_timer(header.app, terms, now, find), most_ms),
+            lambda was: edited_within(replaced_timer(terms, was, now, find), was, most_ms),
             header.version,
             body.enabled,
         )
@@ -107,10 +110,11 @@ class TimerResource:
         """
         now, find = self._now(), self._calendars_of(header.app)
         asked = body.changed_terms()
+        most_ms = self.wiring().settings.callback_timeout_ms
         timer = self.wiring().registrar.edit(
             header.app,
             self._id_of(path, header),
-            lambda was: edited_timer(asked, was, now, find),
+            lambda was: edited_within(edited_timer(asked, was, now, find), was, most_ms),
             header.version,
             body.enabled,
         )

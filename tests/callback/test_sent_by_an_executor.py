@@ -1,0 +1,73 @@
+"""An executor's sender with the real engine and a real target: what is recorded of a call that takes too long."""
+
+from queue import SimpleQueue
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.callback.calls import MachineClock
+from tests.callback.target import NO_CONTENT, answer_with, hold
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
+from wangtimer.executor.claim import Claim, Held
+from wangtimer.executor.fire_rule import FireRule
+from wangtimer.executor.sender import Ready, Sender
+from wangtimer.executor.settler import Finished
+
+MEMBER = Member(1, 0, 1)
+
+
+class Records(SimpleQueue[Finished]):
+    """Stands for the settler: keeps what is to be recorded."""
+
+    take = SimpleQueue.put
+
+
+class NobodyWaits:
+    """Stands for the puller, where no lane has anything."""
+
+    def is_behind(self, _lane: object) -> bool:
+        return False
+
+    def note_ended(self, _host: str, _app: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "timeout_ms", "status"),
+    [
+        (hold, 200, FiringStatus.FAILED),
+        (answer_with(NO_CONTENT), 5_000, FiringStatus.SUCCEEDED),
+        (answer_with(NO_CONTENT), None, FiringStatus.SUCCEEDED),
+    ],
+)
+def test_a_call_has_the_time_that_its_timer_gives_it(
+    engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
+) -> None:
+    records, clock, anybody = Records(), MachineClock(), None
+    sender = Sender(
+        anybody,
+        engine,
+        anybody,
+        records,
+        anybody,
+        NobodyWaits(),
+        clock,
+        FireRule(10_000, 60_000, RetryPolicy(most=1)),
+        Random(1),
+    )
+    notify = Notify(new_target(answer).url)
+    definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), notify, timeout_ms=timeout_ms)
+    now = clock.monotonic()
+    held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
+    sender.send([Ready(held, 0, definition, 0)], {})
+    outcome = records.get(timeout=8).outcome
+    assert (outcome.status, outcome.http_status) == (
+        status,
+        None if status is FiringStatus.FAILED else 204,
+    )
+    assert ("timed out" in outcome.error) is (status is FiringStatus.FAILED)
