@@ -156,7 +156,7 @@ def test_a_part_of_the_call_that_is_not_given_stays(world: World, change: Any, d
 @pytest.mark.parametrize(
     ("change", "field", "words"),
     [
-        ({"url": None}, "notifyHTTPParam.url", "null, and no call is without one"),
+        ({"url": None}, "notifyHTTPParam.url", "it is null, but every call has a URL"),
         ({"method": "BREW"}, "notifyHTTPParam.method", "cannot be called"),
         ({"header": {"Host": None}}, "notifyHTTPParam.header.Host", "reserved"),
         ({"header": {"X": 1}}, "notifyHTTPParam.header.X", "wrong type"),

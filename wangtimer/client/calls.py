@@ -42,7 +42,7 @@ def name_of(which: Which) -> str:
         return str(which["id"])
     text = str(which)
     if not text.startswith(_BY_KEY) and not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{text!r} is no id of a timer; write its key as in {_BY_KEY}{text}")
+        raise ValueError(f"{text!r} is not the id of a timer; write its key as in {_BY_KEY}{text}")
     return text
 
 

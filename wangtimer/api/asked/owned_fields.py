@@ -1,4 +1,4 @@
-"""The fields of requests and answers that say all but when a timer fires and what it calls, as core describes them."""
+"""A timer's fields in requests and answers, without its schedule and call. Core describes them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,32 +12,32 @@ from wangtimer.core.timers.timer import Timer
 
 _ASKED = tuple(one for field in FIELDS for one in field.asked)
 _NAMES = frozenset(one.name for one in _ASKED)
-# In v1 under their own names; what has another place there stands in a model of its own.
+# Fields with the same name in v1. A field that v1 has elsewhere has a model of its own.
 OF_V1 = tuple(one for one in _ASKED if not one.v1)
 
 
 def taking_fields(model: type[Model]) -> type[Model]:
-    """Return a request's model of the compatible paths with all fields behind its own; none of them is required."""
+    """Return a request's model of the compatible paths with all fields after its own; none is required."""
     return _taking(model, _ASKED)
 
 
 def taking_v1_fields(model: type[Model]) -> type[Model]:
-    """Return a request's model of v1 with those fields behind its own that it has by their own names."""
+    """Return a request's model of v1 with the fields that have the same name there, after its own."""
     return _taking(model, OF_V1)
 
 
 def showing_fields(model: type[Model]) -> type[Model]:
-    """Return an answer's model of the compatible paths with all fields behind its own."""
+    """Return an answer's model of the compatible paths with all fields after its own."""
     return _showing(model, _ASKED, {Shown.ALWAYS})
 
 
 def showing_v1_fields(model: type[Model]) -> type[Model]:
-    """Return an answer's model of v1 with those fields behind its own that it has by their own names."""
+    """Return an answer's model of v1 with the fields that have the same name there, after its own."""
     return _showing(model, OF_V1, {Shown.ALWAYS, Shown.ALWAYS_IN_V1})
 
 
 def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
-    """Return the values that a timer is to have of all `FIELDS`, by name; what is not given stays as it `was`.
+    """Return a timer's new values of all `FIELDS`, by name. A field that is absent stays as it `was`.
 
     Raises `InvalidInput`.
     """
@@ -46,18 +46,18 @@ def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[st
 
 
 def default_of(field: TimerField[Any]) -> Any:
-    """Return the value of a timer of which nothing is said."""
+    """Return the field's value in a timer that does not give it."""
     return field.default
 
 
 def shown_values(timer: Timer) -> dict[str, Any]:
-    """Return what the compatible paths show of the fields, by name."""
+    """Return the fields as the compatible paths show them, by name."""
     values = _values(timer)
     return {one.name: _brief(values[one.name], one.shown) for one in _ASKED}
 
 
 def shown_v1_values(timer: Timer) -> dict[str, Any]:
-    """Return what v1 shows of the fields that it has by their own names."""
+    """Return the fields that have the same name in v1 as v1 shows them."""
     values = _values(timer)
     return {one.name: values[one.name] for one in OF_V1}
 

@@ -7,12 +7,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-# Above it a client needs 64 bits.
+# A client needs 64 bits above this number.
 MOST_OF_32_BITS = 2**31 - 1
 
 
 class SizedNumbers(GenerateJsonSchema):
-    """Says how many bits a whole number needs: without it Java and Go clients take moments in ms for 32 bits."""
+    """Adds the bits of a whole number. Without them Java and Go clients read moments in ms into 32 bits."""
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
         """Return the schema with its format."""
@@ -23,8 +23,8 @@ class SizedNumbers(GenerateJsonSchema):
 class Described(BaseModel):
     """A model of the API.
 
-    `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
-    words for its fields; None: those of the compatible paths.
+    `meant_elsewhere` says, for fields it does not have, where WangTimer has what they mean. `our_words` maps words of
+    other systems to its fields; None: the words of the compatible paths.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
@@ -32,5 +32,5 @@ class Described(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """Return the model's JSON schema, numbers with their sizes."""
+        """Return the model's JSON schema, with the sizes of numbers."""
         return super().model_json_schema(*args, **({"schema_generator": SizedNumbers} | options))

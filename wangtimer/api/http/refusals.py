@@ -25,14 +25,14 @@ _TYPE_NAMES = {
 
 
 _FOUND = "GET /api/timer/v1/defs?name=... finds it"
-# Of requests that take no name of a timer, for `meant_elsewhere`.
+# `meant_elsewhere` of requests that take a timer's id, not its name.
 NAMED_BY_ID: Mapping[str, str] = {"name": f"named by id here; {_FOUND}"}
-# Of a call whose body was written as JSON, where its text is wanted.
+# Advice for a call whose body is a JSON object instead of text.
 _BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
 
 
 class Refused(InvalidInput):
-    """Input the API itself refuses, with the code that says why."""
+    """Input that the API itself refuses, with its error code."""
 
     def __init__(self, code: ErrorCode, field: str, reason: str, mend: str, meant: str | None = None) -> None:
         super().__init__(field, reason, mend, meant)
@@ -47,7 +47,7 @@ def code_of(error: InvalidInput) -> ErrorCode:
 
 
 def given_once(*spellings: tuple[str, Value | None]) -> Value:
-    """Return the one value given among a parameter's spellings (name and value); raises `Refused`."""
+    """Return the value of the one spelling (name and value) of a parameter that is given; raises `Refused`."""
     given = [value for _, value in spellings if value is not None]
     if len(given) == 1:
         return given[0]
@@ -57,12 +57,12 @@ def given_once(*spellings: tuple[str, Value | None]) -> Value:
 
 
 def shown(text: str) -> str:
-    """Return foreign text as a message may quote it."""
+    """Return foreign text in a form that is safe to quote in a message."""
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
 def refusal_of(error: ValidationError, model: type[BaseModel]) -> Refused:
-    """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
+    """Return pydantic's errors as one refusal. An unknown field comes first, as it is often a typo."""
     found = error.errors(include_url=False, include_context=True)
     first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
     field = _dotted(first["loc"])
@@ -89,7 +89,7 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
     given, bound = detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "literal_error":
-            return f"{shown(given)} is none of its values", f"write {bound['expected']}"
+            return f"{shown(given)} is not one of its values", f"write {bound['expected']}"
         case "greater_than_equal" | "less_than_equal":
             reason = f"it is {str(given)[:30]}"
         case "string_too_short" | "string_too_long":
@@ -97,7 +97,7 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
         case "too_short" | "too_long":
             reason = f"it has {_counted(len(given), 'entry', 'entries')}"
         case _:
-            return "it cannot be taken", "see /docs for what it may be"
+            return "its value is not allowed", "see /docs for what it may be"
     least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))
     return reason, f"write {least} or more" if most is None else f"write {most} at most"
 

@@ -1,4 +1,4 @@
-"""When a timer fires: one shape for all kinds of schedules."""
+"""The schedule in v1: one model for all kinds."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,7 +13,7 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.pointers import OWN_NAMES
 
-# Their names here, and those that the shared rules have for them.
+# Names of fields here, and in the shared rules.
 RULES = {"cron": "cron", "at": "at", "delay": "delay_ms", "every": "every_ms"}
 _DURATIONS = {"delay": "delay_ms", "every": "every_ms", "jitter": "jitter_ms"}
 _AS_THEY_ARE = (
@@ -29,7 +29,7 @@ _AS_THEY_ARE = (
 
 
 class Schedule(Given):
-    """When: exactly one of `cron`, `at`, `delay`, `every`; `cron` and `every` within bounds."""
+    """When it fires: exactly one of `cron`, `at`, `delay`, `every`. Bounds are for `cron` and `every`."""
 
     cron: Annotated[
         str | None,
@@ -51,11 +51,11 @@ class Schedule(Given):
     ] = None
     anchor_at: Annotated[
         GivenMoment,
-        moment("of every: a moment from which intervals are counted; startAt, or else now, by default"),
+        moment("with every: intervals are counted from this moment; startAt, or else now, by default"),
         Field(alias="anchorAt"),
     ] = None
     at: Annotated[GivenMoment, moment("one moment")] = None
-    delay: Annotated[GivenDuration, duration("one moment: so long after this request", "90s")] = None
+    delay: Annotated[GivenDuration, duration("one moment: this long after the request", "90s")] = None
     timezone: Timezone = None
     start_at: StartAt = None
     end_at: EndAt = None
@@ -64,9 +64,9 @@ class Schedule(Given):
     exclude_calendar: ExcludeCalendar = None
 
     def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
-        """Return what is given, by the names that `ScheduleFields` has for it; raises `Refused`.
+        """Return the given fields by their names in `ScheduleFields`; raises `Refused`.
 
-        `path` is what stands before the names of these fields.
+        `path` is the prefix of these fields' names.
         """
         given = {name: getattr(self, name) for name in self.model_fields_set}
         asked: dict[str, Any] = {name: given[name] for name in _AS_THEY_ARE if name in given}
@@ -79,7 +79,7 @@ class Schedule(Given):
         return asked
 
     def refuse_unless_one_rule(self, path: str = "schedule") -> None:
-        """Return where exactly one of the rules is given; raises `Refused`."""
+        """Raise `Refused` unless exactly one of the rules is given."""
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) != 1:
             raise Refused(
@@ -91,12 +91,12 @@ class Schedule(Given):
 
 
 def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFields:
-    """Return a whole schedule as the shared rules read it; raises `Refused`."""
+    """Return a whole schedule in the terms of the shared rules; raises `Refused`."""
     schedule.refuse_unless_one_rule(path.rstrip("."))
     return ScheduleFields.of_checked(**schedule.of_rules(path))
 
 
-# Words of the compatible paths, of other schedulers, and of people, for fields of a timer here.
+# Words of the compatible paths, other schedulers and people for a timer's fields here.
 WORDS: Mapping[str, str] = {
     **OWN_NAMES,
     "cronExpression": "schedule.cron",
