@@ -235,7 +235,7 @@ def test_a_change_that_redis_could_not_be_told_of_says_how_soon_it_counts(
         ("timers", "bulk", "disable", "--all"),
         ("timers", "delete", "a"),
     ]
-    told = "it counts within 8s; a moment before that may fire as it was"
+    told = "it takes effect within 8s; an earlier moment may still fire as before"
     assert [told in run(*change).stdout for change in changes[:2]] == [False] * 2
     cut_off_redis(small_world, monkeypatch)
     run("timers", "edit", "a", "--misfire", "fire_all")
@@ -279,7 +279,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
         (("edit", "a", "--clear", "tags", "--tag", "x"), "--clear tags: it is given too"),
         (("create", "bad\udcff", *TARGET, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
         (("show", "9" * 5_000), "is no id"),
-        (("edit", "a"), "nothing is to change"),
+        (("edit", "a"), "no change is given"),
         (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
         (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),
         (("bulk", "delete"), "say which timers"),
