@@ -104,7 +104,7 @@ def test_one_change_whose_answer_was_lost_is_exit_code_3(told: Told, run: Run) -
     told.losses = [1]
     result = run("timers", "edit", 7, "--tag", "x")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr.endswith("; what was asked may have been done\n")
+    assert result.stderr.endswith("; the request may have been carried out\n")
 
 
 def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:

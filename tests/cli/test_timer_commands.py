@@ -268,7 +268,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("create", "a", *TARGET, "--in", "10"), "'10' is no span of time"),
+        (("create", "a", *TARGET, "--in", "10"), "'10' is not a span of time"),
         (("create", "a"), "--target"),
         (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
@@ -288,8 +288,8 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
             "say which timers by one of a filter, --key, --id and --all, not --id and --all",
         ),
         (("bulk", "enable", "--key", "a", "--tag", "b"), "not --key and a filter"),
-        (("list", "--url", "nonsense"), "is no URL"),
-        (("list", "--app", "a\nb"), "is no name of an app"),
+        (("list", "--url", "nonsense"), "is not a URL"),
+        (("list", "--app", "a\nb"), "is not the name of an app"),
     ],
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...], words: str) -> None:

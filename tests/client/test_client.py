@@ -254,5 +254,5 @@ def test_a_session_of_ones_own_is_used_and_left_open(served: Served) -> None:
 
 @pytest.mark.parametrize("app", ["", " shop", "a\nb"])
 def test_an_app_that_no_header_can_name_is_refused_at_once(app: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an app"):
+    with pytest.raises(ValueError, match="is not the name of an app"):
         Client("http://127.0.0.1:5000", app)
