@@ -278,7 +278,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
         (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("edit", "a", "--clear", "tags", "--tag", "x"), "--clear tags: it is given too"),
         (("create", "bad\udcff", *TARGET, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
-        (("show", "9" * 5_000), "is no id"),
+        (("show", "9" * 5_000), "is not an id"),
         (("edit", "a"), "no change is given"),
         (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
         (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),

@@ -321,10 +321,10 @@ def test_a_refusal_after_a_lost_answer_says_that_it_may_be_done(told: Told, clie
         client.enable_timer(7)
     assert (caught.value.was_in_doubt, len(told.came)) == (True, 4)
     told.fails, told.answers, told.statuses = ["cut"], [{"hello": "world"}], [404]
-    with pytest.raises(BadAnswer, match="may have been done"):
+    with pytest.raises(BadAnswer, match="may have been carried out"):
         client.enable_timer(7)
     told.fails, told.answers = ["cut"], [{}]
-    with pytest.raises(BadAnswer, match=r"without id.*may have been done"):
+    with pytest.raises(BadAnswer, match=r"without id.*may have been carried out"):
         client.enable_timer(7)
 
 

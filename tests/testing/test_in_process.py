@@ -162,5 +162,5 @@ def test_what_is_past_is_refused(wangtimer: WangTimer) -> None:
 
 
 def test_a_name_of_an_app_that_is_none_is_refused(wangtimer: WangTimer) -> None:
-    with pytest.raises(ValueError, match="no name of an app"):
+    with pytest.raises(ValueError, match="not the name of an app"):
         wangtimer.client_of(" shop")

@@ -110,7 +110,7 @@ def _part(name: str, part: str) -> range:
         high = low if high_text is None else _number(name, part, high_text)
         if high_text is None and step_text is not None:
             mend = f"write {low}-{highest}/{step_text} or {low}"
-            raise NotTaken(f"{name} {part!r} has a step and no range, which crons read differently; {mend}")
+            raise NotTaken(f"{name} {part!r} has a step and no range: crons differ in what it means; {mend}")
     step = 1 if step_text is None else int(step_text)
     if high < low or step == 0:
         raise NotTaken(f"{name} {part!r} is none that cron reads: it refuses the line")
