@@ -173,7 +173,9 @@ def test_any_key_names_its_timer(client: Client, key: str) -> None:
 
 
 def test_what_is_neither_an_id_nor_a_key_is_refused_at_once(client: Client) -> None:
-    with pytest.raises(ValueError, match=r"'order-42' is not the id of a timer; write its key as in key:order-42"):
+    with pytest.raises(
+        ValueError, match=r"'order-42' is not the id of a timer; write its key as in key:order-42"
+    ):
         client.get_timer("order-42")
 
 
