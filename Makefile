@@ -1,4 +1,4 @@
-# `make help` lists the targets. Everything is installed into .venv; nothing outside is touched but Debian
+# `make help` lists the targets. Everything is installed into .venv. Nothing outside is touched, except Debian
 # packages that `make install-dev` (and so `make test`) adds when they are missing.
 
 SHELL := /bin/sh
@@ -7,7 +7,7 @@ BIN := .venv/bin
 JOBS ?= auto
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
-# What is slow or wants the machine for itself has a target of its own.
+# Tests that are slow or need the machine for themselves have their own targets.
 LEFT_OUT := e2e or chaos or clients
 MYSQL_SYSTEM := build/mysql
 OPENAPI_LINT := build/openapi-lint
@@ -35,11 +35,11 @@ test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valk
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
 	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make clients, make lint-openapi"
 
-test-plans: .venv/.installed-dev ## see each SQL statement take the index meant, on a million rows a table (ROWS=1000000)
+test-plans: .venv/.installed-dev ## check that each SQL statement uses its index, on a million rows per table (ROWS=1000000)
 	@sh .ci/system-packages
 	@PLANS_ROWS=$(or $(ROWS),1000000) $(BIN)/python -m pytest -q tests/plans
 
-# Of the contract tests those that run on MariaDB otherwise.
+# The contract tests that otherwise run on MariaDB.
 test-mysql: .venv/.installed-dev ## the same, and the stores' contract tests, on a real MySQL; needs root (ROWS=1000000)
 	@sh .ci/mysql-chroot $(CURDIR)/$(MYSQL_SYSTEM)
 	@MYSQL_SYSTEM=$(CURDIR)/$(MYSQL_SYSTEM) PLANS_ROWS=$(or $(ROWS),1000000) $(BIN)/python -m pytest -q \
@@ -55,23 +55,23 @@ chaos: .venv/.installed-dev ## kill, freeze and cut off real processes under loa
 	@$(if $(ROW),,CHAOS_REPORT=docs/reliability.md )$(BIN)/python -m pytest -m chaos -s tests/chaos \
 		$(if $(ROW),-k "$(subst $() ,-,$(ROW))")
 
-# A run that breaks a promise is named by its seed: make simulate SEED=17 prints its steps.
-# Every other run is a plain one; single firings, steps of Redis' clock, lanes and many migrators take turns between.
+# A run that breaks a promise is reported with its seed: make simulate SEED=17 prints its steps.
+# Every second run is a plain one. The others take turns: single firings, steps of Redis' clock, lanes, many migrators.
 simulate: .venv/.installed-dev ## run the real stages on a fake clock under faults (SEEDS=10000 FIRST=0, or SEED=17 step by step)
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000) --first $(or $(FIRST),0))
 
-ablate: .venv/.installed-dev ## leave out each rule of the protocols in turn and see the simulation break a promise (RULE="name")
+ablate: .venv/.installed-dev ## leave out each rule of the protocols in turn; check that the simulation breaks a promise (RULE="name")
 	@$(BIN)/python -m tests.simulation.ablate $(if $(RULE),"$(RULE)")
 
-# A difference that nothing explains is named by its case: make cron-oracle SEED=1 CASE=17 prints both lists.
+# An unexplained difference is reported with its case: make cron-oracle SEED=1 CASE=17 prints both lists.
 cron-oracle: .venv/.installed-dev ## compare cron with cronsim and brute force (CASES=100000 SEED=1, or CASE=17 in full)
 	@$(BIN)/python -m tests.oracle --seed $(or $(SEED),1) $(if $(CASE),--case $(CASE),--cases $(or $(CASES),100000))
 
-# Another SEED makes up other requests.
+# Another SEED gives other requests.
 fuzz: .venv/.installed-dev ## call every documented operation of the deployed app with made-up requests (EXAMPLES=5000 SEED=0)
 	@$(BIN)/python -m tests.fuzz --examples $(or $(EXAMPLES),5000) --seed $(or $(SEED),0)
 
-# Needs npm; nothing else does but make clients. The lock names each package that is installed.
+# Needs npm, as only `make clients` does too. The lock file names each installed package.
 $(OPENAPI_LINT)/.installed: tests/openapi_lint/package.json tests/openapi_lint/package-lock.json tests/openapi_lint/redocly.yaml
 	@command -v npm >/dev/null || { echo "there is no npm: on Debian apt-get install npm (Node.js 20 or later)" >&2; exit 1; }
 	@mkdir -p $(OPENAPI_LINT)
@@ -83,16 +83,16 @@ lint-openapi: $(OPENAPI_LINT)/.installed ## lint openapi.json by Redocly's stric
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI_LINT)/node_modules/.bin/redocly lint \
 		--config $(OPENAPI_LINT)/redocly.yaml openapi.json
 
-clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients; compile them, and let each use the app
+clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients into build/clients, compile them, and use the app with each
 	@sh .ci/system-packages
 	@$(BIN)/python -m pytest -m clients -rs tests/clients
 
-# Only those with this in their names: make broken PROMISE=retry
-broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and see its test go red (PROMISE="part of its name")
+# Only promises with this in their names: make broken PROMISE=retry
+broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and check that its test goes red (PROMISE="part of its name")
 	@sh .ci/system-packages
 	@$(BIN)/python -m tests.broken $(PROMISE)
 
-# Some of them, quicker: make bench WORKLOADS="steady burst" RUNS=1 SCALE=0.1
+# A few workloads, quickly: make bench WORKLOADS="steady burst" RUNS=1 SCALE=0.1
 bench: .venv/.installed-bench ## measure speed against its bounds and other systems; write docs/benchmarks.md (WORKLOADS= RUNS=3 SCALE=1)
 	@sh .ci/system-packages bench
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)

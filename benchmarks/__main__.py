@@ -1,4 +1,4 @@
-"""Run workloads, print each as a JSON line and table rows, renew their part of docs/benchmarks.md.
+"""Run workloads, print each as a JSON line and table rows, and update their part of docs/benchmarks.md.
 
     python -m benchmarks [workload ...] [--runs 3] [--scale 1.0] [--out docs/benchmarks.md]
 
@@ -31,14 +31,14 @@ def main() -> int:
     asked = _read_command_line()
     try:
         log = kept_log(asked.out)
-    except ValueError as unsafe:  # before anything is measured that could not be written
+    except ValueError as unsafe:  # checked first, so that no measurement is lost
         raise SystemExit(str(unsafe)) from None
     home = asked.out.with_suffix("")
     missed: list[str] = []
     for name in asked.workloads or WORKLOADS:
         try:
             result = _measure(WORKLOADS[name], asked.runs, asked.scale)
-        except Exception as error:  # the other workloads are worth having all the same
+        except Exception as error:  # the other workloads are still measured
             traceback.print_exc()
             missed.append(f"{name}: not measured: {error}")
             continue
@@ -73,7 +73,7 @@ def _measure(workload: Workload, runs: int, scale: float) -> Result:
         directory = Path(made)
         with Target(directory / "target") as target:
             bench = Bench(directory, target, scale)
-            # Each setting of each peer is tried once: the best of several is in their favour already.
+            # Each setting of each peer runs once: showing their best setting already favours them.
             times = 1 if workload.name == PEERS_BESIDE.name else runs
             measured = [dict(one) for one in workload.measure(bench, times)]
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")

@@ -12,9 +12,9 @@ PAGE_BYTES = 4_096
 
 
 class DiskWatch:
-    """`with DiskWatch(directory) as disk: ...; disk.figures()`: a commit waits for the disk as these writes do.
+    """`with DiskWatch(directory) as disk: ...; disk.figures()`: its writes wait for the disk as a commit does.
 
-    Fifty writes of a page a second, each made durable (fdatasync), in a file beside the database's.
+    It writes fifty pages a second, each made durable (fdatasync), to a file beside the database's.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -33,7 +33,7 @@ class DiskWatch:
         self._path.unlink()
 
     def figures(self) -> dict[str, float]:
-        """Return how long the slowest hundredth and the slowest write took at least, ms."""
+        """Return the duration, ms, that the slowest hundredth of the writes reached, and that of the slowest write."""
         took_ms = sorted(self._took_ms)
         return {"disk_sync_p99_ms": percentile(took_ms, 0.99), "disk_sync_max_ms": percentile(took_ms, 1.0)}
 

@@ -1,11 +1,11 @@
-"""How fast one delivery engine drains a burst, beside a bare CurlMulti loop to the same nginx.
+"""How fast one delivery engine drains a burst, compared with a bare CurlMulti loop to the same nginx.
 
     .venv/bin/python benchmarks/engine_drain.py [--calls 100000] [--spread-calls 5000]
 
 Starts an nginx of its own (one worker, `return 204`) on free loopback ports, plain and TLS, and prints one JSON
-line: calls/s and CPU µs a call of the engine's thread for a burst due at one moment, both ways; rate and CPU µs of
-a bare CurlMulti loop (perform and select, no engine), both ways, and of a requests.Session in the same run; lateness
-and CPU at 1,000 calls/s spread at random. Every call has its own id header, as real ones do.
+line with three parts. First: calls/s and CPU µs a call of the engine's thread for a burst due at one moment, plain and
+TLS. Second: the same of a bare CurlMulti loop (perform and select, no engine), and of a requests.Session. Third:
+lateness and CPU at 1,000 calls/s spread at random. Every call has its own id header, as real calls do.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class MachineClock:
 
 
 class Outcomes:
-    """Collects replies, and says when all are there."""
+    """Collects replies, and tells when all are there."""
 
     def __init__(self, expected: int) -> None:
         self.late_ms: list[float] = []

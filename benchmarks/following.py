@@ -1,7 +1,7 @@
-"""How long timers take to follow a calendar uploaded anew: `python -m benchmarks.following --timers 100000`.
+"""How long timers take to get a calendar's new days: `python -m benchmarks.following --timers 100000`.
 
-On a MariaDB and a Redis of its own, one process, as the migrate worker does it. The day that is closed is the first one
-that most timers would fire on, so that each of them needs a new next moment. Prints seconds and CPU seconds.
+It runs as the migrate worker does: one process, with a MariaDB and a Redis of its own. The new closed day is the first
+one on which most timers would fire, so each of them needs a new next moment. Prints seconds and CPU seconds.
 """
 
 import argparse
@@ -37,14 +37,14 @@ def new_timer(number: int, calendar: Calendar) -> NewTimer:
 
 
 def calendar(*extra_days: int) -> Calendar:
-    """Return a calendar of ten holidays a year, and of days so far ahead."""
+    """Return a calendar of ten holidays a year, and of days that many days ahead."""
     today = datetime.now(UTC).date()
     holidays = {today + timedelta(days=40 + 36 * number) for number in range(20)}
     return Calendar(NAME, days=frozenset(holidays | {today + timedelta(days=one) for one in extra_days}))
 
 
 def measure(wiring: Any, number: int, servers: Mapping[str, Sequence[int]]) -> None:
-    """Make the timers, upload the calendar anew, and follow it to the end."""
+    """Make the timers, upload the calendar again, and follow it to the end."""
     first = calendar()
     wiring.calendars.put(APP, first, int(wiring.clock.now_ms()))
     for start in range(0, number, AT_ONCE):
@@ -58,7 +58,7 @@ def measure(wiring: Any, number: int, servers: Mapping[str, Sequence[int]]) -> N
     while wiring.calendar_followers.progress(APP, NAME).left:
         followed += wiring.calendar_follower.follow_all()
     took_s, cpu_s = time.monotonic() - began_at, cpu_began_at.until(read_cpu(pids))
-    # The servers are its children, and counted with it.
+    # The servers are children of this process, and are counted with it.
     cpu_s["this process"] -= sum(cpu_s[name] for name in servers)
     progress = wiring.calendar_followers.progress(APP, NAME)
     shown = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cpu_s.items())

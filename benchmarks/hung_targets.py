@@ -1,6 +1,6 @@
-"""Targets that take connections and never answer, and answer all when told to; in one process of their own.
+"""Targets that accept connections and do not answer until they are told to, in one process of their own.
 
-Each has an address of its own on one port. A call that comes is a line in a log: `<arrived ms> <scheduled ms>`.
+Each has its own address, on one port. Each call that comes is a line in a log: `<arrived ms> <scheduled ms>`.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class HungTargets:
         self._process.kill()
 
     def let_answer(self) -> None:
-        """Have all answer from now on, at once; calls that wait are left to wait."""
+        """Let all targets answer new calls at once from now on. Calls that wait go on waiting."""
         os.kill(self._process.pid, signal.SIGUSR1)
 
     def calls(self) -> list[HungCall]:

@@ -1,4 +1,4 @@
-"""One stage run as its worker runs it, in a process of its own told by the environment; prints what it took.
+"""Runs one stage as its worker does, in a process with settings in its environment; prints its times.
 
     python -m benchmarks.inside plan          all that is due to be planned: {"seconds", "cpu_s", "plans"}
     python -m benchmarks.inside tick 10       the scheduler's tick, once a second: {"tick_ms": [...]}
@@ -18,7 +18,7 @@ from wangtimer.tasks import wiring
 
 
 def plan() -> dict[str, float]:
-    """Plan until nothing is left with less than a step."""
+    """Plan until every timer is planned at least a step ahead."""
     migrator = wiring().migrator
     wiring().check_sql()
     wiring().check_store()
@@ -32,7 +32,7 @@ def plan() -> dict[str, float]:
 
 
 def tick(times: int) -> dict[str, list[float]]:
-    """Tick once a second; the first one opens connections and is not told."""
+    """Tick once a second. The first tick opens connections and is not reported."""
     scheduler = wiring().scheduler
     scheduler.tick()
     took_ms = []
@@ -45,7 +45,7 @@ def tick(times: int) -> dict[str, list[float]]:
 
 
 def run_inside(environment: Mapping[str, str], *words: str) -> Any:
-    """Run a stage in a child that is told `environment`; return what it printed."""
+    """Run a stage in a child with this `environment`; return what it printed."""
     argv = [sys.executable, "-m", "benchmarks.inside", *words]
     told = inherited_environment() | dict(environment)
     done = subprocess.run(argv, env=told, check=True, stdout=subprocess.PIPE, timeout=1_800)

@@ -1,4 +1,4 @@
-"""What came, held against what was due: lateness, and what was lost, doubled or early."""
+"""Compares the calls that came with those that were due: late, lost, doubled and early ones."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ from benchmarks.target import Arrival
 
 @dataclass(frozen=True, slots=True)
 class Punctuality:
-    """How calls that were due compare with those that came; lateness in ms of each one's first arrival."""
+    """How due calls compare with arrived ones. Lateness, in ms, is that of each call's first arrival."""
 
     count: int
     lost: int
@@ -22,7 +22,7 @@ class Punctuality:
 
     @classmethod
     def of(cls, due: Collection[int], arrivals: Sequence[Arrival]) -> "Punctuality":
-        """Judge the arrivals of these ids; others are left out."""
+        """Judge the arrivals of these ids; ignore others."""
         first: dict[int, int] = {}
         times: Counter[int] = Counter()
         for arrival in arrivals:
@@ -55,14 +55,14 @@ class Punctuality:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """Return the value that this share of the ordered values does not exceed; NaN of none."""
+    """Return the value that this share of the ordered values does not exceed; NaN without values."""
     if not ordered:
         return float("nan")
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def drain_rate(due_ms: float, arrivals: Sequence[Arrival]) -> float:
-    """Return the calls a second from the moment they were all due to the last arrival; NaN of none."""
+    """Return the calls a second from their due moment to the last arrival; NaN without arrivals."""
     if not arrivals:
         return float("nan")
     took_ms = max(arrival.arrived_ms for arrival in arrivals) - due_ms

@@ -1,8 +1,8 @@
-"""Many timers at once: rows in SQL, then planned by the deployment's migrator.
+"""Makes many timers at once: inserts rows in SQL, which the deployment's migrator then plans.
 
-What this leaves out is the HTTP API alone, one request a timer (the `create` workload measures it): the rows are those
-the API would have written, and the way from the row to Redis is the migrator's. `updated_at` lies an hour back, so
-that the sweep, which writes lately changed definitions to Redis once more, has no 100,000 of them to repeat.
+Only the HTTP API is left out, one request a timer (the `create` workload measures it). The rows are those that the API
+would write, and the migrator brings them to Redis. `updated_at` is an hour ago, because the sweep writes recently
+changed definitions to Redis again, and would repeat 100,000 of them.
 """
 
 import itertools
@@ -27,7 +27,7 @@ _numbers = itertools.count(random.SystemRandom().randrange(1_000_000) * 1_000_00
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A one-shot timer of an app: its moment, and the URL that is called."""
+    """A one-shot timer of an app: its moment and its URL."""
 
     due: Due
     url: str
@@ -35,7 +35,7 @@ class Shot:
 
     @property
     def called_url(self) -> str:
-        """The URL with what the target's log says of the call."""
+        """The URL with the parameters that the target logs."""
         return f"{self.url}?due={self.due.at_ms}&id={self.due.id}"
 
 
@@ -56,7 +56,7 @@ def each_second(start: int, seconds: float, number: int) -> list[int]:
 
 
 def insert_shots(engine: Engine, shots: Sequence[Shot]) -> None:
-    """Insert the timers as the API leaves them once they are enabled, not planned yet."""
+    """Insert the timers as the API stores enabled ones, not planned yet."""
     now = int(time.time() * 1_000)
     rows = [
         timer_row(shot.app, str(shot.due.id), shot.called_url, now)
@@ -76,7 +76,7 @@ def insert_crons(engine: Engine, cron: str, number: int, url: str, first_moment:
 
 
 def timer_row(app: str, name: str, url: str, now: int) -> dict[str, object]:
-    """Return what all rows have in common; `now` is how far the timer is planned."""
+    """Return the columns that all rows share; `now` is the moment up to which the timer is planned."""
     return {
         "id": _ids.next(int(time.time() * 1_000)),
         "app": app,
@@ -98,7 +98,7 @@ def timer_row(app: str, name: str, url: str, now: int) -> dict[str, object]:
 
 
 def insert_rows(engine: Engine, rows: Sequence[dict[str, object]]) -> None:
-    """Insert timer rows, some thousands a transaction."""
+    """Insert timer rows, some thousands per transaction."""
     for first in range(0, len(rows), ROWS_AT_ONCE):
         with engine.begin() as sql:
             sql.execute(insert(timers), rows[first : first + ROWS_AT_ONCE])

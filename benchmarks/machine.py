@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine on which the figures were measured."""
 
 import os
 import platform
@@ -11,12 +11,12 @@ from tests.servers.server_process import find_program
 
 
 def ran_on() -> str:
-    """Return how many cores there are, of which kind, and the Python: its builds differ by an eighth."""
+    """Return the number and model of the cores, and the Python version: its builds differ by an eighth."""
     return f"{os.cpu_count()} cores ({_cpu_model()}), Python {platform.python_version()}"
 
 
 def describe(directory: Path) -> dict[str, str]:
-    """Return the rest of the machine, and its servers; `directory` is where MariaDB's data lay."""
+    """Return the rest of the machine and its servers; `directory` held MariaDB's data."""
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "memory": f"{gib:.0f} GiB",
@@ -37,7 +37,7 @@ def _cpu_model() -> str:
 
 
 def _file_system(directory: Path) -> str:
-    """Return the type of the nearest mount: on one in memory a durable commit costs nothing."""
+    """Return the type of the nearest mount: on a file system in memory a durable commit costs nothing."""
     mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     place = directory.resolve()
     above = {str(one) for one in (place, *place.parents)}

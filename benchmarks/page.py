@@ -1,4 +1,4 @@
-"""`docs/benchmarks.md`, rendered from the results; what people wrote between the two marks is kept."""
+"""`docs/benchmarks.md`, rendered from the results. The text that people wrote between the two marks is kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
@@ -57,7 +57,7 @@ NO_LOG = "Nothing yet."
 
 
 def render(results: Results, workloads: Mapping[str, Workload], plots: Sequence[str], log: str) -> str:
-    """Return the page; `plots` are their addresses, `log` what people wrote."""
+    """Return the page; `plots` are addresses of pictures, `log` is what people wrote."""
     shown = {name: result for name, result in results.by_workload.items() if name in workloads}
     return PAGE.format(
         pool=MARIADB_ROOM["innodb_buffer_pool_size"] >> 20,
@@ -75,15 +75,15 @@ def render(results: Results, workloads: Mapping[str, Workload], plots: Sequence[
 
 
 def kept_log(path: Path) -> str:
-    """Return what stands between the marks of the page there is.
+    """Return the text between the marks of the existing page.
 
-    Raises `ValueError` where a page has no marks: it would be lost.
+    Raises `ValueError` where a page has no marks, because its text would be lost.
     """
     if not path.exists():
         return NO_LOG
     text = path.read_text(encoding="utf-8")
     if LOG_BEGINS not in text or LOG_ENDS not in text:
-        raise ValueError(f"{path} has no {LOG_BEGINS} ... {LOG_ENDS}: put them around what is to be kept")
+        raise ValueError(f"{path} has no {LOG_BEGINS} ... {LOG_ENDS}: put them around the text to keep")
     return text.partition(LOG_BEGINS)[2].partition(LOG_ENDS)[0].strip() or NO_LOG
 
 
@@ -103,14 +103,14 @@ def row(workload: Workload, figure: Figure, result: Result) -> list[str]:
 
 
 def _words(figure: Figure) -> str:
-    """Return the figure's name without the unit that stands beside it."""
+    """Return the figure's name without its unit, which has a column of its own."""
     name, size = figure.name.partition(".")[::2]
     words = name.removesuffix(f"_{figure.unit.lower()}").replace("_", " ")
     return f"{words} ({size.replace('_', ' ')})" if size else words
 
 
 def number(value: float) -> str:
-    """Return a figure as people read it."""
+    """Return a figure formatted for people."""
     if isnan(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
@@ -161,7 +161,7 @@ def _peer_table(result: Result | None) -> str:
 
 
 def best_variants(result: Result) -> list[str]:
-    """Return ours, and of each peer the setting that drained fastest, of those that lost nothing where any did not."""
+    """Return ours, and each peer's setting that drained fastest. Settings that lost calls count only if all did."""
     prefix = "calls_per_s."
     best: dict[str, tuple[bool, float, str]] = {}
     for name in result.runs[0]:

@@ -16,17 +16,17 @@ from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.peers import PEERS_BESIDE
 from benchmarks.workloads.scale import COPIES, SCALE, figure_name
 
-# Those in which every call answers at once.
+# The workloads in which every call is answered at once.
 TIMED = ("steady", "brisk", "ticking", "heavy", "burst")
 PERCENTILES = ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")
-# A log axis has no zero: nginx logs whole milliseconds, so less than one counts as half of one.
+# A log axis has no zero. nginx logs whole milliseconds, so less than one is drawn as a half.
 LEAST_MS = 0.5
-# The same picture of the same figures is the same file.
+# Makes the same figures give the same file.
 mpl.rcParams["svg.hashsalt"] = "wangtimer"
 
 
 def draw(results: Results, directory: Path) -> list[Path]:
-    """Draw what has been measured; return the files."""
+    """Draw the measured results; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     held = results.by_workload
     drawn = []

@@ -1,4 +1,4 @@
-"""CPU seconds and memory of a set of processes and all they forked, read from /proc."""
+"""CPU seconds and memory of processes and their children, read from /proc."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Fields of /proc/<pid>/stat behind the command's name: utime, stime, and those of children it has buried.
+# Fields of /proc/<pid>/stat after the command's name: utime, stime, and those of its ended children.
 _UTIME, _CUTIME_END = 11, 15
 _RSS_PAGES = 21
 
@@ -62,7 +62,7 @@ def _rss_bytes(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields behind the name; none when the process is gone."""
+    """Return the fields after the name; none when the process is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

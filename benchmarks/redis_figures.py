@@ -1,4 +1,4 @@
-"""What a Redis server tells about itself: commands, and the memory of what is hot."""
+"""Figures of a Redis server: its commands, and its memory without definitions."""
 
 import threading
 from contextlib import closing
@@ -9,10 +9,10 @@ import redis
 
 
 class CommandCounter:
-    """Counts a server's commands by MONITOR, in a thread, from its making to `stop`.
+    """Counts a server's commands by MONITOR, in a thread, from its creation to `stop`.
 
-    MONITOR halves a busy server's speed: for servers that idle, or where only the number matters. A command that a
-    script runs inside is not counted, the call of the script is; nor is what opens a connection.
+    MONITOR halves a busy server's speed, so it is for idle servers, or where only the number matters. It counts the
+    call of a script, but not the commands inside it, and not those that open a connection.
     """
 
     OPENING = ("HELLO", "CLIENT", "AUTH", "SELECT", "MONITOR", "INFO", "QUIT")
@@ -28,14 +28,14 @@ class CommandCounter:
             raise RuntimeError(f"no MONITOR of {url} within 5 s")
 
     def stop(self) -> int:
-        """Return how many commands came; `commands` holds their first words."""
+        """Return the number of commands; `commands` has their first words."""
         with closing(redis.Redis.from_url(self._url)) as client:
             client.echo(self._mark)
         self._thread.join(30)
         return len(self.commands)
 
     def _listen(self, started: threading.Event) -> None:
-        """Listen until the mark comes: all before it has been counted then."""
+        """Listen until the mark comes: by then all commands before it are counted."""
         with (
             closing(redis.Redis.from_url(self._url, socket_timeout=None)) as client,
             client.monitor() as monitor,  # type: ignore[no-untyped-call]
@@ -53,13 +53,13 @@ class CommandCounter:
 
 
 def commands_processed(url: str) -> int:
-    """Return how many commands the server has run, those inside scripts included."""
+    """Return how many commands the server has run, with those inside scripts."""
     with closing(redis.Redis.from_url(url)) as client:
         return int(client.info("stats")["total_commands_processed"])
 
 
 def bytes_apart_from_definitions(url: str) -> int:
-    """Return the memory of every key that is no definition: slices, agenda, counters."""
+    """Return the memory of all keys but definitions: slices, agenda, counters."""
     with closing(redis.Redis.from_url(url, decode_responses=True)) as client:
         keys = [key for key in client.scan_iter(count=5_000) if ":def:" not in key]
         with client.pipeline(transaction=False) as pipe:

@@ -1,4 +1,4 @@
-"""The measurements on disk: each workload's latest runs, so that a partial run renews its own rows only."""
+"""The measurements on disk: each workload's latest runs, so a partial run updates only its own rows."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The runs of one workload: each has the same figures. `ran_on` names cores and Python: machines come and go."""
+    """The runs of one workload, with the same figures in each. `ran_on` names cores and Python, as machines change."""
 
     workload: str
     measured_at: str
@@ -18,7 +18,7 @@ class Result:
     runs: Sequence[Mapping[str, float]]
 
     def values(self, figure: str) -> list[float]:
-        """Return a figure of each run; NaN where an older run has none of that name."""
+        """Return a figure of each run; NaN where an older run does not have it."""
         return [run.get(figure, float("nan")) for run in self.runs]
 
 
@@ -31,14 +31,14 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> "Results":
-        """Read what `write` wrote; empty where there is no file."""
+        """Read the file of `write`; empty where there is none."""
         if not path.exists():
             return cls()
         held = json.loads(path.read_text(encoding="utf-8"))
         return cls(held["machine"], {name: Result(**one) for name, one in held["workloads"].items()})
 
     def write(self, path: Path) -> None:
-        """Write all, sorted, so that a change is a small difference."""
+        """Write all, sorted, so that a change gives a small diff."""
         held = {
             "machine": self.machine,
             "workloads": {name: asdict(one) for name, one in sorted(self.by_workload.items())},

@@ -1,4 +1,4 @@
-"""The stand a workload runs on: the whole deployment, the target, and what measures both."""
+"""The stand of a workload: the whole deployment, the target, and the measuring of both."""
 
 import shutil
 import time
@@ -18,38 +18,39 @@ from benchmarks.target import LINES_WITHIN_S, Arrival, Target
 from tests.e2e.deployment import PROCESSES, Deployment
 from wangtimer.settings import ENV_PREFIX, Settings
 
-# The tests' MariaDB is small so that it starts fast; this one has room, as a DBA would give it. Commits stay durable.
+# The tests' MariaDB is small so that it starts fast. This one has the memory that a DBA would give it. Commits stay
+# durable.
 MARIADB_ROOM = {"innodb_buffer_pool_size": 1 << 30, "innodb_log_file_size": 512 << 20}
-# As the README advises for two cores; the workload `scale` shows the others.
+# As the README recommends for two cores; the workload `scale` shows other numbers.
 A_PROCESS_A_CORE = {"callback": 2}
 SERVERS = ("redis-store", "redis-broker", "mariadb", "nginx")
 
-# Making timers takes a start, and so long for each (rows, plan, Redis) until a larger load has shown how long: then
-# that, with room.
+# How long making timers takes: a start, and a time for each (rows, plan, Redis). Once a larger load has shown its real
+# time, that is used with a margin.
 MAKING_MS, MAKING_MS_A_TIMER, TELLING_LOAD, MAKING_ROOM = 5_000, 0.8, 1_000, 1.5
-# For so long after a (re)connect everything is verified in SQL: workloads begin when that is over.
+# After a (re)connect everything is verified in SQL for this long. Workloads begin after that.
 SETTLED_IN_S = 12.0
 WARM_SECONDS, WARM_RATE, WARM_TRIES = 3, 100, 3
 ARRIVE_WITHIN_S = 60.0
 OUTCOMES_WITHIN_S = 60.0
-# A second delivery of the last calls is waited for, and what nginx keeps back.
+# How long to wait for second deliveries of the last calls, and for lines that nginx buffers.
 LINGER_S = 1.0 + LINES_WITHIN_S
-# Firings are armed a second and a half before their moment at the earliest: what is counted begins before that.
+# Firings are armed 1.5 s before their moment at the earliest, so counting begins before that.
 EARLIEST_LOOK_MS = 1_600
 LOOK_S = 0.1
 PLANNED_WITHIN_S = 300.0
-# What is planned is told to Redis after its commit: that is not the load's. The migrator is done with that when it uses
-# less than this share of a core.
+# After a plan's commit the migrator tells Redis, which is not part of the load. It has finished when it uses less than
+# this share of a core.
 QUIET_S, QUIET_SHARE = 0.5, 0.1
 
 
 class MadeTooLate(Exception):
-    """The timers were made after the first of them should have been armed: their lateness would be the load's."""
+    """The timers were made after the first should have been armed, so their lateness would come from making them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """What came of a load: arrivals, CPU seconds by kind of process, and the last outcome row (ms UTC, to 0.1 s)."""
+    """The result of a load: arrivals, CPU seconds by kind of process, and the last outcome row (ms UTC, to 0.1 s)."""
 
     shots: Sequence[Shot]
     arrivals: Sequence[Arrival]
@@ -59,7 +60,7 @@ class Fired:
     not_succeeded: int
 
     def figures(self) -> dict[str, float]:
-        """Return lateness, what was lost, and CPU, over all shots."""
+        """Return lateness, losses and CPU over all shots."""
         punctual = Punctuality.of([shot.due.id for shot in self.shots], self.arrivals)
         others = {
             "not_succeeded": self.not_succeeded,
@@ -68,7 +69,7 @@ class Fired:
         return punctual.figures() | others | self.cpu_figures()
 
     def cpu_figures(self) -> dict[str, float]:
-        """Return CPU seconds per 1,000 firings of each kind of process, and µs a firing of ours together."""
+        """Return CPU seconds per 1,000 firings by kind of process, and µs per firing of all our processes."""
         number = len(self.shots)
         ours_s = sum(seconds for kind, seconds in self.cpu_s.items() if kind in PROCESSES)
         each = {f"cpu_s_per_1000.{kind}": s / number * 1_000 for kind, s in self.cpu_s.items()}
@@ -96,7 +97,7 @@ class Stand:
             started.callback(shutil.rmtree, self.directory, ignore_errors=True)
             started.enter_context(self.deployment)
             self._prepare()
-            # All went well: what was started stays until the end.
+            # All went well: the started processes stay until the end.
             self._stack = started.pop_all()
         return self
 
@@ -104,7 +105,7 @@ class Stand:
         self._stack.close()
 
     def start_for(self, timers: int) -> int:
-        """Return the full second (ms UTC) at which a load of so many timers can begin."""
+        """Return the full second (ms UTC) at which a load of this many timers can begin."""
         ready_at = time.time() * 1_000 + MAKING_MS + timers * self._making_ms_a_timer
         return int(ready_at // 1_000 + 1) * 1_000
 
@@ -117,7 +118,7 @@ class Stand:
             self._making_ms_a_timer = MAKING_ROOM * (time.monotonic() - began_at) * 1_000 / len(shots)
 
     def await_plans(self) -> None:
-        """Return once the deployment's migrator has planned what is due within a step."""
+        """Return once the deployment's migrator has planned all firings due within a step."""
         ends_at = time.monotonic() + PLANNED_WITHIN_S
         while self.is_left_to_plan():
             if time.monotonic() > ends_at:
@@ -125,16 +126,16 @@ class Stand:
             self.tend_for(LOOK_S)
 
     def fire(self, shots: Sequence[Shot], meanwhile: Callable[[], None] = lambda: None) -> Fired:
-        """Make the timers, let them fire, with what is done to the deployment meanwhile; wait for arrivals and rows.
+        """Make the timers, let them fire while `meanwhile` runs, and wait for arrivals and rows.
 
-        Raises `MadeTooLate` where that took longer than there was time.
+        Raises `MadeTooLate` where making them took too long.
         """
         moments = [shot.due.at_ms for shot in shots]
         start, end = min(moments), max(moments)
         self.target.forget()
         self.make(shots)
         if time.time() * 1_000 > start - EARLIEST_LOOK_MS:
-            raise MadeTooLate(f"making {len(shots)} timers took longer than there was time")
+            raise MadeTooLate(f"making {len(shots)} timers took too long")
         self._let_migrator_end((start - EARLIEST_LOOK_MS) / 1_000)
         cpu, commands, began_at = self.read_cpu(), self._commands(), time.monotonic()
         meanwhile()
@@ -176,11 +177,11 @@ class Stand:
             self.deployment.tend_for(seconds)
 
     def environment(self) -> dict[str, str]:
-        """Return what every process of the deployment is told."""
+        """Return the environment of the deployment's processes."""
         return self.deployment.environment(int(self.deployment.api_url.rpartition(":")[2]))
 
     def _prepare(self) -> None:
-        """Give SQL its room, and return once every process is warm and has known Redis for long."""
+        """Give SQL its memory, and return once every process is warm and has long been connected to Redis."""
         began = time.monotonic()
         for name, value in MARIADB_ROOM.items():
             self.deployment.sql.run(f"SET GLOBAL {name} = {value}")
@@ -191,7 +192,7 @@ class Stand:
         self.tend_for(SETTLED_IN_S - (time.monotonic() - began))
 
     def _warm_up(self) -> None:
-        """Have every process open its connections and load its scripts; the first time all of it is slow."""
+        """Let every process open its connections and load its scripts, as the first time is slow."""
         for _ in range(WARM_TRIES):
             moments = spread(self.start_for(WARM_SECONDS * WARM_RATE), WARM_SECONDS, WARM_RATE)
             with suppress(MadeTooLate):
@@ -199,14 +200,14 @@ class Stand:
                 return
 
     def is_left_to_plan(self) -> bool:
-        """Tell whether a timer is not planned as far ahead as it is to be."""
+        """Tell whether a timer is still to be planned further ahead."""
         horizon = int((time.time() + self._step_s) * 1_000)
         unplanned = text("SELECT 1 FROM timer WHERE status = 'enabled' AND plan_by <= :horizon LIMIT 1")
         with self.engine.connect() as sql:
             return sql.execute(unplanned, {"horizon": horizon}).first() is not None
 
     def _let_migrator_end(self, latest: float) -> None:
-        """Wait until the deployment's migrator rests, but not longer than to this moment (s UTC)."""
+        """Wait until the deployment's migrator rests, at most until this moment (s UTC)."""
         used_s = QUIET_S
         while used_s > QUIET_SHARE * QUIET_S and (left_s := latest - time.time()) > 0:
             before = self.read_cpu()
@@ -222,7 +223,7 @@ class Stand:
         tend_until(lambda: arrived() >= number or time.monotonic() > ends_at)
 
     def _await_outcomes(self, start: int, end: int) -> float:
-        """Return when no firing of the load was pending any more; infinity where one stays so."""
+        """Return the moment from which no firing of the load was pending; infinity where one stays pending."""
         pending = text(
             "SELECT 1 FROM firing FORCE INDEX (firing_due) "
             "WHERE status = 'pending' AND due_at BETWEEN :start AND :end LIMIT 1"

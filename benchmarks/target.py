@@ -1,7 +1,7 @@
 """The target of every workload: one nginx that logs each arrival to the millisecond, for us and for every peer.
 
-A call says which one it is in its URL (`?due=<ms UTC>&id=<number>`), or, from a cron timer whose URL is the same at
-each moment, in WangTimer's headers. Both end in the same log line, so that one reader judges everybody.
+The URL of a call identifies it (`?due=<ms UTC>&id=<number>`). A cron timer's URL is the same at each moment, so
+WangTimer's headers identify its calls. Both give the same log line, so one reader judges all systems.
 """
 
 import urllib.error
@@ -40,11 +40,11 @@ http {{
     }}
 }}
 """
-# Addresses it listens on, so that workloads can have many targets with connections of their own each.
+# Addresses to listen on, so that workloads can have many targets, each with its own connections.
 HOSTS = 50
-# An answer of 1,000 bytes at 200 a second: nginx cannot sleep, but it can be slow.
+# An answer of 1,000 bytes at 200 bytes a second: nginx cannot sleep, but it can be slow.
 SLOW_ANSWER_BYTES, SLOW_BYTES_A_SECOND = 1_000, 200
-# Twice what nginx keeps lines back.
+# Twice the time for which nginx buffers lines.
 LINES_WITHIN_S = 0.4
 
 
@@ -58,12 +58,12 @@ class Arrival:
 
     @property
     def late_ms(self) -> int:
-        """Arrival less moment; negative when early."""
+        """Arrival minus moment; negative when early."""
         return self.arrived_ms - self.due_ms
 
 
 class Target:
-    """`with Target(directory) as target: target.url`; `arrivals()` are those since the last `forget`."""
+    """`with Target(directory) as target: target.url`; `arrivals()` has the calls since the last `forget`."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -97,20 +97,20 @@ class Target:
         return self._process.pid
 
     def hosts(self, slow_share: float = 0.0) -> list[str]:
-        """Return one URL for each address; the last share of them answers after five seconds."""
+        """Return one URL for each address; the last `slow_share` of them answer after five seconds."""
         slow_from = HOSTS - int(HOSTS * slow_share)
         return [self._url(n, "callback" if n <= slow_from else "slow") for n in range(1, HOSTS + 1)]
 
     def forget(self) -> None:
-        """Leave out of `arrivals` all that came so far."""
+        """Leave all calls so far out of `arrivals`."""
         self._forgotten_bytes = self._log.stat().st_size
 
     def arrivals(self) -> list[Arrival]:
-        """Return what came since `forget`; a call is in the log `LINES_WITHIN_S` after its answer at the latest."""
+        """Return the calls since `forget`. A call is in the log at most `LINES_WITHIN_S` after its answer."""
         return [_read(line) for line in self._new_bytes().splitlines()]
 
     def watch(self) -> Callable[[], int]:
-        """Return what tells, each time it is asked, how many calls came since `forget`."""
+        """Return a function that returns how many calls have come since `forget`."""
         count, read_to = 0, self._forgotten_bytes
 
         def arrived() -> int:

@@ -1,4 +1,4 @@
-"""What a workload is: a name, what it measures, its figures with their bounds, and how it is run."""
+"""A workload: its name, what it measures, its figures with their bounds, and how it runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from benchmarks.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a workload: unit, which way is worse, and the bound it has to keep, if any.
+    """One figure of a workload: its unit, which direction is worse, and its bound, if any.
 
-    A bound holds for the median of the runs; one that is `strict` holds for every run.
+    A bound holds for the median of the runs; a strict bound holds for every run.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Figure:
         return min(values) if self._rises else max(values)
 
     def judged(self, values: Sequence[float]) -> float:
-        """Return what the bound is held against."""
+        """Return the value that is compared with the bound."""
         return self.worst(values) if self.is_strict else middle(values)
 
     def is_kept(self, values: Sequence[float]) -> bool:
-        """Say whether the bound is kept; what could not be measured keeps none."""
+        """Say whether the bound is kept; a figure that could not be measured misses it."""
         value = self.judged(values)
         over = self.at_most is not None and not value <= self.at_most
         under = self.at_least is not None and not value >= self.at_least
@@ -45,7 +45,7 @@ class Figure:
 
     @property
     def has_bound(self) -> bool:
-        """Whether there is something to keep."""
+        """Whether it has a bound."""
         return self.at_most is not None or self.at_least is not None
 
     @property
@@ -62,18 +62,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a workload is given: the target all share, a directory, and how much of the full size to run."""
+    """What a workload gets: the shared target, a directory, and the share of the full size to run."""
 
     directory: Path
     target: Target
     scale: float
 
     def scaled(self, number: float, least: int) -> int:
-        """Return a number of timers or seconds at this scale, never under `least`."""
+        """Return a number of timers or seconds at this scale, at least `least`."""
         return max(least, round(number * self.scale))
 
     def stand(self, copies: Mapping[str, int] | None = None, **settings: str | int) -> Stand:
-        """Return a whole deployment of its own, not started yet."""
+        """Return a whole new deployment, not started yet."""
         return Stand(self.new_directory(), self.target, copies, **settings)
 
     def new_directory(self) -> Path:
@@ -82,7 +82,7 @@ class Bench:
 
 
 def middle(values: Sequence[float]) -> float:
-    """Return the median; NaN where one of the values is none."""
+    """Return the median; NaN where one of the values is NaN."""
     return float("nan") if any(isnan(value) for value in values) else median(values)
 
 
@@ -94,21 +94,21 @@ class Workload(Protocol):
 
     @property
     def name(self) -> str:
-        """A word, as on the command line."""
+        """Its word on the command line."""
 
     @property
     def measures(self) -> str:
-        """What is done, in one line."""
+        """What it does, in one line."""
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The figures of the table; a measurement may hold more, which only the JSON shows."""
+        """The figures of the table. A measurement may have more; only the JSON shows those."""
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Run it so many times."""
+        """Run it `runs` times."""
 
 
-# Every workload with firings keeps these, or has failed whatever its speed.
+# A workload with firings that misses one of these has failed, whatever its speed.
 PROMISES = (
     Figure("lost", "firings", at_most=0, is_strict=True),
     Figure("early", "firings", at_most=0, is_strict=True),
@@ -118,7 +118,7 @@ PROMISES = (
 
 
 def on_one_stand(stand: Stand, runs: int, run: Callable[[Stand], Measurement]) -> Iterator[Measurement]:
-    """Run so many times on one deployment that stays up."""
+    """Run `runs` times on one deployment that stays up."""
     with stand:
         for _ in range(runs):
             yield run(stand)

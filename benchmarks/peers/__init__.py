@@ -1,4 +1,4 @@
-"""Other systems that call at a moment, each under several settings, against the same target as ours.
+"""Other systems that call at a moment, each with several settings, against the same target as ours.
 
 A peer can be started again once it was stopped.
 """

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers [--peer BullMQ] [--spread-rate 1000] [--seconds 10] [--burst 20000]
 
-Three loads, each on a peer started afresh: moments at random ms; as many due together at each full second; a burst
-due at one moment. The machine's load average stands beside each line, since others may use it too.
+There are three loads, each on a freshly started peer: moments at random ms; as many due together at each full second;
+a burst due at one moment. Each line has the machine's load average, since others may use the machine too.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks.peers import PEERS, Peer
 from benchmarks.peers.measurement import Fared, Load, measure, running
 from benchmarks.target import Target
 
-# Until the first moment: a start, and so long for each call to be handed over and taken in.
+# The time until the first moment: a start, and a time for each call to be handed over and accepted.
 LEAD_MS = 3_000
 _ROW = "{peer:<28} {setting:<62} {load:<8} {p50:>8} {p99:>8} {max:>8} {rate:>8} {cpu:>8} {lost:>6} {twice:>6}"
 _HEADINGS = _ROW.format(
@@ -35,7 +35,7 @@ def main() -> None:
     """Measure what the command line asks for."""
     chosen = _arguments()
     loads = _loads(chosen)
-    # So that what was started is ended in good order, and its directory removed.
+    # So that all started processes end properly, and their directory is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     print(_HEADINGS, flush=True)
     failed = 0
@@ -78,7 +78,7 @@ def _variants(name: str | None, number: int | None) -> Sequence[Peer]:
 
 
 def _try(peer: Peer, load: Load, directory: Path, target: Target, chosen: argparse.Namespace) -> bool:
-    """Measure and report; one peer that cannot run (a package is missing) does not end the others."""
+    """Measure and report. A peer that cannot run (a package is missing) does not stop the others."""
     try:
         _report(peer, load, _run(peer, load, directory, target, chosen))
     except Exception as error:

@@ -1,6 +1,6 @@
 """BullMQ: delayed jobs in Redis, worked by Node.js processes.
 
-npm installs what the lock file names into the user's cache directory, once for each lock file.
+npm installs the packages of the lock file into the user's cache directory, once for each lock file.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from benchmarks.peers.parts import Parts
 from tests.servers.server_process import find_program
 
 _SCRIPTS = Path(__file__).with_name("bullmq")
-# Strict: a Node.js older than package.json asks for is refused here, with a message.
+# Strict: it refuses a Node.js that is too old for package.json, with a message.
 _NPM_OPTIONS = ["--engine-strict", "--loglevel=error", "--no-audit", "--no-fund"]
 _SCHEDULE_WITHIN_S = 300
 _CONCURRENCY = "https://docs.bullmq.io/guide/workers/concurrency"
@@ -25,7 +25,7 @@ _CONCURRENCY = "https://docs.bullmq.io/guide/workers/concurrency"
 
 @dataclass
 class BullMQJobs:
-    """Worker processes with so many jobs at once each; one producer that adds in bulk."""
+    """Worker processes, each with several jobs at once; one producer that adds in bulk."""
 
     setting: str
     source: str
@@ -65,7 +65,7 @@ VARIANTS = [
 
 
 def installed_scripts() -> Path:
-    """Return a directory with the scripts and the packages they import; installs these when they are missing."""
+    """Return a directory with the scripts and the packages they import; installs missing packages."""
     digest = hashlib.sha256((_SCRIPTS / "package-lock.json").read_bytes()).hexdigest()[:16]
     place = cache_directory() / f"bullmq-{digest}"
     place.mkdir(parents=True, exist_ok=True)
@@ -78,5 +78,5 @@ def installed_scripts() -> Path:
 
 
 def cache_directory() -> Path:
-    """Return where packages of the benchmarks may be kept, by the XDG rules."""
+    """Return the directory for the benchmarks' packages, by the XDG rules."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wangtimer-bench"

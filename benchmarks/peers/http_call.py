@@ -1,7 +1,7 @@
 """The call every peer makes: a POST of about 100 bytes of JSON on a connection that each thread keeps open.
 
-Two clients, so that a peer in Python is not judged by its HTTP library alone: `requests`, which most people take
-(about 600 µs of CPU a call), and pycurl (about 100 µs when used one call at a time).
+There are two clients, so that a Python peer is not judged by its HTTP library only: `requests`, which most people use
+(about 600 µs of CPU a call), and pycurl (about 100 µs for one call at a time).
 """
 
 import threading
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 BODY = b'{"type":"timer.fired","timestamp":"2026-11-20T18:16:51Z","data":{"timerId":"tmr_1","order":7}}'
 TIMEOUT_S = 30
 
-# Called from many threads.
+# Callers are used from many threads.
 Caller = Callable[[Due], None]
 
 
 def called_url(target_url: str, due: Due) -> str:
-    """Return the URL with what the target's log says of the call."""
+    """Return the URL with the parameters that the target logs."""
     return f"{target_url}?due={due.at_ms}&id={due.id}"
 
 
@@ -62,7 +62,7 @@ CALLERS = {"requests": with_requests, "pycurl": with_curl}
 
 
 def _new_handle() -> "pycurl.Curl":
-    import pycurl  # only where it measures: the page is written without the `bench` extra
+    import pycurl  # imported only to measure: the page is written without the `bench` extra
 
     curl = pycurl.Curl()
     curl.setopt(pycurl.POSTFIELDS, BODY)

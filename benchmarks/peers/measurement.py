@@ -13,16 +13,16 @@ from benchmarks.peers.peer import Peer
 from benchmarks.processes import read_cpu
 from benchmarks.target import LINES_WITHIN_S, Target
 
-# Connections are opened, and code is loaded and compiled (V8), before anything is measured.
+# First calls: they open connections, and load and compile code (V8), before anything is measured.
 WARM_CALLS, WARM_FIRST_IN_MS, WARM_SPACING_MS = 2_000, 2_500, 2
-# A second delivery of the last calls is waited for.
+# How long to wait for second deliveries of the last calls.
 LINGER_S = 1.0
 LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """So many calls at moments that are computed from the first one's earliest."""
+    """A number of calls; their moments are computed from the earliest possible first one."""
 
     name: str
     moments: Callable[[int], Sequence[int]]
@@ -30,7 +30,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """What came of one load."""
+    """The result of one load."""
 
     punctuality: Punctuality
     calls_per_s: float
@@ -39,7 +39,7 @@ class Fared:
     in_time: bool
 
     def figures(self) -> dict[str, object]:
-        """Return the row of a report; CPU counts from the first hand-over on, the producer's left out."""
+        """Return the row of a report. CPU counts from the first hand-over on, without the producer's."""
         return {
             "count": self.punctuality.count,
             **self.punctuality.figures(),
@@ -52,7 +52,7 @@ class Fared:
 
 @contextmanager
 def running(peer: Peer, directory: Path, target: Target) -> Iterator[None]:
-    """Start the peer and let it make its first calls; stop it whatever happens."""
+    """Start the peer and let it make its first calls; always stop it at the end."""
     directory.mkdir(parents=True)
     try:
         peer.start(directory, target.url)
@@ -69,7 +69,7 @@ def running(peer: Peer, directory: Path, target: Target) -> Iterator[None]:
 def measure(
     peer: Peer, target: Target, moments: Callable[[int], Sequence[int]], lead_ms: int, wait_s: float
 ) -> Fared:
-    """Hand over moments that begin `lead_ms` from now; wait at most `wait_s` beyond the last of them."""
+    """Hand over moments that begin `lead_ms` from now; wait at most `wait_s` after the last one."""
     target.forget()
     before = read_cpu(peer.pids())
     began_at = _now_ms()

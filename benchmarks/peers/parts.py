@@ -1,4 +1,4 @@
-"""The processes a peer consists of: started one by one, ended together."""
+"""The processes of a peer: started one by one, ended together."""
 
 import sys
 from collections import defaultdict
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.servers.server_process import ServerProcess
 
-# What a worker prints on a line of its own once it takes work.
+# A worker prints this on a line of its own once it takes work.
 READY = "ready"
 
 
@@ -17,7 +17,7 @@ class PeerMissingError(Exception):
 
 
 class Parts:
-    """Servers and workers by kind; each has a directory of its own below the peer's."""
+    """Servers and workers by kind. Each has a directory of its own in the peer's directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -35,7 +35,7 @@ class Parts:
         process.start()
 
     def start_redis(self) -> RedisServer:
-        """Start a Redis that keeps nothing on disk, which is the fastest a peer can have."""
+        """Start a Redis that keeps nothing on disk, the fastest kind for a peer."""
         server = RedisServer(redis_program(), self.new_directory("redis"))
         self.start("redis", server.process)
         return server
@@ -50,7 +50,7 @@ class Parts:
         self.start("workers", process)
 
     def start_python_worker(self, module: str, *arguments: object) -> None:
-        """Start a module of ours as a worker."""
+        """Start a Python module of the benchmarks as a worker."""
         self.start_worker([sys.executable, "-m", module, *arguments])
 
     def pids(self) -> dict[str, list[int]]:
@@ -61,11 +61,11 @@ class Parts:
         return dict(by_kind)
 
     def stop(self) -> None:
-        """End all, the last started first."""
+        """End all processes, the last one first."""
         while self._processes:
             self._processes.pop()[1].kill()
 
 
 def say_ready() -> None:
-    """Tell `Parts.start_worker`, from inside the worker."""
+    """Tell `Parts.start_worker` that this worker is ready."""
     print(READY, flush=True)

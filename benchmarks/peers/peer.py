@@ -1,4 +1,4 @@
-"""What the benchmarks ask of a peer: start, accept moments, tell its processes, stop."""
+"""What the benchmarks need from a peer: start, accept moments, name its processes, stop."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from benchmarks.due import Due
 
 
 class Peer(Protocol):
-    """A timer system under one setting; each call it makes is `benchmarks.peers.http_call`'s."""
+    """A timer system with one setting. It makes its calls by `benchmarks.peers.http_call`."""
 
     @property
     def name(self) -> str:
@@ -16,20 +16,20 @@ class Peer(Protocol):
 
     @property
     def setting(self) -> str:
-        """What this variant sets, in words."""
+        """The setting of this variant, in words."""
 
     @property
     def source(self) -> str:
-        """The page of its documentation that the setting comes from."""
+        """The page of its documentation that recommends the setting."""
 
     def start(self, directory: Path, target_url: str) -> None:
-        """Start servers and workers of its own; raises what says which package is missing. Stop it even then."""
+        """Start its own servers and workers; raises an error that names a missing package. Stop it even then."""
 
     def schedule(self, dues: Sequence[Due]) -> None:
-        """Hand over all moments, in batches where the system has them; return when all are accepted."""
+        """Hand over all moments, in batches if the system has them; return when all are accepted."""
 
     def pids(self) -> dict[str, list[int]]:
         """Return its running processes by part: "workers", "redis"."""
 
     def stop(self) -> None:
-        """End all it started; what it stored may be lost."""
+        """End all that it started; stored data may be lost."""

@@ -1,8 +1,8 @@
 """RabbitMQ's classic delay: messages wait in a queue without consumers until their TTL dead-letters them.
 
-A message leaves a queue only from its head, so one with a longer TTL holds back those behind it. Hence moments are
-published in their order; a caller who cannot do that takes one waiting queue for each second of the moments. The
-plugin with an exchange of its own for delays is not in Debian's package.
+A message leaves a queue only from its head, so a message with a longer TTL holds back those behind it. So moments are
+published in their order. A caller who cannot do that uses one waiting queue for each second of the moments. The plugin
+with an exchange for delays is not in Debian's package.
 """
 
 import socket
@@ -21,9 +21,9 @@ from wangtimer.stack.ports import HOST, free_port
 
 WORK = "calls"
 _PACKAGE = "rabbitmq-server"
-# The script behind Debian's wrapper, which would change to a user that cannot write to our directory.
+# The script behind Debian's wrapper. The wrapper changes to a user that cannot write to our directory.
 _SERVER_PATH = "/usr/lib/rabbitmq/bin/rabbitmq-server"
-# Not more, or a message's TTL begins long after it was computed.
+# With more, a message's TTL would begin long after it was computed.
 _UNCONFIRMED = 200
 _LOGIN_WITHIN_S = 120
 _WORKER = "benchmarks.peers.workers.rabbitmq_consumers"
@@ -34,7 +34,7 @@ _CONFIRMS = "https://www.rabbitmq.com/docs/confirms#channel-qos-prefetch"
 
 @dataclass
 class RabbitMQTtl:
-    """A broker of its own, and worker processes with one consumer a thread."""
+    """A broker of its own, and worker processes with one consumer per thread."""
 
     setting: str
     source: str
@@ -55,7 +55,7 @@ class RabbitMQTtl:
             self._parts.start_python_worker(_WORKER, self._port, target_url, *options)
 
     def schedule(self, dues: Sequence[Due]) -> None:
-        """Publish in the order of the moments, with publisher confirms some hundred at a time."""
+        """Publish in the order of the moments, with publisher confirms for some hundred at a time."""
         with closing(connect(self._port)) as connection:
             publisher = Publisher(connection, persistent=self.persistent)
             for due in sorted(dues, key=lambda due: due.at_ms):
@@ -78,7 +78,7 @@ VARIANTS = [
 
 
 class Publisher:
-    """Publishes to waiting queues, which it declares as it needs them."""
+    """Publishes to waiting queues, and declares them when needed."""
 
     def __init__(self, connection: amqp.Connection, *, persistent: bool) -> None:
         self._connection = connection
@@ -91,7 +91,7 @@ class Publisher:
         self._declared: set[str] = set()
 
     def publish(self, due: Due, queue: str) -> None:
-        """Let the message wait until its moment; never shorter, so that nobody is early."""
+        """Let the message wait until its moment, never less, so that no call is early."""
         if queue not in self._declared:
             self._declare(queue)
         message = amqp.Message(f"{due.id}:{due.at_ms}", delivery_mode=self._delivery_mode)
@@ -126,7 +126,7 @@ def connect(port: int) -> amqp.Connection:
 
 
 def start_broker(parts: Parts) -> int:
-    """Start Erlang's name server and RabbitMQ, neither of them the machine's own; return the port."""
+    """Start an Erlang name server and a RabbitMQ of our own, beside the machine's; return the port."""
     find_program("rabbitmq-server", _PACKAGE)
     names_port, port = free_port(), free_port()
     epmd = [find_program("epmd", _PACKAGE), "-port", str(names_port), "-address", HOST]
@@ -145,7 +145,7 @@ def start_broker(parts: Parts) -> int:
         "RABBITMQ_DIST_PORT": free_port(),
         "RABBITMQ_MNESIA_BASE": directory,
         "RABBITMQ_LOG_BASE": directory,
-        # Else a shell stays between us and the server, and outlives it.
+        # Without it a shell stays between us and the server, and outlives it.
         "RUNNING_UNDER_SYSTEMD": "true",
     }
     argv = ["env", *(f"{name}={value}" for name, value in variables.items()), _SERVER_PATH]
@@ -155,7 +155,7 @@ def start_broker(parts: Parts) -> int:
 
 
 def listens(port: int) -> bool:
-    """Say whether somebody accepts connections."""
+    """Say whether the port accepts connections."""
     try:
         with socket.create_connection((HOST, port), 1):
             return True

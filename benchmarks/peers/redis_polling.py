@@ -1,4 +1,4 @@
-"""The home-made timer: a Redis sorted set of moments that one process polls, each second in its naive form."""
+"""The home-made timer: one process polls a Redis sorted set of moments; the naive form polls each second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _PATTERN = "https://redis.antirez.com/fundamental/delayed-queue.html"
 
 @dataclass
 class RedisPolling:
-    """One process that reads what is due, removes it, and calls."""
+    """One process that reads due members, removes them, and calls."""
 
     setting: str
     source: str
@@ -35,7 +35,7 @@ class RedisPolling:
         self._parts.start_python_worker(_WORKER, redis_url, target_url, *options)
 
     def schedule(self, dues: Sequence[Due]) -> None:
-        """Add members of the form `id:moment`, some a command."""
+        """Add members of the form `id:moment`, several per command."""
         for first in range(0, len(dues), _BATCH):
             batch = dues[first : first + _BATCH]
             self._redis.zadd(KEY, {f"{due.id}:{due.at_ms}": due.at_ms for due in batch})

@@ -1,4 +1,4 @@
-"""Everything due at one moment: how fast it drains, beside a bare CurlMulti loop and BullMQ in the same run."""
+"""All calls due at one moment: how fast they drain, compared with a bare CurlMulti loop and BullMQ in the same run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement
 
 RIVAL = "BullMQ"
-# What it takes in a second, at least, before the moment.
+# How many calls a second it accepts at least, before the moment.
 RIVAL_TAKES_IN, RIVAL_LEAD_MS, RIVAL_PATIENCE_S = 10_000, 3_000, 60.0
 
 
 def drain(stand: Stand, number: int) -> Measurement:
-    """Fire so many at one moment; return the rate to the last arrival and the time to the last outcome row."""
+    """Fire `number` at one moment; return the rate to the last arrival and the time to the last outcome row."""
     moment = stand.start_for(number)
     fired = stand.fire([Shot(due, stand.target.url) for due in dues_at([moment] * number)])
     outcomes_s = (fired.outcomes_at - moment) / 1_000
@@ -30,7 +30,7 @@ def drain(stand: Stand, number: int) -> Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """The others run before the deployment starts, so that each has the machine for itself."""
+    """A burst. The others run before the deployment starts, so each has the machine for itself."""
 
     number: int = 100_000
     name: str = "burst"
@@ -54,9 +54,9 @@ class Burst:
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Run the others, then ours on a fresh deployment, so many times.
+        """Run the others, then ours on a fresh deployment, `runs` times.
 
-        The first run tries the rival in all its settings, the others in the one that was fastest.
+        The first run tries the peer in all its settings, later runs in the fastest one.
         """
         number = bench.scaled(self.number, 1_000)
         rivals = [peer for peer in PEERS if peer.name == RIVAL]
@@ -72,18 +72,18 @@ class Burst:
                 "bare_calls_per_s": bare,
                 "bullmq_calls_per_s": rival,
                 "of_bare_loop": ours["calls_per_s"] / bare,
-                # Where it could not be run there is no ratio, and the bound is not kept.
+                # Where it could not run there is no ratio, and the bound is missed.
                 "of_bullmq": ours["calls_per_s"] / rival if rival else float("nan"),
             }
 
 
 def _drain_of(peer: Peer, bench: Bench, number: int) -> float:
-    """Return a peer's drain rate; 0 where it cannot be run, did not take all in before the moment, or lost some."""
+    """Return a peer's drain rate; 0 where it cannot run, did not accept all before the moment, or lost some."""
     lead_ms = RIVAL_LEAD_MS + number * 1_000 // RIVAL_TAKES_IN
     try:
         with running(peer, bench.new_directory() / "peer", bench.target):
             fared = measure(peer, bench.target, lambda start: [start] * number, lead_ms, RIVAL_PATIENCE_S)
-    except Exception as error:  # ours is worth measuring all the same
+    except Exception as error:  # ours is still measured
         print(f"{peer.name} ({peer.setting}): {error!r}", flush=True)
         return 0.0
     return fared.calls_per_s if fared.in_time and not fared.punctuality.lost else 0.0

@@ -22,20 +22,20 @@ TIMERS_A_SECOND = 200
 CLIENTS = 32
 # Due long after the run: only the API works meanwhile.
 IN_AN_HOUR = {"delay": "1h"}
-# So many of them fire each second instead, until the run is over: enabling plans what comes within the next minutes.
-# The planner has 7,200 firings a second to do beside; of one in 20 it would be 36,000, which is `plan`.
+# One in this many fires each second until the run is over, as enabling plans the next minutes. That gives the planner
+# 7,200 firings a second. One in 20 would give it 36,000, which is the workload `plan`.
 ONE_IN, EACH_SECOND = 100, {"cron": "* * * * * *"}
 APP = "bench"
 # The call of each timer.
 CALL = {"method": "POST", "body": '{"order":7}'}
-# What xTimer's clients do, a create and an enable for each timer, at the same rate after it.
+# Then, at the same rate, a create and an enable for each timer, as xTimer's clients do.
 PAIR_SECONDS, PAIRED_IN_AN_HOUR = 5, {"delayMs": 3_600_000}
-# Requests of so many timers each, after the pairs, one at a time.
+# After the pairs, requests of this many timers each, one at a time.
 BATCHES, BATCH = 20, 1_000
 
 
 class Client:
-    """One kept-open connection a thread; by libcurl, which takes little of what the API is to be given."""
+    """One kept-open connection per thread, by libcurl, which leaves most of the CPU to the API."""
 
     def __init__(self, api_url: str) -> None:
         self._api_url = api_url
@@ -54,7 +54,7 @@ class Client:
         return timer_id
 
     def create_batch(self, names: Sequence[str], url: str, schedule: Mapping[str, object]) -> int:
-        """Make and enable so many timers in one request; return how many were refused, all if the request was."""
+        """Make and enable these timers in one request; return how many were refused, all if the request was."""
         timers = [_terms(name, url, schedule) for name in names]
         batch = {"app": APP, "timers": timers, "enable": True}
         try:
@@ -97,25 +97,25 @@ class Client:
 
 
 def _terms(name: str, url: str, schedule: Mapping[str, object]) -> dict[str, object]:
-    """Return a timer as the compatible paths take it in a batch; with its app, alone."""
+    """Return a timer as the compatible paths take it in a batch, without its app."""
     return {"name": name, "notifyHTTPParam": {"url": url, **CALL}, **schedule}
 
 
 class Made(NamedTuple):
-    """One of many to be made: its number, its timer (0 where it failed), and ms since it should have begun."""
+    """One of many made timers: its number, its timer (0 where it failed), and ms since it should have begun."""
 
     number: int
     timer_id: int
     took_ms: float
 
 
-# Makes the timer of this number, and returns its id.
+# Makes the timer with this number, and returns its id.
 Make = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Each timer is begun at its own moment, however long those before it take; latency counts from that moment."""
+    """Each request begins at its own moment, even while earlier ones run; latency counts from that moment."""
 
     seconds: int = 20
     name: str = "create"
@@ -141,7 +141,7 @@ class Create:
             Figure("failed", "timers", at_most=0, is_strict=True),
             Figure("pairs_per_api_cpu_s", "/s", more_is_better=True),
             Figure("pairs_failed", "pairs", at_most=0, is_strict=True),
-            # Far above the single ones.
+            # Far above the single requests.
             Figure("batch_timers_per_api_cpu_s", "/s", at_least=1_000),
             Figure("batch_timers_per_s", "/s", more_is_better=True),
             Figure("batch_failed", "timers", at_most=0, is_strict=True),
@@ -212,7 +212,7 @@ class Create:
 
 
 def _at_a_steady_rate(make: Make, number: int) -> list[Made]:
-    """Make so many, `TIMERS_A_SECOND`; return those that were made, and print why the others were not."""
+    """Make `number` timers at `TIMERS_A_SECOND`; return those that were made, and print why others were not."""
     begins_at = time.monotonic() + 0.5
 
     def make_in_turn(one: int) -> Made:

@@ -1,4 +1,4 @@
-"""Every-second timers at the settings that ship: what Redis holds, how late they are, and how a flush is mended."""
+"""Every-second timers at the default settings: Redis' memory, lateness, and the recovery from a flush."""
 
 import time
 from collections import Counter
@@ -17,15 +17,15 @@ from benchmarks.workload import Bench, Figure, Measurement
 from wangtimer.core.flow.slicing import MINUTE_MS
 
 LOOK_S = 0.5
-# Their first moment is so far ahead, as where somebody enables them a minute before.
+# Their first moment is this far ahead, as if they were enabled a minute before.
 FIRST_IN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """`timers` timers of `period_s`, evenly spread, for `seconds`; then, where asked for, one FLUSHDB.
+    """`timers` timers of `period_s`, evenly spread, for `seconds`; then, if wanted, one FLUSHDB.
 
-    With the flush come `timers_more` timers, so that planning has work meanwhile.
+    With the flush, `timers_more` timers are added, so that planning has work meanwhile.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Dense:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """Lateness, memory and planning with this workload's bounds; and what was lost."""
+        """Lateness, memory and planning with this workload's bounds, and losses."""
         own = {figure.name: figure for figure in self.bounds}
         names = {
             "late_p50_ms": "ms",
@@ -62,7 +62,7 @@ class Dense:
         return (*figures, Figure("lost", "firings", at_most=0, is_strict=True), Figure("duplicates", "calls"))
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Run on a fresh deployment each time: what one run leaves planned would be the next one's load."""
+        """Run on a fresh deployment each time, as planned firings of one run would burden the next."""
         for _ in range(runs):
             with bench.stand(A_PROCESS_A_CORE) as stand:
                 yield self._run(stand, bench.scaled(self.timers, 100), bench.scaled(self.seconds, 20))
@@ -74,7 +74,7 @@ class Dense:
         self._insert(stand, timers, first)
         watched.until(lambda: not stand.is_left_to_plan(), 600)
         planned_s = time.monotonic() - began_at
-        # What comes due while timers are still being planned counts too.
+        # Firings that come due while timers are still being planned count too.
         watched.until(lambda: time.time() * 1_000 >= first, FIRST_IN_MS)
         start, cpu = first, stand.read_cpu()
         end = max(start, int(time.time()) * 1_000) + seconds * 1_000
@@ -105,7 +105,7 @@ class Dense:
         )
 
     def _insert(self, stand: Stand, timers: int, first: int) -> None:
-        """Insert timers whose moments begin at `first` or within a period behind it, ms UTC."""
+        """Insert timers whose moments begin at `first` or within a period after it, ms UTC."""
         for second in range(self.period_s):
             moment = first + second * 1_000
             cron = (
@@ -116,9 +116,9 @@ class Dense:
             insert_crons(stand.engine, cron, timers // self.period_s, stand.target.url, moment)
 
     def _flush(self, stand: Stand, watched: "Watched", rate: int) -> dict[str, float]:
-        """Flush the store; return after how long it held the next 60 s again, the whole window, and all was planned.
+        """Flush the store; return the times until it holds the next 60 s, the whole window, and all is planned.
 
-        What is due is added in its order: the 60 s are there once the last of them has all its `rate` firings.
+        Firings are added in the order of their moments: the 60 s are there once the last second has `rate` firings.
         """
         url = stand.deployment.store.url()
         with stand.engine.connect() as sql:
@@ -128,7 +128,7 @@ class Dense:
             flushed_at = time.time() * 1_000
             client.flushdb()
             if self.timers_more:
-                # Behind what was counted to be due: these are no part of what may be lost.
+                # After the firings counted as due, so these cannot count as lost.
                 self._insert(stand, self.timers_more, int(flushed_at) // 60_000 * 60_000 + 20 * 60_000)
             marks = watched.first_seen(
                 {
@@ -142,7 +142,7 @@ class Dense:
 
 
 class Watched:
-    """Lets a stand run, and keeps the most memory that its Redis servers took together, MB."""
+    """Lets a stand run, and records the most memory that its Redis servers used together, MB."""
 
     def __init__(self, stand: Stand) -> None:
         self._stand = stand
@@ -150,7 +150,7 @@ class Watched:
         self.most_mb = 0.0
 
     def until(self, is_over: Callable[[], bool], most_s: float) -> float:
-        """Look at the memory until it is over; return how long that took, s. Raises `TimeoutError`."""
+        """Watch the memory until `is_over`; return how long that took, s. Raises `TimeoutError`."""
         began_at = time.monotonic()
         while not is_over():
             if time.monotonic() - began_at > most_s:
@@ -160,7 +160,7 @@ class Watched:
         return time.monotonic() - began_at
 
     def first_seen(self, marks: Mapping[str, Callable[[], bool]], most_s: float) -> dict[str, float]:
-        """Look until each has been true once; return after how many seconds each was. Raises `TimeoutError`."""
+        """Watch until each mark has been true once; return the seconds until each was. Raises `TimeoutError`."""
         began_at, seen = time.monotonic(), dict[str, float]()
 
         def are_all_seen() -> bool:
@@ -190,7 +190,7 @@ def _fed(client: "redis.Redis") -> int:
 
 
 def _completeness(arrivals: Sequence[Arrival], start: int, end: int, timers: int) -> dict[str, float]:
-    """Count what was due from `start` to `end` (ms UTC) and never came, and what came more than once."""
+    """Count the firings due from `start` to `end` (ms UTC) that never came, and that came more than once."""
     seen = Counter((one.due_ms, one.id) for one in arrivals if start <= one.due_ms < end)
     wanted = timers * ((end - start) // 1_000)
     return {"lost": wanted - len(seen), "duplicates": seen.total() - len(seen)}

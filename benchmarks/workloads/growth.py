@@ -1,4 +1,4 @@
-"""From a thousand to a million timers enabled, always 100/s due: what of the cost grows with them."""
+"""From a thousand to a million enabled timers, always 100/s due: which costs grow with them."""
 
 import random
 import time
@@ -16,17 +16,17 @@ from benchmarks.workload import PROMISES, Bench, Figure, Measurement
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 RATE, SECONDS, TICKS = 100, 10, 5
-# Most timers of a large deployment are not due within the hour: so many are, the rest on some later day.
+# At most this many are due within the hour, the rest on a later day, as most timers of a large deployment are.
 DUE_WITHIN_THE_HOUR = 100_000
-# They come due after all has been measured, and before the hour is over that the migrator plans ahead: all is planned
-# before it is measured, as the 100/s are too.
+# They come due after the measurement and within the hour that the migrator plans ahead. So all are planned before the
+# measurement, as are the 100/s.
 NEAR_FROM_MS, NEAR_TO_MS = 15 * 60_000, 55 * 60_000
 DAY_MS, DAYS = 24 * HOUR_MS, 30
 
 
 @dataclass(slots=True)
 class Grown:
-    """What was measured at each size, and how many timers there are so far."""
+    """The measurements at each size, and the number of timers so far."""
 
     figures: dict[str, float] = field(default_factory=dict)
     enabled: int = 0
@@ -41,7 +41,7 @@ class Growth:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """Figures at the largest size against the smallest, memory, and the promises over all sizes."""
+        """Figures at the largest size compared with the smallest, memory, and the promises over all sizes."""
         return (
             Figure("late_p99_growth", "times", at_most=1.3),
             Figure("commands_growth", "times", at_most=1.3),
@@ -55,7 +55,7 @@ class Growth:
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Grow a fresh deployment so many times."""
+        """Grow a fresh deployment `runs` times."""
         for _ in range(runs):
             with bench.stand() as stand:
                 yield self._run(stand, bench)
@@ -72,7 +72,7 @@ class Growth:
         return (
             figures
             | {
-                # nginx logs whole milliseconds: under one, a ratio would be noise.
+                # nginx logs whole milliseconds: below one, a ratio would be noise.
                 "late_p99_growth": max(1.0, figures[f"late_p99_ms.{largest}"])
                 / max(1.0, figures[f"late_p99_ms.{smallest}"]),
                 "commands_growth": figures[f"store_commands_per_s.{largest}"]
@@ -84,7 +84,7 @@ class Growth:
 
 
 def _grow_to(stand: Stand, grown: Grown, size: int, within_the_hour: int) -> None:
-    """Add timers until `size` are enabled, and plan what the horizon holds of them."""
+    """Add timers until `size` are enabled, and plan their firings within the horizon."""
     now = int(time.time() * 1_000)
     near = max(0, min(size, within_the_hour) - grown.enabled)
     far = size - grown.enabled - near
@@ -110,7 +110,7 @@ def _measure_at(stand: Stand, grown: Grown, size: int) -> None:
 
 
 def _measure_bytes(stand: Stand, grown: Grown) -> None:
-    """Note what a pending firing takes, definitions apart: in Redis exactly, in SQL by the server's estimate."""
+    """Note the memory of a pending firing, without definitions: exact in Redis, estimated by the server in SQL."""
     store = stand.deployment.store.url()
     grown.figures["redis_bytes_per_pending"] = bytes_apart_from_definitions(store) / members_due(store)
     size = text(

@@ -1,4 +1,4 @@
-"""An app whose targets all hang, beside one whose target answers: what the other's calls suffer, and the way back."""
+"""One app's targets all hang while another app's target answers: the other app's lateness, and the recovery."""
 
 import time
 from collections import Counter
@@ -15,21 +15,21 @@ from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement
 
 HOG_TIMERS, OTHERS_A_SECOND = 500, 50
-# Of the recovery: from when on at least half of what the targets can take is sent, how long until nothing waits, and
-# from then on until new firings are on time.
+# Bounds of the recovery: the time until at least half of what the targets can take is sent, until nothing waits, and
+# from then until new firings are on time.
 FIRST_SECONDS, DRAINED_WITHIN_S, ON_TIME_WITHIN_S, LOOK_S = 10, 120, 30, 2.0
 ON_TIME_MS = 1_000
-# As the deployment's own, which is the default: who was late for longer had no place, or timed out.
+# The deployment's time-out, the default: a firing that was later had no place, or timed out.
 TIMEOUT_MS = 10_000
-# Timers of every second are planned two steps ahead, all of it before the run begins.
+# Every-second timers are planned two steps ahead, completely before the run begins.
 STEP_S, MAKING_S = 120, 40
-# The last moments' calls, and what the target's log keeps back.
+# Time for the calls of the last moments, and for lines that the target's log buffers.
 LINGER_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """So many targets that take connections and never answer, one callback process; `--scale 10` is ten minutes."""
+    """`hosts` targets that accept connections and never answer, one callback process; `--scale 10` is ten minutes."""
 
     hosts: int
     seconds: int = 60
@@ -49,7 +49,7 @@ class Hung:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The other app's lateness, and how the hung app's backlog goes."""
+        """The other app's lateness, and how fast the hung app's backlog drains."""
         return (
             Figure("other_p50_ms", "ms"),
             Figure("other_p99_ms", "ms", at_most=50),
@@ -113,10 +113,10 @@ class Hung:
 
 
 def recovery(calls: Sequence[HungCall], back_at: float, drained_s: float) -> Measurement:
-    """Return how fast the targets, back at a moment (s UTC), were called again, and until when new firings were late.
+    """Return how fast the targets were called again from `back_at` (s UTC), and until when new firings were late.
 
-    What they can take is the most that any second of the recovery sent them: while all wait for a place, nothing else
-    bounds it.
+    Their capacity is the most calls in any second of the recovery: while all firings wait for a place, nothing else
+    limits it.
     """
     came = [one for one in calls if one.arrived_ms >= back_at * 1_000]
     rates = Counter(int(one.arrived_ms / 1_000 - back_at) for one in came)
@@ -153,7 +153,7 @@ def _waiting(stand: Stand) -> int:
 
 
 def _late_for_no_reason_told(stand: Stand, start: int, end: int) -> int:
-    """Return how many were late by more than a time-out, at their first attempt, and name no lane they waited in."""
+    """Return how many first attempts were later than a time-out without naming a lane in which they waited."""
     query = text(
         "SELECT COUNT(*) FROM firing JOIN timer ON timer.id = firing.timer_id WHERE app = 'hog' "
         "AND fire_at BETWEEN :start AND :end AND firing.status <> 'pending' AND attempt = 1 AND lane = '' "
@@ -164,7 +164,7 @@ def _late_for_no_reason_told(stand: Stand, start: int, end: int) -> int:
 
 
 def _recorded_failures(stand: Stand, start: int) -> int:
-    """Return how many attempts are recorded as failed with an error, be they followed by another one or the last."""
+    """Return how many attempts are recorded as failed with an error, last attempts or not."""
     followed = "SELECT COUNT(*) FROM attempt JOIN timer ON timer.id = attempt.timer_id"
     last = "SELECT COUNT(*) FROM firing JOIN timer ON timer.id = firing.timer_id"
     failed = " WHERE app = 'hog' AND fire_at >= :start AND error <> '' AND {}.status = 'failed'"
@@ -176,7 +176,7 @@ def _recorded_failures(stand: Stand, start: int) -> int:
 
 
 def _drained(stand: Stand, back_at: float) -> float:
-    """Return after how many seconds nothing waited in a lane any more; NaN where something did until the end."""
+    """Return the seconds until nothing waited in a lane; NaN where something waited until the end."""
     while time.time() < back_at + DRAINED_WITHIN_S:
         if not _waiting(stand):
             return time.time() - back_at

@@ -51,7 +51,7 @@ class Idle:
         cpu = stand.read_cpu()
         stand.tend_for(seconds)
         used = cpu.until(stand.read_cpu())
-        # Apart from the above, for MONITOR costs the servers CPU.
+        # Separate from the above, as MONITOR costs the servers CPU.
         counters = {
             name: CommandCounter(server.url())
             for name, server in (("store", it.store), ("broker", it.broker))
@@ -69,7 +69,7 @@ def _insert_timers(stand: Stand, number: int) -> None:
     tomorrow = int(time.time() * 1_000) + DAY_MS
     dues = dues_at(range(tomorrow, tomorrow + number))
     insert_shots(stand.engine, [Shot(due, stand.target.url) for due in dues])
-    # Until the sweep has looked once at what is new.
+    # Wait until the sweep has looked at the new timers once.
     stand.tend_for(10)
 
 

@@ -1,4 +1,4 @@
-"""One app's burst while another app ticks along: how late the other's firings become."""
+"""One app's burst while another app fires steadily: how late the other's firings become."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from benchmarks.stand import Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement, on_one_stand
 
 OTHERS_A_SECOND = 100
-# The other app's seconds, and how many of them lie before the burst.
+# The other app's seconds, and how many of them are before the burst.
 SECONDS, BEFORE = 10, 3
 
 

@@ -1,4 +1,4 @@
-"""Those who arm and fire stand still for a while: how fast the backlog goes, and how late what is new becomes."""
+"""Schedulers, triggers and callbacks freeze for a while: how fast the backlog drains, how late new firings are."""
 
 import os
 import signal
@@ -12,14 +12,14 @@ from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement, on_one_stand
 
 BACKLOG_A_SECOND, NEW_A_SECOND, NEW_SECONDS = 5_000, 300, 8
-# What is new comes due from so long after the return on: a thread needs a moment to be there again.
+# New firings come due from this long after the return: threads need a moment to resume.
 RETURN_MS = 300
 FROZEN = ("scheduler", "trigger", "callback")
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """So many seconds of `BACKLOG_A_SECOND` come due while the processes are frozen."""
+    """`BACKLOG_A_SECOND` firings a second come due while the processes are frozen."""
 
     seconds: int = 15
     name: str = "outage"
@@ -30,7 +30,7 @@ class Outage:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The lateness of what is new, the time until the backlog is gone, and the promises over all."""
+        """The lateness of new firings, the time until the backlog is gone, and the promises over all."""
         return (
             Figure("new_p50_ms", "ms"),
             Figure("new_p99_ms", "ms", at_most=1_000),
@@ -63,7 +63,7 @@ class Outage:
 
 
 def _freeze(stand: Stand, start: float, back: float) -> None:
-    """Have them stand still from one moment (s UTC) to another."""
+    """Freeze the processes from one moment (s UTC) to another."""
     pids = [pid for kind, ids in stand.pids().items() if kind in FROZEN for pid in ids]
     stand.tend_for(start - time.time())
     for pid in pids:

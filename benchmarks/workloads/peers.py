@@ -1,4 +1,4 @@
-"""Every peer in each of its settings, and WangTimer, under the same three loads in the same run."""
+"""Every peer in each of its settings, and WangTimer, with the same three loads in the same run."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +12,13 @@ from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement
 
 RATE, SECONDS, BURST = 1_000, 5, 10_000
-# A peer gets a start to take calls in, and at least so long for each (some accept them faster than their workers take
-# them in); twice what the first load took where that was longer.
+# A peer gets a start to accept calls, and at least this long for each, as some accept them faster than their workers
+# fetch them. Where the first load took longer, it gets twice that.
 LEAD_MS, FIRST_MS_A_CALL = 3_000, 1.0
 # Calls that come later than this are lost.
 PATIENCE_S = 30.0
 OURS = "WangTimer"
-# What each is measured by: under each, the best of its settings is shown.
+# The measures. For each, the best setting of a system is shown.
 MEASURES = (
     "steady_p50_ms",
     "steady_p99_ms",
@@ -33,7 +33,7 @@ _HIGHER_IS_BETTER = ("calls_per_s",)
 
 
 def variant(peer: Peer) -> str:
-    """Return the peer with its setting, as the table shows it."""
+    """Return the name of the peer with its setting, as in the table."""
     return f"{peer.name} ({peer.setting})"
 
 
@@ -46,7 +46,7 @@ class PeersBeside:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """One of each measure for each peer in each setting; nothing to keep but being there."""
+        """One of each measure for each peer in each setting, without bounds."""
         who = [OURS, *(variant(peer) for peer in PEERS)]
         return [
             Figure(f"{measure}.{one}", _unit(measure), more_is_better=measure in _HIGHER_IS_BETTER)
@@ -55,7 +55,7 @@ class PeersBeside:
         ]
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Try them all, one after the other, so many times."""
+        """Try them all, one after the other, `runs` times."""
         for _ in range(runs):
             figures = _named(OURS, _ours(bench))
             for peer in PEERS:
@@ -75,7 +75,7 @@ def _named(who: str, figures: Measurement) -> dict[str, float]:
 
 
 def _theirs_if_any(peer: Peer, bench: Bench) -> Measurement:
-    """Return a peer's figures; NaN where it cannot be run, for the others are worth measuring all the same."""
+    """Return a peer's figures; NaN where it cannot run, so that the others are still measured."""
     try:
         return _theirs(peer, bench)
     except Exception as error:
@@ -84,7 +84,7 @@ def _theirs_if_any(peer: Peer, bench: Bench) -> Measurement:
 
 
 def _theirs(peer: Peer, bench: Bench) -> Measurement:
-    """Return a peer's figures; NaN for those of a load it did not take in before the first moment."""
+    """Return a peer's figures; NaN for a load that it did not accept before the first moment."""
     seconds, number = bench.scaled(SECONDS, 3), bench.scaled(BURST, 500)
     with running(peer, bench.new_directory() / "peer", bench.target):
         steady = _fare(peer, bench, lambda start: spread(start, seconds, RATE), FIRST_MS_A_CALL)
@@ -133,7 +133,7 @@ def _ours(bench: Bench) -> Measurement:
 
 
 def _fire(stand: Stand, moments: list[int]) -> dict[str, float]:
-    # From the hand-over on and without the target, as for the peers: broker, store and SQL are part of the cost.
+    # From the hand-over on and without the target, as for the peers. Broker, store and SQL count.
     before = stand.read_cpu()
     fired = stand.fire([Shot(due, stand.target.url) for due in dues_at(moments)])
     used = before.until(stand.read_cpu())

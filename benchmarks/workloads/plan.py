@@ -1,4 +1,4 @@
-"""Planning alone: timers of every minute, an hour ahead, into SQL and Redis by one migrate process."""
+"""Only planning: every-minute timers, an hour ahead, into SQL and Redis by one migrate process."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -26,7 +26,7 @@ STEP_S = 1_800
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Only the servers run, and one process that plans; nothing fires."""
+    """Only the servers and one planning process run; nothing fires."""
 
     timers: int = 10_000
     name: str = "plan"
@@ -44,7 +44,7 @@ class Plan:
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Plan on servers that are new each time."""
+        """Plan on new servers each time."""
         for _ in range(runs):
             with TemporaryDirectory(prefix="plan-", dir=bench.directory) as directory:
                 yield self._run(Path(directory), bench.scaled(self.timers, 100))

@@ -1,4 +1,4 @@
-"""The same burst with one and two callback processes, one and two trigger processes: what grows, what limits."""
+"""The same burst with one and two callback processes, one and two trigger processes: what scales, what limits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ COPIES = ((1, 1), (1, 2), (2, 1), (2, 2))
 
 
 def figure_name(triggers: int, callbacks: int) -> str:
-    """Return the figure of a deployment with so many processes of each kind."""
+    """Return the name of the figure of a deployment with these numbers of processes."""
     return f"calls_per_s.{triggers}_trigger_{callbacks}_callback"
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Each deployment of the four is started once and drained so many times."""
+    """Each of the four deployments is started once and drained `runs` times."""
 
     number: int = 50_000
     name: str = "scale"
@@ -29,7 +29,7 @@ class Scale:
         return (*rates, *PROMISES)
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Drain each deployment so many times; a measurement has one drain of each."""
+        """Drain each deployment `runs` times; a measurement has one drain of each."""
         number = bench.scaled(self.number, 1_000)
         columns = [self._drains(bench, number, runs, *copies) for copies in COPIES]
         for row in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""Firings at moments of their own: how late they arrive (steady, brisk, ticking, heavy)."""
+"""Firings at separate moments: how late they arrive (steady, brisk, ticking, heavy)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from benchmarks.load import Shot, dues_at, each_second, spread
 from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement, on_one_stand
 
-# From a start (ms UTC), for so many seconds, so many firings a second.
+# Takes a start (ms UTC), seconds, and firings a second; returns the moments.
 Moments = Callable[[int, float, int], list[int]]
 SHORTEST_S = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Timely:
-    """`rate` firings a second for `seconds`, where `moments` puts them."""
+    """`rate` firings a second for `seconds`, at the moments of `moments`."""
 
     name: str
     measures: str

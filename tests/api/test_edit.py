@@ -156,11 +156,15 @@ def test_a_part_of_the_call_that_is_not_given_stays(world: World, change: Any, d
 @pytest.mark.parametrize(
     ("change", "field", "words"),
     [
-        ({"url": None}, "notifyHTTPParam.url", "null, and no call is without one"),
+        ({"url": None}, "notifyHTTPParam.url", "it is null, but every call has a URL"),
         ({"method": "BREW"}, "notifyHTTPParam.method", "cannot be called"),
         ({"header": {"Host": None}}, "notifyHTTPParam.header.Host", "reserved"),
         ({"header": {"X": 1}}, "notifyHTTPParam.header.X", "wrong type"),
-        ({"header": {"X": "1", "x": None}}, "notifyHTTPParam.header.x", "in two spellings"),
+        (
+            {"header": {"X": "1", "x": None}},
+            "notifyHTTPParam.header.x",
+            "one spelling of it is null, another has a value",
+        ),
         ({"header": {f"X-{n}": "" for n in range(49)}}, "notifyHTTPParam.header", "over 50 headers"),
         ({"header": {"X-Long": "x" * 8_192}}, "notifyHTTPParam.header", "bytes in all"),
     ],

@@ -10,7 +10,7 @@ from wangtimer.api.operations.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
 from wangtimer.stack.ports import free_port
 
-MEND = "not ready; data says what each of them answered"
+MEND = "not ready; data has the answer of each part"
 
 
 def test_a_process_is_alive_whatever_is_away(redis_url: str) -> None:

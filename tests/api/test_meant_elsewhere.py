@@ -13,7 +13,7 @@ ENABLE_IT = (
 )
 ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried"
 OVERLAP = (
-    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not"
+    "firings of a timer may overlap: each is called at its moment, even if the previous one has not ended"
 )
 BY_ID = "named by id here; GET /api/timer/v1/defs?name=... finds it"
 TIMEOUT = "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take"

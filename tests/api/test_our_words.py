@@ -147,7 +147,7 @@ def test_every_breach_is_refused_in_our_own_words(small_world: World) -> None:
         ),
         (
             {"misfire": "some"},
-            "misfire: 'some' is none of its values; write 'fire_all', 'fire_latest' or 'skip'",
+            "misfire: 'some' is not one of its values; write 'fire_all', 'fire_latest' or 'skip'",
         ),
     ],
 )

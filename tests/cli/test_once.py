@@ -37,4 +37,4 @@ def test_a_second_value_is_refused(path: tuple[str, ...], option: str) -> None:
     assert result.exit_code == (
         1 if path == ("apply",) else 2
     )  # there 2 says that a dry run found differences
-    assert f"{option} takes one value, and is given 2 times; give it once" in result.stderr
+    assert f"{option} takes one value, but is given 2 times; give it once" in result.stderr

@@ -246,7 +246,7 @@ def test_a_change_that_redis_could_not_be_told_of_says_how_soon_it_counts(
         ("timers", "bulk", "disable", "--all"),
         ("timers", "delete", "a"),
     ]
-    told = "it counts within 8s; a moment before that may fire as it was"
+    told = "it takes effect within 8s; an earlier moment may still fire as before"
     assert [told in run(*change).stdout for change in changes[:2]] == [False] * 2
     cut_off_redis(small_world, monkeypatch)
     run("timers", "edit", "a", "--misfire", "fire_all")
@@ -279,7 +279,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("create", "a", *TARGET, "--in", "10"), "'10' is no span of time"),
+        (("create", "a", *TARGET, "--in", "10"), "'10' is not a span of time"),
         (("create", "a"), "--target"),
         (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
@@ -289,8 +289,8 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
         (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("edit", "a", "--clear", "tags", "--tag", "x"), "--clear tags: it is given too"),
         (("create", "bad\udcff", *TARGET, "--in", "1m"), "'bad\\udcff' is not text in UTF-8"),
-        (("show", "9" * 5_000), "is no id"),
-        (("edit", "a"), "nothing is to change"),
+        (("show", "9" * 5_000), "is not an id"),
+        (("edit", "a"), "no change is given"),
         (("edit", "a", "--body", "x", "--clear", "body"), "--clear body: it is given too"),
         (("edit", "a", "--drop-header", "X", "--clear", "headers"), "--clear headers: it is given too"),
         (("bulk", "delete"), "say which timers"),
@@ -299,8 +299,8 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
             "say which timers by one of a filter, --key, --id and --all, not --id and --all",
         ),
         (("bulk", "enable", "--key", "a", "--tag", "b"), "not --key and a filter"),
-        (("list", "--url", "nonsense"), "is no URL"),
-        (("list", "--app", "a\nb"), "is no name of an app"),
+        (("list", "--url", "nonsense"), "is not a URL"),
+        (("list", "--app", "a\nb"), "is not the name of an app"),
     ],
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...], words: str) -> None:

@@ -173,7 +173,9 @@ def test_any_key_names_its_timer(client: Client, key: str) -> None:
 
 
 def test_what_is_neither_an_id_nor_a_key_is_refused_at_once(client: Client) -> None:
-    with pytest.raises(ValueError, match=r"'order-42' is no id of a timer; write its key as in key:order-42"):
+    with pytest.raises(
+        ValueError, match=r"'order-42' is not the id of a timer; write its key as in key:order-42"
+    ):
         client.get_timer("order-42")
 
 
@@ -254,5 +256,5 @@ def test_a_session_of_ones_own_is_used_and_left_open(served: Served) -> None:
 
 @pytest.mark.parametrize("app", ["", " shop", "a\nb"])
 def test_an_app_that_no_header_can_name_is_refused_at_once(app: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an app"):
+    with pytest.raises(ValueError, match="is not the name of an app"):
         Client("http://127.0.0.1:5000", app)

@@ -119,8 +119,8 @@ def test_with_it_ends_what_it_began() -> None:
     ("given", "message"),
     [
         ({"timezone": "Beijing"}, r"'Beijing' is not an IANA time zone; did you mean Asia/Shanghai\?"),
-        ({"start": "tomorrow"}, "'tomorrow' is no moment"),
-        ({"start": 1_800_000_000_000}, "1800000000000 is no moment"),
+        ({"start": "tomorrow"}, "'tomorrow' is not a moment"),
+        ({"start": 1_800_000_000_000}, "1800000000000 is not a moment"),
         ({"most_attempts": 0}, "most_attempts=0: .*greater than or equal to 1"),
         (
             {"callback_timeout": timedelta(hours=1)},
@@ -139,10 +139,10 @@ def test_what_cannot_work_is_refused_at_the_start(given: dict[str, Any], message
     ("span", "units", "message"),
     [
         (None, {"hours": -1}, "time does not go back"),
-        (None, {"hour": 1}, "'hour' is no unit of time; write one of weeks, days, hours"),
-        (3, {}, "3 is no span of time; write hours=3"),
+        (None, {"hour": 1}, "'hour' is not a unit of time; write one of weeks, days, hours"),
+        (3, {}, "3 is not a span of time; write hours=3"),
         (timedelta(hours=1), {"hours": 1}, "not both"),
-        (None, {"hours": "3"}, "hours='3' is no number"),
+        (None, {"hours": "3"}, "hours='3' is not a number"),
         (None, {"days": 10**9}, "too long"),
     ],
     ids=lambda value: str(value),
@@ -162,5 +162,5 @@ def test_what_is_past_is_refused(wangtimer: WangTimer) -> None:
 
 
 def test_a_name_of_an_app_that_is_none_is_refused(wangtimer: WangTimer) -> None:
-    with pytest.raises(ValueError, match="no name of an app"):
+    with pytest.raises(ValueError, match="not the name of an app"):
         wangtimer.client_of(" shop")

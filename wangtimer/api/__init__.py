@@ -30,12 +30,12 @@ from wangtimer.wiring import Wiring
 
 __all__ = ["WIRING", "create_app"]
 
-# The app's extension that builds its parts.
+# The name in `app.extensions` under which what builds the app's parts is kept.
 WIRING = "wangtimer.wiring"
 
 
 def create_app(wiring: Wiring | None = None) -> OpenAPI:
-    """Return the API; without a wiring it builds its own at the first request, so that a fork before is safe."""
+    """Return the API. Without a wiring it builds its own at the first request, so a fork before that is safe."""
     app = OpenAPI(
         "wangtimer.api",
         info=Info(title="WangTimer", version=version("wangtimer")),
@@ -48,7 +48,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     )
     # The package's default of 3.2.0 is too new for openapi-generator.
     app.openapi_version = "3.1.0"
-    # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
+    # One byte more than allowed: werkzeug cuts a chunked body at its limit without an error. Our check sees the rest.
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES + 1
     late = LateWiring(wiring)
     app.extensions[WIRING] = late

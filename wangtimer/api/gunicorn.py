@@ -27,20 +27,20 @@ workers = _read.http_workers
 worker_class = "wangtimer.api.http.web_worker.WebWorker"
 threads = _read.http_threads
 
-# A kept connection holds no thread. 75 s is over the 60 s for which most load balancers keep an idle one, so that
-# it is never closed just as a request comes.
+# s that an idle connection is kept; it holds no thread. Most load balancers keep one for 60 s. 75 s is longer, so the
+# API never closes a connection on which a load balancer is about to send a request.
 keepalive = 75
 worker_connections = 1_000
 
-# s without a sign of life of a worker's main thread, which no request runs in.
+# s without a sign of life from a worker's main thread. No request runs in that thread.
 timeout = 30
-# s a stopping worker gives its requests: above any request's (SQL 5 s, twice), below compose's 15 s.
+# s that a stopping worker gives its requests: longer than any request (SQL 5 s, twice), shorter than compose's 15 s.
 graceful_timeout = 12
 
-# gunicorn's most: every filter of a list together, each with as many characters of four bytes as it may have.
+# gunicorn's maximum. It has room for all filters of a list at their full length in characters of four bytes.
 limit_request_line = 8_190
 
-# It would lie in a home directory that a service may not have.
+# The socket would be in a home directory, and a service may have none.
 control_socket_disable = True
 proc_name = "wangtimer-web"
 
@@ -53,7 +53,7 @@ def on_starting(_server: object) -> None:
 
 
 def post_fork(server: Any, _worker: object) -> None:
-    """End with the master, however that ends: a request in flight must not keep an orphan alive."""
+    """End when the master ends, however it ends: a request in flight must not keep an orphan alive."""
     dying_with(server.pid)()
 
 

@@ -1,7 +1,7 @@
 """The Python client of WangTimer's HTTP API: `Client("http://127.0.0.1:5000", "shop")`.
 
-Needs `requests`, and nothing else of this package: neither settings nor a store. Where it is installed by itself, as
-`wangtimer-client`, it is imported as `wangtimer_client`.
+It needs `requests`, and nothing else of this package: no settings, no store. The separate distribution
+`wangtimer-client` is imported as `wangtimer_client`.
 """
 
 from .calls import Which

@@ -11,10 +11,10 @@ Data = TypeVar("Data")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The JSON that a call of `path` was answered; what is missing from it raises `BadAnswer`.
+    """The JSON answer to a call of `path`. A missing key raises `BadAnswer`.
 
-    `was_in_doubt`: an earlier try of the same call got no answer, so that this one may leave out its work.
-    `is_of_change`: the call may have changed something, whatever is missing from its answer.
+    `was_in_doubt`: an earlier try of the same call got no answer, so this answer may not count what that try did.
+    `is_of_change`: the call may have changed something, even where its answer is incomplete.
     """
 
     path: str
@@ -33,6 +33,6 @@ class Answer:
         return cast(Data, self.body)
 
     def counts(self, kind: type[Data], *needed: str) -> Data:
-        """Return the same with `wasInDoubt`: what a lost answer's try did is not in its counts."""
+        """Return the same with `wasInDoubt`: the counts leave out what a try with a lost answer did."""
         whole = {**cast(dict[str, Any], self.typed(kind, *needed)), "wasInDoubt": self.was_in_doubt}
         return cast(Data, whole)

@@ -25,23 +25,23 @@ class CalendarCalls(Calls):
         days: Sequence[str] = (),
         working: Sequence[str] = (),
     ) -> Calendar:
-        """Upload a calendar: nothing fires on its weekdays (`monday`) and days (`2027-01-01`), save those `working`.
+        """Upload a calendar: nothing fires on its weekdays (`monday`) and days (`2027-01-01`), except `working` days.
 
-        The timers that name it follow within seconds: `get_calendar` tells how far they are.
+        The timers that name it get the new days within seconds; `get_calendar` says how many are left.
         """
         body = {"weekdays": list(weekdays), "days": list(days), "working": list(working)}
         return self._ask(Call("PUT", _place(name), body=body)).typed(Calendar, "name")
 
     def get_calendar(self, name: str) -> Calendar:
-        """Return a calendar, and how far timers follow it."""
+        """Return a calendar, and how many timers use its latest days."""
         return self._get(_place(name)).typed(Calendar, "name")
 
     def calendars(self, *, most: int | None = None) -> Iterator[Calendar]:
-        """Yield the calendars the app can name, `most` of them or all, asking for page after page."""
+        """Yield the calendars that the app can name, all or at most `most`, page by page."""
         return all_rows(lambda limit, cursor: self.list_calendars(limit=limit, cursor=cursor), most)
 
     def list_calendars(self, *, limit: int | None = None, cursor: str | None = None) -> CalendarsPage:
-        """Return one page; `cursor` is the `nextCursor` of the page before. `calendars` asks for all of them."""
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `calendars` reads all pages."""
         query = {"limit": limit, "cursor": cursor}
         return self._get(CALENDARS, query).typed(CalendarsPage, "items", "nextCursor")
 
@@ -50,13 +50,13 @@ class CalendarCalls(Calls):
         try:
             self._ask(Call("DELETE", _place(name)))
         except NotFound as error:
-            # An earlier try without an answer did it.
+            # An earlier try whose answer was lost deleted it.
             if not error.was_in_doubt:
                 raise
 
 
 class HealthCalls(Calls):
-    """Whether the service lives and can serve. Each method raises `ClientError`."""
+    """The health of the service. Each method raises `ClientError`."""
 
     def is_alive(self) -> bool:
         """Return True where the service answers; raises `ClientError` otherwise."""

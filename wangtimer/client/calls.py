@@ -1,4 +1,4 @@
-"""What the groups of operations have in common: the app they name, how they name a timer, the way to the service."""
+"""What all operations share: the app, how they name a timer, the way to the service."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +18,14 @@ MOST_A_PAGE = 500
 TIMERS = "/v1/timers"
 UNKNOWN_TIMER = 40401
 
-# A timer: its id, or `key:` and the app's key as in `key:order-42`, or what an answer says of it.
+# A timer: its id, or `key:` and the app's key as in `key:order-42`, or a timer from an answer.
 Which = int | str | Mapping[str, Any]
 _BY_KEY = "key:"
 _VISIBLE = re.compile(r"[!-~]{1,255}")
 
 
 def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
-    """Yield the rows of page after page, `most` of them; `ask_page` gets a page's limit and cursor."""
+    """Yield the rows of all pages, at most `most`; `ask_page` takes a page's limit and cursor."""
     cursor, left = None, most
     while left is None or left > 0:
         page = ask_page(MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor)
@@ -37,28 +37,28 @@ def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int
 
 
 def name_of(which: Which) -> str:
-    """Return a timer as v1 names it, its id or `key:` and its key; ValueError for text that is neither."""
+    """Return v1's name of a timer: its id, or `key:` and its key; raises ValueError for other text."""
     if isinstance(which, Mapping):
         return str(which["id"])
     text = str(which)
     if not text.startswith(_BY_KEY) and not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{text!r} is no id of a timer; write its key as in {_BY_KEY}{text}")
+        raise ValueError(f"{text!r} is not the id of a timer; write its key as in {_BY_KEY}{text}")
     return text
 
 
 def key_in(which: Which) -> str | None:
-    """Return the key of a timer that is named by it."""
+    """Return the key of a timer that is named by its key; None otherwise."""
     name = name_of(which)
     return name.removeprefix(_BY_KEY) if name.startswith(_BY_KEY) else None
 
 
 def keyed(idempotency_key: str | None) -> dict[str, str]:
-    """Return the header of a key; none of None. ValueError for a key that no header can have."""
+    """Return the header of a key, or no header for None; raises ValueError for a key that no header can hold."""
     if idempotency_key is None:
         return {}
     if not _VISIBLE.fullmatch(idempotency_key):
         raise ValueError(
-            f"{idempotency_key!r} is no Idempotency-Key; write 1 to 255 visible ASCII characters"
+            f"{idempotency_key!r} is not an Idempotency-Key; write 1 to 255 visible ASCII characters"
         )
     return {IDEMPOTENCY_KEY: idempotency_key}
 
@@ -81,16 +81,16 @@ class Calls:
     def _post_once(
         self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
     ) -> Answer:
-        """Post what is not the same done twice, under an Idempotency-Key: a new one unless given."""
+        """Post a request that must not act twice, with an Idempotency-Key: the given one, or a new one."""
         return self._post(path, body, uuid4().hex if idempotency_key is None else idempotency_key)
 
     def _ask(self, call: Call) -> Answer:
         if self.app is None:
-            raise ValueError("this operation is of one app; name it: Client(url, app)")
+            raise ValueError("this operation needs an app; name it: Client(url, app)")
         return self._transport.ask(replace(call, header={"WangTimer-App": self.app.encode(), **call.header}))
 
     def _path(self, which: Which) -> str:
-        """Return the path of a timer; of one whose key has a slash, by its id. Raises `NotFound`."""
+        """Return the path of a timer: by its id where its key has a slash. Raises `NotFound`."""
         key = key_in(which)
         if key is not None and "/" in key:
             return f"{TIMERS}/{self._id_of(key)}"
@@ -115,11 +115,11 @@ class Calls:
     def _change(
         self, place: str, call: Call, version: int | None, wanted: Mapping[str, Any] | None
     ) -> Answer:
-        """Return the answer to a change of the timer at `place`, which must be at `version` if that is given.
+        """Return the answer to a change of the timer at `place`, which must be at `version` if one is given.
 
-        A try whose answer was lost may have made the change. Then the timer is one version further and as `wanted`,
-        and the change is sent again for that version: it changes nothing, and gets the answer. `wanted` None: nothing
-        tells whose change it was.
+        A try whose answer was lost may have made the change. Then the timer is at the next version and as `wanted`. The
+        change is sent again for that version: it changes nothing and gets the answer. `wanted` None: the client cannot
+        tell its own change from another's.
         """
         if version is None:
             return self._ask(call)
@@ -131,7 +131,7 @@ class Calls:
             timer = self._get(place).typed(Timer, "id", "version")
             if timer["version"] != version + 1 or not stands_as_wanted(timer, wanted):
                 raise
-        # The key is that of the request for the version before.
+        # The key belongs to the request for the previous version.
         header = {name: value for name, value in call.header.items() if name != IDEMPOTENCY_KEY}
         return self._ask(_at_version(replace(call, header=header), version + 1))
 

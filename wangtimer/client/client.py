@@ -1,4 +1,4 @@
-"""The client: every operation of the service a method."""
+"""The client: one method for each operation of the service."""
 
 import time
 from collections.abc import Callable
@@ -16,13 +16,13 @@ RETRIES = 3
 
 
 class Client(FollowCalls, ManyTimerCalls, CalendarCalls, HealthCalls):
-    """`with Client("http://127.0.0.1:5000", "shop") as client: client.get_timer(1)`; one a thread.
+    """`with Client("http://127.0.0.1:5000", "shop") as client: client.get_timer(1)`; use one client per thread.
 
-    `timeout` (s) bounds connecting, and each wait for bytes. A call that got no answer, or 502, 503 or 504, is sent
-    again up to `retries` times with growing pauses, where doing it twice is the same as once. `session` brings its own
-    adapters (a proxy, certificates, an application in this process), and is not closed here. `sleep` waits.
+    `timeout` (s) limits connecting, and each wait for bytes. A call without an answer, or answered 502, 503 or 504, is
+    sent again up to `retries` times with growing pauses, if a repeat has no further effect. `session` has adapters of
+    its own (a proxy, certificates, an application in this process); the client does not close it. `sleep` waits.
 
-    `app` None is for what is of no app: health, and the load of all apps.
+    `app` None is for operations without an app: health, and the load of all apps.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Client(FollowCalls, ManyTimerCalls, CalendarCalls, HealthCalls):
     ) -> None:
         if app is not None and (app != app.strip() or not app or not app.isprintable()):
             raise ValueError(
-                f"{app!r} is no name of an app; write it without control characters and outer spaces"
+                f"{app!r} is not the name of an app; write it without control characters and outer spaces"
             )
         super().__init__(Transport(base_url, timeout, retries, sleep, session), app)
 

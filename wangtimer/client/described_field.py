@@ -1,4 +1,4 @@
-"""What can be told of a field from its place in `timer_fields.py`: its kind of value, and what a person is told."""
+"""Reads a field's description from `timer_fields.py`: its kind of value, and its text for people."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ FieldKind = Literal["text", "texts", "number", "flag", "choice", "moment", "span
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a person is told of a field.
+    """A field's text for people.
 
-    `default` is what a timer has that does not say it. `is_rule`: one of those of which a schedule has exactly one.
-    `can_be_cleared`: None takes it away again.
+    `default` is the value of an absent field. `is_rule`: a schedule has exactly one such field. `can_be_cleared`: None
+    removes the value.
     """
 
     help: str
@@ -27,7 +27,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class DescribedField:
-    """A field: its name in v1, its kind of value, the words it may be (of a choice), and what is told of it."""
+    """A field: its name in v1, its kind of value, its words if it is a choice, and its text."""
 
     name: str
     kind: FieldKind
@@ -37,13 +37,13 @@ class DescribedField:
 
 @cache
 def described(fields: type) -> Mapping[str, DescribedField]:
-    """Return those fields of a typed dictionary, by name, that have an `About`."""
+    """Return the fields of a typed dictionary that have an `About`, by name."""
     hints = get_type_hints(fields, include_extras=True)
     return {name: _described(name, hint) for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def defaults(fields: type) -> dict[str, Any]:
-    """Return what a timer has of these fields that does not say them; None: it has none."""
+    """Return the values of these fields in a timer that does not give them; None: no value."""
     return {name: one.about.default for name, one in described(fields).items() if not one.about.is_rule}
 
 

@@ -1,30 +1,30 @@
 """Every error the client raises.
 
 ClientError
-├── Unreachable             no answer: no connection, or it broke, or took too long; the change may have been made
-├── BadAnswer               an answer, but not WangTimer's: look at the URL, and at proxies in between
+├── Unreachable             no answer: no connection, or it broke or took too long; the change may have been made
+├── BadAnswer               an answer, but not WangTimer's: check the URL, and proxies in between
 └── Refused                 a problem (RFC 9457): `code`, `detail`, `pointer` or `parameter`, `did_you_mean`
     ├── NotFound            404: the app has no such timer, firing or calendar
-    ├── Conflict            409: a key taken, a state that does not allow it
-    ├── PreconditionFailed  412: the timer is at another version than the one given: somebody changed it
-    └── Unavailable         5xx: a fault, or a store that is away; the change may have been made
+    ├── Conflict            409: the key is taken, or the state does not allow it
+    ├── PreconditionFailed  412: the timer has changed since the given version
+    └── Unavailable         5xx: a fault, or a store is away; the change may have been made
 
-A moment without a zone, text that is not Unicode, or a URL that is none, is a ValueError: nothing was asked.
+A moment without a zone, text that is not Unicode, or a bad URL raises ValueError: no request was sent.
 """
 
 from typing import NotRequired, TypedDict
 
 
 class ClientError(Exception):
-    """The service did not do what was asked, or `was_in_doubt`: it may have.
+    """The service did not carry out the request; with `was_in_doubt` it may have.
 
-    So where a try of it had no answer, or none that refuses it (4xx).
+    It is in doubt where a try got no answer, or an answer other than 4xx.
     """
 
     was_in_doubt = False
 
     def __str__(self) -> str:
-        return super().__str__() + ("; what was asked may have been done" if self.was_in_doubt else "")
+        return super().__str__() + ("; the request may have been carried out" if self.was_in_doubt else "")
 
 
 class Unreachable(ClientError):
@@ -32,14 +32,14 @@ class Unreachable(ClientError):
 
 
 class BadAnswer(ClientError):
-    """What answered is not WangTimer."""
+    """The answer is not WangTimer's."""
 
 
 class Problem(TypedDict):
-    """What the service says (RFC 9457): `code` as docs/api-errors.md lists it, and where in the request it is wrong.
+    """The service's error (RFC 9457): `code` is listed in docs/api-errors.md, `detail` says what is wrong.
 
-    `type` leads to the code's page, relative to the service. `pointer` is a field of the body (RFC 6901); `parameter`
-    a header, or a parameter of the path or query. `existingId` is the timer that has the key.
+    `type` links to the code's page, relative to the service. `pointer` is the wrong field of the body (RFC 6901),
+    `parameter` the wrong header, or parameter of the path or query. `existingId` is the timer that has the key.
     """
 
     type: str
@@ -54,7 +54,7 @@ class Problem(TypedDict):
 
 
 class Refused(ClientError):
-    """The service answered why it did not do it."""
+    """The service refused the request and says why."""
 
     def __init__(self, problem: Problem) -> None:
         place = problem.get("pointer", problem.get("parameter"))
@@ -70,11 +70,11 @@ class Refused(ClientError):
 
 
 class NotFound(Refused):
-    """The app has no such thing."""
+    """The app has no such timer, firing or calendar."""
 
 
 class Conflict(Refused):
-    """The present state does not allow it; `existing_id` is the timer that has the key, where that is why."""
+    """The current state does not allow it. `existing_id` is the timer that has the key, if that is the reason."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -82,7 +82,7 @@ class Conflict(Refused):
 
 
 class PreconditionFailed(Refused):
-    """The timer is not at the version given: read it again, and decide anew."""
+    """The timer is not at the given version: read it again, and decide again."""
 
 
 class Unavailable(Refused):

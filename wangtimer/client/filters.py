@@ -1,4 +1,4 @@
-"""Which timers and which firings: the conditions by which they are listed, counted and changed."""
+"""Filters: the conditions that select timers and firings to list, count or change."""
 
 from collections.abc import Sequence
 from typing import Literal, TypedDict
@@ -14,7 +14,7 @@ Action = Literal["enable", "disable", "delete"]
 
 
 class TimerFilter(TypedDict, total=False):
-    """Which timers; all conditions hold together."""
+    """Which timers: those that meet all conditions."""
 
     key: str
     keyPrefix: str
@@ -25,7 +25,7 @@ class TimerFilter(TypedDict, total=False):
 
 
 class ManyTimers(TypedDict, total=False):
-    """Which timers are to be changed: exactly one of `keys`, `ids`, `filter` and `all` says so."""
+    """Which timers to change: exactly one of `keys`, `ids`, `filter` and `all` selects them."""
 
     keys: Sequence[str]
     ids: Sequence[int]
@@ -46,7 +46,7 @@ class OneRound(ManyTimers, total=False):
 
 
 class FiringFilter(TypedDict, total=False):
-    """Which firings; all conditions hold together, `until` is now by default."""
+    """Which firings: those that meet all conditions. `until` is now by default."""
 
     timer: Which
     tag: str
@@ -58,7 +58,7 @@ class FiringFilter(TypedDict, total=False):
 
 
 class Replayed(TypedDict, total=False):
-    """Which firings to attempt once more: these `ids`, or all of `statuses` (`failed` by default) since a moment."""
+    """Which firings to attempt once more: `ids`, or all with `statuses` (`failed` by default) since a moment."""
 
     ids: Sequence[str]
     timer: Which
@@ -68,7 +68,7 @@ class Replayed(TypedDict, total=False):
 
 
 class Spread(TypedDict, total=False):
-    """How firings that are asked for together are spread: `perSecond` (50) of them, the first at `startAt` (now).
+    """How the firings of one request are spread: `perSecond` (50) of them a second, the first at `startAt` (now).
 
     `dryRun` only counts them.
     """

@@ -1,4 +1,4 @@
-"""The operations on firings: lists, one firing, and what an operator does to them."""
+"""The operations on firings: list, read, cancel, replay, fire, backfill."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
@@ -21,21 +21,21 @@ FIRINGS = "/v1/firings"
 
 
 class FiringCalls(Calls):
-    """Look at firings, and have them made. Each method raises `ClientError`."""
+    """Read firings, and request them. Each method raises `ClientError`."""
 
     def firings(self, *, most: int | None = None, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
-        """Yield the app's firings, latest first, `most` of them or all, asking for page after page."""
+        """Yield the app's firings, latest first, all or at most `most`, page by page."""
         return all_rows(lambda limit, cursor: self.list_firings(limit=limit, cursor=cursor, **wanted), most)
 
     def list_firings(
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]
     ) -> FiringsPage:
-        """Return one page; `cursor` is the `nextCursor` of the page before. `firings` asks for all of them."""
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `firings` reads all pages."""
         query = {"limit": limit, "cursor": cursor, **_named(wanted)}
         return self._get(FIRINGS, query).typed(FiringsPage, "items", "nextCursor")
 
     def count_firings(self, **wanted: Unpack[FiringFilter]) -> FiringCounts:
-        """Return how many firings have each outcome."""
+        """Return the number of firings of each status."""
         return self._get(f"{FIRINGS}:count", _named(wanted)).typed(FiringCounts, "pending")
 
     def get_firing(self, firing_id: str) -> FiringHistory:
@@ -43,22 +43,23 @@ class FiringCalls(Calls):
         return self._get(_place(firing_id)).typed(FiringHistory, "attempts")
 
     def cancel_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> CancelledFiring:
-        """Have a firing that is still to come be skipped; twice is the same as once."""
+        """Cancel a future firing: it is skipped. A repeat changes nothing."""
         return self._post(f"{_place(firing_id)}:cancel", None, idempotency_key).typed(CancelledFiring, "id")
 
     def replay_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> Replay:
-        """Attempt a firing that failed or was skipped once more, with the same id.
+        """Attempt a failed or skipped firing once more, with the same id.
 
-        Carries an Idempotency-Key, a new one unless given.
+        The request has an Idempotency-Key: the given one, or a new one.
         """
         return self._post_once(f"{_place(firing_id)}:replay", None, idempotency_key).counts(
             Replay, "replayed"
         )
 
     def fire_timer(self, which: Which, *, idempotency_key: str | None = None) -> Firing:
-        """Have a timer fire now, whatever its schedule; return the new firing.
+        """Fire a timer now, whatever its schedule; return the new firing.
 
-        Carries an Idempotency-Key, a new one unless given: sent again after no answer, it does not fire twice.
+        The request has an Idempotency-Key: the given one, or a new one. So a retry after a lost answer does not fire
+        twice.
         """
         return self._post_once(f"{self._path(which)}:fire", None, idempotency_key).typed(Firing, "id")
 
@@ -69,20 +70,20 @@ class FiringCalls(Calls):
         idempotency_key: str | None = None,
         **wanted: Unpack[Replayed],
     ) -> Replay:
-        """Attempt firings once more: those of `ids`, or up to 10,000 that failed or were skipped `since`.
+        """Attempt firings once more: those in `ids`, or up to 10,000 that failed or were skipped `since`.
 
-        `remaining` says how many are left to do; `replay_in_rounds` goes on. Carries an Idempotency-Key, a new one
-        unless given: sent again after no answer, it replays no others.
+        `remaining` says how many are left; `replay_in_rounds` replays them all. The request has an Idempotency-Key: the
+        given one, or a new one. So a retry after a lost answer replays no further firings.
         """
         return self._replay(given({**_named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]
     ) -> Iterator[Replay]:
-        """Replay all that match, yielding what each round did, until none remains or a round gets no further.
+        """Replay all firings that match; yield the result of each round, until none is left or a round does nothing.
 
-        What fails anew meanwhile is not replayed again: not more than matched at first. Each round carries an
-        Idempotency-Key of its own.
+        A firing that fails again meanwhile is not replayed again: no more are replayed than matched at first. Each
+        round has its own Idempotency-Key.
         """
         body = given({**_named(wanted), **(spread or {})})
         matched: int | None = None
@@ -105,10 +106,10 @@ class FiringCalls(Calls):
         idempotency_key: str | None = None,
         **spread: Unpack[Spread],
     ) -> Backfill:
-        """Make the firings of a timer's past moments for which there is none, up to 10,000.
+        """Make the firings of a timer's past moments that have none, up to 10,000.
 
-        Where some remain, `nextSince` and `lastDueAt` begin the next round; `backfill_in_rounds` goes on. Carries an
-        Idempotency-Key, a new one unless given.
+        Where some are left, `nextSince` and `lastDueAt` start the next round; `backfill_in_rounds` makes them all. The
+        request has an Idempotency-Key: the given one, or a new one.
         """
         body = given({"since": since, "until": until, **spread})
         post = self._post if body.get("dryRun") else self._post_once
@@ -118,7 +119,7 @@ class FiringCalls(Calls):
     def backfill_in_rounds(
         self, which: Which, *, since: Moment, until: Moment, **spread: Unpack[Spread]
     ) -> Iterator[Backfill]:
-        """Backfill all of a range, yielding what each round did."""
+        """Backfill a whole range; yield the result of each round."""
         while True:
             done = self.backfill_timer(which, since=since, until=until, **spread)
             yield done
@@ -139,6 +140,6 @@ def _place(firing_id: str) -> str:
 
 
 def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return conditions with their timer as v1 names it."""
+    """Return the conditions with v1's name of their timer."""
     timer = wanted.get("timer")
     return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}

@@ -1,4 +1,4 @@
-"""Firings as the service sends them, and its health. A newer service may send further keys."""
+"""Firings as the service sends them, and its health. A newer service may send more keys."""
 
 from typing import Literal, TypedDict
 
@@ -7,7 +7,7 @@ from .timer_fields import Method
 
 
 class Firing(TypedDict):
-    """A firing: one moment of one timer, and what became of it. Its `id` is the `webhook-id` of its callback."""
+    """A firing: one moment of one timer, and its outcome. Its `id` is the `webhook-id` of its callbacks."""
 
     id: str
     timerId: int
@@ -33,13 +33,13 @@ class FiringsPage(TypedDict):
 
 
 class CancelledFiring(Firing):
-    """A firing just cancelled; that counts `countsWithin` after the answer."""
+    """A cancelled firing; that takes effect `countsWithin` after the answer."""
 
     countsWithin: str
 
 
 class Attempt(TypedDict):
-    """One try at a firing's call."""
+    """One attempt of a firing's call."""
 
     attempt: int
     status: Literal["succeeded", "failed", "skipped"]
@@ -54,7 +54,7 @@ class Attempt(TypedDict):
 
 
 class SentRequest(TypedDict):
-    """A request as it went over the connection, its secrets masked: `***`."""
+    """A request as it was sent, with its secrets masked: `***`."""
 
     attempt: int
     method: Method
@@ -64,9 +64,9 @@ class SentRequest(TypedDict):
 
 
 class FiringHistory(Firing):
-    """A firing with each of its attempts, and the request of the last that was sent.
+    """A firing with all its attempts, and the request of the last one that was sent.
 
-    `request` None: nothing was sent (`not_sent`), or the timer was changed since (`timer_changed`).
+    `request` None: nothing was sent (`not_sent`), or the timer has changed since (`timer_changed`).
     """
 
     attempts: list[Attempt]
@@ -75,7 +75,7 @@ class FiringHistory(Firing):
 
 
 class FiringCounts(TypedDict):
-    """How many firings have each outcome."""
+    """Numbers of firings by status."""
 
     pending: int
     succeeded: int

@@ -1,4 +1,4 @@
-"""A timer's outcomes as they come: its list of firings, asked for again and again."""
+"""A timer's outcomes as they come: its list of firings is read again and again."""
 
 import threading
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from .timer_calls import TimerCalls
 from .values import Moment, moment_ms, written
 
 EVERY_S = 1.0
-# A firing that was asked for is in the list a moment after its own moment; so far back each look goes.
+# How far back each read goes. A requested firing enters the list a little after its own moment.
 LOOK_BACK_MS = 60_000
-# Firings from before that, still without an outcome: so many are looked at each time, and so many are known at most.
+# Older firings without an outcome: how many are read each time, and how many are remembered at most.
 LOOKED_AT = 20
 MOST_OPEN = 1_000
 
 
 class FollowCalls(TimerCalls, FiringCalls):
-    """Wait for what becomes of a timer's firings. Each method raises `ClientError`."""
+    """Wait for the outcomes of a timer's firings. Each method raises `ClientError`."""
 
     def follow(
         self,
@@ -32,11 +32,11 @@ class FollowCalls(TimerCalls, FiringCalls):
         every: float = EVERY_S,
         stop: threading.Event | None = None,
     ) -> Iterator[Firing]:
-        """Yield each firing of a timer whose outcome comes from now on; with `since`, those from that moment on too.
+        """Yield each firing of a timer that gets its outcome from now on; with `since`, also those from that moment on.
 
         It asks every so many seconds. It ends after `most` outcomes, when `stop` is set, and when the timer is finished
-        or deleted and no firing of it waits for an outcome. Replays and backfills of moments more than a minute past
-        are not seen. Raises `NotFound` where there is no such timer.
+        or deleted and none of its firings waits for an outcome. It does not see replays and backfills of moments more
+        than a minute past. Raises `NotFound` where there is no such timer.
         """
         followed = Followed(self, self.get_timer(which)["id"], every, stop)
         return islice(followed.outcomes(since), most)
@@ -52,8 +52,8 @@ class FollowCalls(TimerCalls, FiringCalls):
 class Followed:
     """A timer that is followed.
 
-    `start_ms` is the moment from which each look lists firings. `open` are firings without an outcome. `told` are the
-    outcomes, each with its moment, that the next look finds again.
+    Each read lists firings from `start_ms` on. `open` are firings without an outcome. `told` are the outcomes, each
+    with its moment, that the next read finds again.
     """
 
     client: FollowCalls
@@ -77,7 +77,7 @@ class Followed:
             if was_over and not fresh and not self.open:
                 return
             was_over = not self.open and self._is_over()
-            # Once it is over, one more look: what came due meanwhile is in the list by now.
+            # One more read after the end: firings that came due meanwhile are in the list by now.
             if not was_over:
                 self.client._pause(self.every_s, self.stop)
 
@@ -93,7 +93,7 @@ class Followed:
             list(self._latest())
 
     def _latest(self) -> Iterator[Firing]:
-        """Yield those of the latest firings whose outcome is new."""
+        """Yield the latest firings whose outcome is new."""
         newest = start = self.start_ms
         for firing in self._listed(start):
             fire_at = moment_ms(firing["fireAt"])
@@ -117,7 +117,7 @@ class Followed:
             del self.open[next(iter(self.open))]
 
     def _older(self) -> Iterator[Firing]:
-        """Yield firings that left the latest ones without an outcome, and have one now."""
+        """Yield older firings that had no outcome before and have one now."""
         older = [one for one in self.open if self.start_ms is not None and _moment_in(one) < self.start_ms]
         for firing_id in older[:LOOKED_AT]:
             del self.open[firing_id]
@@ -126,7 +126,7 @@ class Followed:
             except NotFound:
                 continue
             if firing["status"] == "pending":
-                # Behind the others: each has its turn.
+                # It goes to the end, so each has its turn.
                 self.open[firing_id] = None
             else:
                 yield firing

@@ -1,4 +1,4 @@
-"""The operations on many timers: lists, new ones, changes of many at once, the load to come."""
+"""The operations on many timers: list, make, change many at once, future load."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Unpack
@@ -26,7 +26,7 @@ class ManyTimerCalls(Calls):
     def timers(
         self, *, sort: Sort = "id", most: int | None = None, **wanted: Unpack[TimerFilter]
     ) -> Iterator[ListedTimer]:
-        """Yield the app's timers, `most` of them or all, asking for page after page."""
+        """Yield the app's timers, all or at most `most`, page by page."""
         return all_rows(
             lambda limit, cursor: self.list_timers(sort=sort, limit=limit, cursor=cursor, **wanted), most
         )
@@ -39,16 +39,16 @@ class ManyTimerCalls(Calls):
         cursor: str | None = None,
         **wanted: Unpack[TimerFilter],
     ) -> TimersPage:
-        """Return one page; `cursor` is the `nextCursor` of the page before. `timers` asks for all of them."""
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `timers` reads all pages."""
         query = {"sort": sort, "limit": limit, "cursor": cursor, **wanted}
         return self._get(TIMERS, query).typed(TimersPage, "items", "nextCursor")
 
     def batch_create_timers(
         self, timers: Sequence[NewTimer], *, idempotency_key: str | None = None
     ) -> NewTimersOutcome:
-        """Make up to 1,000 timers, and say what became of each; one that fails stops no other.
+        """Make up to 1,000 timers, and return the result of each. A failed one does not stop the others.
 
-        Carries an Idempotency-Key, a new one unless given.
+        The request has an Idempotency-Key: the given one, or a new one.
         """
         body = {"timers": [given(timer) for timer in timers]}
         answer = self._post_once(f"{TIMERS}:batchCreate", body, idempotency_key)
@@ -57,9 +57,9 @@ class ManyTimerCalls(Calls):
     def batch_enable_timers(self, **asked: Unpack[OneRound]) -> ManyTimersOutcome:
         """Enable up to `limit` timers: those of `keys`, `ids` or a `filter`, or `all`.
 
-        `dry_run` only counts them. `remaining` says how many are left to do; the next round passes by what failed with
-        the `lastId` of this one as `after_id`, as `change_timers_in_rounds` does. Carries an Idempotency-Key, a new one
-        unless given: sent again after no answer, it changes no others.
+        `dry_run` only counts them. `remaining` says how many are left. The next round skips failed timers if its
+        `after_id` is the `lastId` of this one, as in `change_timers_in_rounds`. The request has an Idempotency-Key: the
+        given one, or a new one. So a retry after a lost answer changes no further timers.
         """
         return self._change_some("enable", **asked)
 
@@ -74,9 +74,9 @@ class ManyTimerCalls(Calls):
     def change_timers_in_rounds(
         self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
     ) -> Iterator[ManyTimersOutcome]:
-        """Change all that match, however many, yielding what each round did; `dry_run` only counts them.
+        """Change all timers that match; yield the result of each round. `dry_run` only counts them.
 
-        Each round carries an Idempotency-Key of its own.
+        Each round has its own Idempotency-Key.
         """
         named = "ids" if "ids" in which else "keys"
         listed = list(which.get(named, ()))  # type: ignore[call-overload]
@@ -112,7 +112,7 @@ class ManyTimerCalls(Calls):
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 
     def get_load(self, *, minutes: int | None = None) -> Load:
-        """Return how many firings of the app each of the coming minutes has."""
+        """Return how many of the app's firings are planned in each future minute."""
         return self._get("/v1/load", {"minutes": minutes}).typed(Load, "items")
 
     def get_load_of_all_apps(self, *, minutes: int | None = None) -> LoadOfAllApps:

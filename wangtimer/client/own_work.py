@@ -1,4 +1,4 @@
-"""Whether a timer stands as a change wanted it: tells a change whose answer was lost from somebody else's."""
+"""Whether a timer is as a change wanted it. It tells the client's own change, whose answer was lost, from another's."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,14 +13,14 @@ _CALL_DEFAULTS: Mapping[str, Any] = {"method": "POST", "headers": {}, "body": ""
 
 
 def stands_as_wanted(timer: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether a timer, as the service shows it, has every field of a request; in doubt it has not."""
+    """Say whether a timer, as the service shows it, has every field of a request; False where that is not certain."""
     return all(_holds(timer, name, value) for name, value in wanted.items())
 
 
 def put_whole(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a timer is to be after a put: what its body leaves out has its default."""
+    """Return the timer that a put asks for: fields that its body leaves out have their default."""
     rule_defaults = defaults(Schedule)
-    # What an interval is counted from is the service's choice where it is not said.
+    # The service chooses the anchor of an interval that gives none.
     del rule_defaults["anchorAt"]
     whole = {**defaults(TimerFields), **body}
     target = {**_CALL_DEFAULTS, **body["target"]}
@@ -78,7 +78,7 @@ _READ: Mapping[str, Callable[[Any], int]] = {"span": read_span, "moment": moment
 
 
 def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    """Say whether a call has a part that is wanted; of headers those that are named."""
+    """Say whether a call has the wanted part; only the named headers are compared."""
     headers = _by_name(held.get("headers") or {})
     match name:
         case "headers" if wanted is not None:

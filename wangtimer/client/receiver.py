@@ -1,4 +1,4 @@
-"""For the service that is called: what a callback says of itself, and each firing acted on once."""
+"""For the service that is called: reads callbacks, and acts on each firing once."""
 
 import threading
 import time
@@ -17,18 +17,18 @@ _ID, _OURS = "webhook-id", "x-wangtimer-"
 
 
 class NotACallback(ValueError):
-    """A request without the headers of a callback, or with some that cannot be read: answer 400."""
+    """A request without the headers of a callback, or with unreadable ones: answer 400."""
 
 
 class StillActing(Exception):
-    """Another attempt of the same firing is being acted on: answer 503, and the firing is tried again."""
+    """Another attempt of the same firing is being processed: answer 503, and the firing is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
-    """A callback: its firing's `id`, the same on every attempt; the timer and its app; the moment; the attempt, from 1.
+    """A callback: the firing's `id`, the same on every attempt; the timer, its app, the moment, the attempt (from 1).
 
-    `body` is as it was sent.
+    `body` has the bytes that were sent.
     """
 
     id: str
@@ -52,16 +52,16 @@ class ReceivedCall:
                 body,
             )
         except KeyError as error:
-            raise NotACallback(f"the request has no header {error.args[0]}: it is no callback") from None
+            raise NotACallback(f"the request has no header {error.args[0]}: it is not a callback") from None
         except (ValueError, OverflowError) as error:
             raise NotACallback(f"a header of the callback cannot be read: {error}") from None
 
 
 class SeenFirings:
-    """The firings that were acted on, in this process: up to `most` of them, for `kept_s` seconds.
+    """The firings that this process has acted on: up to `most` of them, for `kept_s` seconds.
 
-    For any number of threads. A restart forgets them, and another process does not know them: where that matters, store
-    the firing's id in the transaction that does the work, under a unique key.
+    It is safe for any number of threads. A restart forgets them, and another process does not know them. Where that
+    matters, store the firing's id under a unique key, in the transaction that does the work.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class SeenFirings:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._acting: set[str] = set()
-        # The oldest first.
+        # Ordered: the oldest first.
         self._acted: dict[str, float] = {}
 
     @contextmanager
     def acting_on(self, firing_id: str) -> Iterator[bool]:
-        """Yield whether this firing is new. Where what follows raises, it is new again for the next attempt.
+        """Yield whether this firing is new. If the `with` block raises, it is new again for the next attempt.
 
-        Raises `StillActing` while another thread is at it.
+        Raises `StillActing` while another thread acts on it.
         """
         is_new = self._begin(firing_id)
         try:
@@ -124,11 +124,11 @@ Act = Callable[[ReceivedCall], None]
 
 
 class Receiver:
-    """A WSGI application that calls `act` once for each firing, whatever the path.
+    """A WSGI application that calls `act` once for each firing, on any path.
 
-    It answers 204 once `act` has returned, and to a firing it has seen; 500 where `act` raises, so that the firing is
-    tried again; 400 to what is no callback; 503 while the same firing is being acted on. What `act` raised goes to
-    the server's error log.
+    It answers 204 once `act` has returned, and for a firing it has seen; 500 where `act` raises, so the firing is tried
+    again; 400 for a request that is not a callback; 503 while `act` runs for the same firing. The exception of `act`
+    goes to the server's error log.
 
         from wsgiref.simple_server import make_server
         make_server("127.0.0.1", 8080, Receiver(expire)).serve_forever()
@@ -163,7 +163,7 @@ class Receiver:
 
 
 def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers of a WSGI request as text in UTF-8, as which the app's name is sent."""
+    """Return the headers of a WSGI request, read as UTF-8: the app's name is sent in it."""
     found = {}
     for name, value in environ.items():
         if name.startswith("HTTP_"):
@@ -175,6 +175,6 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
 def _body(environ: Mapping[str, Any]) -> bytes:
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
-        raise NotACallback(f"a body of {length[:20]} bytes is no callback's")
+        raise NotACallback(f"no callback has a body of {length[:20]} bytes")
     body: bytes = environ["wsgi.input"].read(int(length))
     return body

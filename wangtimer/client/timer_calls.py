@@ -16,24 +16,24 @@ class TimerCalls(Calls):
     """Make, read, change and delete a timer. Each method raises `ClientError`."""
 
     def create_timer(self, *, idempotency_key: str | None = None, **timer: Unpack[NewTimer]) -> ChangedTimer:
-        """Make a timer, enabled unless `enabled` is False; both are one request and one commit.
+        """Make a timer, enabled unless `enabled` is False, in one request and one commit.
 
-        Carries an Idempotency-Key, a new one unless given, so that it is safe to send it again.
+        The request has an Idempotency-Key: the given one, or a new one. So it is safe to send it again.
         """
         return self._post_once(TIMERS, given(timer), idempotency_key).typed(ChangedTimer, "id")
 
     def put_timer(self, which: Which, *, version: int | None = None, **timer: Unpack[TimerBody]) -> PutTimer:
-        """Make a timer be so; by `key:` it is made where there is none.
+        """Replace a timer; with `key:` it is made where there is none.
 
-        What is absent gets its default. With `version`, `PreconditionFailed` where the timer is at another. Not sent
-        again after no answer with `delay`: its moment would move.
+        A field that is absent gets its default. With `version`: raises `PreconditionFailed` where the timer is at
+        another version. With `delay` it is not sent again after a lost answer: its moment would move.
         """
         body = given(timer)
         bears_repeating = "delay" not in given(timer["schedule"])
         try:
             place = self._path(which)
         except NotFound:
-            # A key with a slash stands in no path; no timer has it yet.
+            # A path cannot hold a key with a slash, and no timer has this one yet.
             if version is not None:
                 raise
             made = self.create_timer(**cast(NewTimer, {**timer, "key": key_in(which)}))
@@ -46,29 +46,29 @@ class TimerCalls(Calls):
     def patch_timer(
         self, which: Which, *, version: int | None = None, **changes: Unpack[TimerPatch]
     ) -> ChangedTimer:
-        """Change what is given, all in one commit; the rest stays, the target's parts too. None takes a part away.
+        """Change the given fields in one commit. Other fields stay, also those of the target. None removes a field.
 
-        With `version`, `PreconditionFailed` where somebody changed the timer since; only then is it sent again after
-        no answer.
+        With `version`: raises `PreconditionFailed` where the timer has changed since. Only with `version` is it sent
+        again after a lost answer.
         """
         body, place = written(changes), self._path(which)
         call = Call("PATCH", place, body=body, bears_repeating=version is not None)
         return self._change(place, call, version, body).typed(ChangedTimer, "id")
 
     def get_timer(self, which: Which) -> Timer:
-        """Return a timer; `NotFound` where the app has none of this id or key."""
+        """Return a timer; raises `NotFound` where the app has none with this id or key."""
         return self._get(self._path(which)).typed(Timer, "id")
 
     def enable_timer(
         self, which: Which, *, version: int | None = None, idempotency_key: str | None = None
     ) -> ChangedTimer:
-        """Enable a timer; twice is the same as once."""
+        """Enable a timer. A repeat changes nothing."""
         return self._switch(which, True, version, idempotency_key).typed(ChangedTimer, "id")
 
     def disable_timer(
         self, which: Which, *, version: int | None = None, idempotency_key: str | None = None
     ) -> SwitchedOffTimer:
-        """Disable a timer: a moment later than `countsWithin` no longer fires.
+        """Disable a timer: a moment more than `countsWithin` away no longer fires.
 
         `stopped` of the answer says what becomes of the next moment.
         """
@@ -77,22 +77,22 @@ class TimerCalls(Calls):
         )
 
     def delete_timer(self, which: Which, *, version: int | None = None) -> Deletion:
-        """Delete a timer: a moment later than `countsWithin` no longer fires.
+        """Delete a timer: a moment more than `countsWithin` away no longer fires.
 
-        `stopped` of the answer says what becomes of the next moment; None too where an earlier try without an answer
-        deleted it: see the firings then.
+        `stopped` of the answer says what becomes of the next moment. It is also None where an earlier try, whose answer
+        was lost, deleted the timer: see the firings then.
         """
         place = self._path(which)
         try:
             return self._change(place, Call("DELETE", place), version, None).typed(Deletion, "stopped")
         except NotFound as error:
-            # An earlier try without an answer did it.
+            # An earlier try whose answer was lost deleted it.
             if not error.was_in_doubt:
                 raise
             return {"timer": None, "stopped": None}
 
     def preview_schedule(self, *, count: int = 10, **schedule: Unpack[Schedule]) -> Preview:
-        """Return what a schedule comes to; nothing is stored."""
+        """Return the preview of a schedule; nothing is stored."""
         body = {"schedule": given(schedule), "count": count}
         return self._post("/v1/schedules:preview", body).typed(Preview, "nextMoments")
 

@@ -1,6 +1,6 @@
-"""The fields of a timer: what callers say of it, and what the service shows. A new field has its place here alone.
+"""The fields of a timer: what callers give, and what the service shows. A new field is added only here.
 
-`About` beside a field is what the command line tells of it. `described_field.py` reads it.
+`About` beside a field is its help text in the command line. `described_field.py` reads it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
 
 
 class Rule(TypedDict, total=False):
-    """Exactly one of `cron`, `every`, `at` and `delay`, and what goes with it."""
+    """Exactly one of `cron`, `every`, `at` and `delay`, with its details."""
 
     cron: Annotated[str | None, About("5 fields; or 6 or 7 with SECONDS FIRST; or @daily, ...", is_rule=True)]
     dialect: Annotated[
@@ -24,28 +24,28 @@ class Rule(TypedDict, total=False):
         About("How cron is read: unix by default; quartz counts weekdays from 1, Sunday.", default="unix"),
     ]
     every: Annotated[Span | None, About("An interval, as in 90s.", is_rule=True)]
-    anchorAt: Annotated[Moment | None, About("A moment intervals are counted from.")]
+    anchorAt: Annotated[Moment | None, About("Intervals are counted from this moment.")]
     at: Annotated[Moment | None, About("One moment: RFC 3339, or ms since 1970.", is_rule=True)]
-    delay: Annotated[Span | None, About("One moment, so long from now: 10m, 1h30m.", is_rule=True)]
+    delay: Annotated[Span | None, About("One moment, this long from now: 10m, 1h30m.", is_rule=True)]
 
 
 class Schedule(Rule, total=False):
-    """When: a rule, and what bounds it. None is the same as absent; in a change, it takes a bound away."""
+    """When it fires: a rule and its bounds. None is the same as absent. Exception: in a change, it removes a bound."""
 
     timezone: Annotated[
         str | None, About("IANA zone of the cron expression and of excluded days.", default="UTC")
     ]
     startAt: Annotated[Moment | None, About("Nothing fires before.", can_be_cleared=True)]
     endAt: Annotated[Moment | None, About("Nothing fires after.", can_be_cleared=True)]
-    maxFirings: Annotated[int | None, About("So many moments, then it is finished.", can_be_cleared=True)]
-    jitter: Annotated[Span | None, About("Each moment is put off by up to so much.", can_be_cleared=True)]
+    maxFirings: Annotated[int | None, About("It is finished after this many moments.", can_be_cleared=True)]
+    jitter: Annotated[Span | None, About("Each moment is delayed by at most this.", can_be_cleared=True)]
     excludeCalendar: Annotated[
         str | None, About("Nothing fires on its days: weekends, cn-off-days, ...", can_be_cleared=True)
     ]
 
 
 class ShownSchedule(TypedDict):
-    """When a timer fires: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and what bounds it."""
+    """When a timer fires: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and the bounds."""
 
     cron: NotRequired[str]
     dialect: NotRequired[Dialect]
@@ -61,7 +61,7 @@ class ShownSchedule(TypedDict):
 
 
 class TargetPatch(TypedDict, total=False):
-    """What is to change of a timer's call; the rest of it stays.
+    """Changes of a timer's call; the rest of it stays.
 
     `headers` changes the headers it names, in any case. None takes a header, all headers, the body or the time-out
     away, and makes the method POST. `json` is instead of `body`: any JSON.
@@ -100,15 +100,17 @@ class ShownTarget(TypedDict):
 
 
 class Misfire(TypedDict, total=False):
-    """What becomes of firings that are found late, say after an outage."""
+    """What happens to firings that are found late, for example after an outage."""
 
-    policy: Annotated[MisfirePolicy | None, About("What becomes of firings found late.", default="fire_all")]
-    grace: Annotated[Span | None, About("From how late on.", default="1m")]
-    catchupWindow: Annotated[Span | None, About("Later than this none is made; 0s: none.", default="0s")]
+    policy: Annotated[MisfirePolicy | None, About("What happens to firings found late.", default="fire_all")]
+    grace: Annotated[Span | None, About("A firing found later than this is late.", default="1m")]
+    catchupWindow: Annotated[
+        Span | None, About("A firing found later than this is never made; 0s: no limit.", default="0s")
+    ]
 
 
 class ShownMisfire(TypedDict):
-    """What becomes of firings that are found late; a `catchupWindow` of 0s is no such bound."""
+    """What happens to firings that are found late; a `catchupWindow` of 0s means no limit."""
 
     policy: MisfirePolicy
     grace: str
@@ -116,16 +118,16 @@ class ShownMisfire(TypedDict):
 
 
 class TimerFields(TypedDict, total=False):
-    """What a timer may have beside its schedule and target."""
+    """A timer's fields beside its schedule and target."""
 
     enabled: Annotated[bool | None, About("Whether it fires.", default=True)]
     tags: Annotated[
-        list[str] | None, About("To find it by; again for more.", default=[], can_be_cleared=True)
+        list[str] | None, About("To find it by; may be repeated.", default=[], can_be_cleared=True)
     ]
     misfire: Misfire | None
     retentionDays: Annotated[
         int | None,
-        About("Once finished it is deleted so long after its last moment.", can_be_cleared=True),
+        About("Once finished, it is deleted this long after its last moment.", can_be_cleared=True),
     ]
     deleteAfterFinish: Annotated[
         bool | None,
@@ -138,7 +140,7 @@ class TimerFields(TypedDict, total=False):
 
 
 class TimerBody(TimerFields):
-    """A timer as it is to be; what is absent gets its default, `enabled` True among it."""
+    """A whole timer. A field that is absent gets its default; `enabled` is True by default."""
 
     schedule: Schedule
     target: Target
@@ -151,7 +153,7 @@ class NewTimer(TimerBody):
 
 
 class TimerPatch(TimerFields, total=False):
-    """What is to change of a timer; the rest stays, and None takes a part away or gives it its default."""
+    """Changes of a timer. Other fields stay; None removes a value or gives it its default."""
 
     key: str | None
     schedule: Schedule | None
@@ -159,7 +161,7 @@ class TimerPatch(TimerFields, total=False):
 
 
 class Timer(TypedDict):
-    """A timer. `finished`: it is enabled, and no moment is left. `version` grows with every change."""
+    """A timer. `finished`: enabled, and no moment is left. `version` grows with every change."""
 
     id: int
     key: str

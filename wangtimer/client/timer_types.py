@@ -1,7 +1,7 @@
-"""What the service answers about timers, schedules, calendars and load. A newer service may send further keys.
+"""The service's answers about timers, schedules, calendars and load. A newer service may send more keys.
 
-`countsWithin` of a change: it counts for every moment later than so long after the answer, `1s` as a rule, `8s` where
-Redis could not be told at once.
+`countsWithin` of a change: it takes effect for every moment later than this after the answer. It is usually `1s`, and
+`8s` where Redis could not be told at once.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -36,7 +36,7 @@ class WarningShown(TypedDict):
 
 
 class Preview(TypedDict):
-    """What a schedule comes to."""
+    """A schedule's next moments, the schedule in words, and warnings."""
 
     nextMoments: list[MomentShown]
     words: Words
@@ -44,23 +44,23 @@ class Preview(TypedDict):
 
 
 class ChangedTimer(Timer, TypedDict):
-    """A timer just made or changed, and what its schedule comes to."""
+    """A timer just made or changed, with the preview of its schedule."""
 
     preview: Preview
     countsWithin: str
 
 
 class PutTimer(ChangedTimer):
-    """A timer that was put; `created` is the client's: False too where an earlier try without an answer made it."""
+    """A timer that was put. The client adds `created`: also False where a try with a lost answer made the timer."""
 
     created: bool
 
 
 class Stop(TypedDict):
-    """The next moment of a timer that was switched off, and whether that came in time.
+    """The next moment of a disabled or deleted timer, and whether it was stopped.
 
-    `state`: `cancelled` (no call of it is made any more), `in_flight` (a call may be on its way; its record will say),
-    `already_fired` (a call was sent, and there is no later moment).
+    `state`: `cancelled` (no call of it is made any more), `in_flight` (its call may be on its way; its record will
+    say), `already_fired` (its call was sent, and there is no later moment).
     """
 
     at: str
@@ -68,7 +68,7 @@ class Stop(TypedDict):
 
 
 class SwitchedOffTimer(TypedDict):
-    """A timer that was disabled; `stopped` None: no moment was left, or it could not be told."""
+    """A timer that was disabled; `stopped` None: no moment was left, or it is not known."""
 
     timer: Timer
     stopped: Stop | None
@@ -76,7 +76,7 @@ class SwitchedOffTimer(TypedDict):
 
 
 class Deletion(TypedDict):
-    """A timer that was deleted. `timer` None, and no `countsWithin`: an earlier try without an answer deleted it."""
+    """A timer that was deleted. `timer` None without `countsWithin`: an earlier try with a lost answer deleted it."""
 
     timer: Timer | None
     stopped: Stop | None
@@ -84,7 +84,7 @@ class Deletion(TypedDict):
 
 
 class LastOutcome(TypedDict):
-    """What became of a timer's latest firing that has an outcome."""
+    """The outcome of a timer's latest firing that has one."""
 
     fireAt: str
     status: Literal["succeeded", "failed", "skipped"]
@@ -94,7 +94,7 @@ class LastOutcome(TypedDict):
 
 
 class ListedTimer(Timer, TypedDict):
-    """A timer in a list; `lastOutcome` is None until something fired."""
+    """A timer in a list; `lastOutcome` is None until it has fired."""
 
     lastOutcome: LastOutcome | None
 
@@ -107,9 +107,9 @@ class TimersPage(TypedDict):
 
 
 class NewTimerOutcome(TypedDict):
-    """What became of one of several new timers; `problem` None: it was done.
+    """The result of one of several new timers; `problem` None: it was done.
 
-    With both an `id` and a `problem`, it is made and could not be enabled.
+    With both an `id` and a `problem`: it was made but could not be enabled.
     """
 
     index: int
@@ -120,7 +120,7 @@ class NewTimerOutcome(TypedDict):
 
 
 class NewTimersOutcome(TypedDict):
-    """What became of each, in order, and counts."""
+    """The result of each timer, in order, and counts."""
 
     items: list[NewTimerOutcome]
     created: int
@@ -142,10 +142,10 @@ class StoppedTimer(Stop):
 
 
 class ManyTimersOutcome(TypedDict):
-    """What one round of a change of many did; where some remain, `lastId` is the next round's `afterId`.
+    """The result of one round of a change of many timers. Where some are left, `lastId` is the next `afterId`.
 
-    `unknownKeys` is there where keys were named: those that no timer had when the round began.
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    `unknownKeys`, if keys were named, has the keys that no timer had when the round began.
+    The client adds `wasInDoubt`: an earlier try got no answer, and what it did is not counted here.
     """
 
     matched: int
@@ -160,7 +160,7 @@ class ManyTimersOutcome(TypedDict):
 
 
 class Following(TypedDict):
-    """Of the timers that name a calendar: all, those still to take over its days, and those that cannot."""
+    """Timers that name a calendar: all, those still without its latest days, and those that cannot use them."""
 
     followers: int
     left: int
@@ -169,7 +169,7 @@ class Following(TypedDict):
 
 
 class Calendar(TypedDict):
-    """Days on which nothing fires; `following` None in a list, and of a calendar that is always there."""
+    """Days on which nothing fires; `following` is None in a list, and for a built-in calendar."""
 
     name: str
     weekdays: list[Weekday]
@@ -196,7 +196,7 @@ class MinuteOfLoad(TypedDict):
 
 
 class Load(TypedDict):
-    """The coming minutes that have firings; after `plannedUntil` there may be more than are counted."""
+    """The future minutes that have firings. After `plannedUntil` there may be more than are counted."""
 
     items: list[MinuteOfLoad]
     firings: int

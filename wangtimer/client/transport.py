@@ -1,4 +1,4 @@
-"""Requests to the service: sent, sent again where that is safe, and their answers read."""
+"""Sends requests to the service, repeats them where that is safe, and reads the answers."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from .answer import Answer
 from .errors import BadAnswer, ClientError, Conflict, Problem, Unreachable, refused
 
 IDEMPOTENCY_KEY, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
-# Statuses of a server, or a proxy before it, that may be well again in a moment.
+# Statuses of a server or its proxy that may recover in a moment.
 AWAY = frozenset({502, 503, 504})
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 SHOWN_CHARACTERS = 200
@@ -24,7 +24,7 @@ USER_AGENT = "wangtimer-client"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operation; `bears_repeating` where doing it twice is the same as once."""
+    """One operation; `bears_repeating`: a repeat has no further effect."""
 
     method: str
     path: str
@@ -32,13 +32,13 @@ class Call:
     body: Mapping[str, Any] | None = None
     header: Mapping[str, str | bytes] = field(default_factory=dict)
     bears_repeating: bool = True
-    # An error's status that is an answer here.
+    # The status of an error that counts as an answer here.
     accepted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A try in vain; `in_doubt` where the service may have done it all the same."""
+    """A failed try; `in_doubt`: the service may have carried it out."""
 
     error: ClientError
     in_doubt: bool
@@ -49,9 +49,9 @@ class Failure:
 class Transport:
     """Sends calls over kept-open connections. Not for several threads at once.
 
-    `timeout` (s) bounds connecting, and each wait for bytes. `retries` is how often a failed call is sent again, with
-    growing pauses: what bears repeating after no answer or a 502, 503, 504; anything where no connection was made.
-    A `session` that is given stays its owner's to close.
+    `timeout` (s) limits connecting, and each wait for bytes. `retries` is how often a failed call is sent again, with
+    growing pauses. A call that bears repeating is sent again after no answer or a 502, 503 or 504; any call is where no
+    connection was made. The owner of a given `session` closes it.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class Transport:
         session: requests.Session | None = None,
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
-            raise ValueError(f"{base_url!r} is no URL; write it as in http://127.0.0.1:5000")
+            raise ValueError(f"{base_url!r} is not a URL; write it as in http://127.0.0.1:5000")
         if retries < 0:
             raise ValueError(f"retries is {retries}; write 0 or more")
         self._base = base_url.rstrip("/")
-        # Errors end in logs, where a password in the URL has no place.
+        # Errors end up in logs, and a password in the URL must not.
         self._shown = (
             urlsplit(self._base)._replace(netloc=urlsplit(base_url).netloc.rpartition("@")[2]).geturl()
         )
@@ -78,7 +78,7 @@ class Transport:
         self._session = _new_session() if session is None else session
 
     def close(self) -> None:
-        """Close the connections, unless the session is its caller's."""
+        """Close the connections, unless the session was given."""
         if self._owns_session:
             self._session.close()
 
@@ -91,7 +91,7 @@ class Transport:
         response, was_in_doubt = self._send(call)
         try:
             body = _read(response, call)
-            # An answer that was kept is that of the first try, whole.
+            # A kept answer is the complete answer to the first try.
             is_in_doubt = was_in_doubt and REPLAYED not in response.headers
             return Answer(call.path, response.status_code, body, is_in_doubt, call.method != "GET")
         except ClientError as error:
@@ -101,7 +101,7 @@ class Transport:
             raise
 
     def _send(self, call: Call) -> tuple[requests.Response, bool]:
-        """Return the response, and whether an earlier try may have been done."""
+        """Return the response, and whether an earlier try may have been carried out."""
         was_in_doubt = False
         for tries_left in range(self._retries, -1, -1):
             found = self._try(call)
@@ -160,13 +160,13 @@ def _was_never_sent(error: requests.RequestException) -> bool:
 
 
 def _reason(error: requests.RequestException) -> object:
-    """Return what urllib3 had to say."""
+    """Return urllib3's reason."""
     cause = error.args[0] if error.args else None
     return getattr(cause, "reason", cause)
 
 
 def _why(error: requests.RequestException) -> str:
-    """Return in few words why there was no answer."""
+    """Return a short reason for the missing answer."""
     if isinstance(error, requests.Timeout):
         return "it took too long"
     reason = _reason(error)
@@ -179,7 +179,7 @@ def _why(error: requests.RequestException) -> str:
 
 
 def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
-    """Return the JSON of an answer, {} of an empty one; raises `BadAnswer`, `Refused`."""
+    """Return the JSON of an answer, {} for an empty one; raises `BadAnswer`, `Refused`."""
     if response.status_code == requests.codes.no_content:
         return {}
     try:
@@ -209,7 +209,7 @@ def _is_problem(answer: Any) -> bool:
 
 
 def _pause_s(tries: int) -> float:
-    """Return a pause that doubles with each try, ±50 %, so that clients do not come back together."""
+    """Return a pause that doubles with each try, ±50 %, so that clients do not return at the same time."""
     return float(min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1.5))
 
 

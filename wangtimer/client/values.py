@@ -9,7 +9,7 @@ from typing import Any
 
 # RFC 3339 text, ms since 1970 UTC, or a datetime with its zone.
 Moment = str | int | datetime
-# Text as in `90s`, `1h30m` or `PT90S`, or a timedelta, of which what is finer than a ms is rounded up.
+# Text as in `90s`, `1h30m` or `PT90S`, or a timedelta, which is rounded up to whole ms.
 Span = str | timedelta
 
 _MS = timedelta(milliseconds=1)
@@ -24,7 +24,7 @@ _ISO = re.compile(
 
 
 def written(value: Any) -> Any:
-    """Return what a caller wrote as JSON has it: datetimes as RFC 3339 text in UTC, timedeltas as spans.
+    """Return a caller's value as JSON: datetimes become RFC 3339 text in UTC, timedeltas become spans.
 
     Raises ValueError for a datetime without a zone and for a timedelta below 0.
     """
@@ -38,12 +38,12 @@ def written(value: Any) -> Any:
 
 
 def given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `written` of those fields that are not None."""
+    """Return `written` of the fields that are not None."""
     return {name: written(value) for name, value in fields.items() if value is not None}
 
 
 def write_span(span_ms: int) -> str:
-    """Return a span in the units that v1 reads and shows, `1h30m`; none at all is `0s`. ValueError below 0."""
+    """Return a span in v1's units, as in `1h30m`; an empty one is `0s`. Raises ValueError below 0."""
     if span_ms < 0:
         raise ValueError(f"a span of {span_ms} ms is below 0; write one of 0 or more")
     parts, left = "", span_ms
@@ -54,18 +54,18 @@ def write_span(span_ms: int) -> str:
 
 
 def read_span(text: str) -> int:
-    """Return a span in ms, what is finer rounded up: `1.5s`, `1h30m`, `2w`, or ISO 8601; ValueError for other text."""
+    """Return a span in ms, rounded up: `1.5s`, `1h30m`, `2w`, or ISO 8601; raises ValueError for other text."""
     if _SHORT.fullmatch(text):
         return ceil(sum(Fraction(number) * _UNITS_MS[unit] for number, unit in _SHORT_PART.findall(text)))
     iso = _ISO.fullmatch(text)
     if iso is None:
-        raise ValueError(f"{text!r} is no span of time; write it as in 500ms, 1.5s, 10m, 1h30m or 2d")
+        raise ValueError(f"{text!r} is not a span of time; write it as in 500ms, 1.5s, 10m, 1h30m or 2d")
     parts = zip(iso.groups(), ("w", "d", "h", "m", "s"), strict=True)
     return ceil(sum(Fraction(number) * _UNITS_MS[unit] for number, unit in parts if number))
 
 
 def moment_ms(moment: str | int) -> int:
-    """Return a moment in ms since 1970, what is finer rounded up; ValueError for text that is none."""
+    """Return a moment in ms since 1970, rounded up; raises ValueError for other text."""
     if isinstance(moment, int):
         return moment
     return -((_EPOCH - datetime.fromisoformat(moment)) // _MS)

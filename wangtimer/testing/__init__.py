@@ -1,4 +1,4 @@
-"""WangTimer for tests of what uses it: the real API and stages in the test's own process, on a clock it moves.
+"""WangTimer for your tests: the real API and stages in the test's own process, on a clock that the test moves.
 
     with WangTimer(start="2027-03-01T09:00:00", timezone="Europe/Berlin") as wangtimer:
         wangtimer.client ...  # make timers by the SDK
@@ -18,7 +18,7 @@ from wangtimer.testing.targets import Answer
 
 __all__ = ["Answer", "MadeCall", "WangTimer"]
 
-# The service itself is installed without pytest, and only the fixtures need it.
+# Only the fixtures need pytest; the service is installed without it.
 if find_spec("pytest") is not None:
     from wangtimer.testing.fixtures import make_wangtimer, wangtimer
 

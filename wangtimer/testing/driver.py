@@ -1,7 +1,7 @@
-"""The driver: lets each stage work at the moments at which it has something to do, and time pass in between.
+"""The driver: runs each stage at the moments when it has work, and lets time pass in between.
 
-What runs every second or two in a deployment runs here when it would find something: the looks that find nothing are
-left out, so that a year without a firing passes at once. What is called, and at which moment, is the same.
+A stage that runs every second or two in a deployment runs here only when it would find work. So a year without a
+firing passes at once. The calls and their moments are the same.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.testing.deployment import Deployment
 
 TICK_MS = 1_000
-# The sweep finds what has been due for 5 s. So many sweeps after a change see whatever it made.
+# The sweep finds firings that have been due for 5 s. This many sweeps after a change see all its effects.
 SWEEPS_AFTER_A_CHANGE = 3
 
 
 class Driver:
-    """Runs a deployment, in the order of moments and in the thread of whoever asks."""
+    """Runs a deployment in the order of moments, in the caller's thread."""
 
     def __init__(self, parts: Deployment) -> None:
         self._parts = parts
@@ -40,7 +40,7 @@ class Driver:
         parts.settler.on_taken = self._settle_soon
 
     def run_to(self, moment_ms: float) -> None:
-        """Do whatever comes due up to a moment, ms UTC, and at it; raises what a target's function raises."""
+        """Do all work that comes due up to and at a moment, ms UTC; raises what a target's function raises."""
         with self._alone():
             while self._do_next(moment_ms):
                 pass
@@ -49,13 +49,13 @@ class Driver:
                 self._purge()
 
     def stand_still_to(self, moment_ms: float) -> None:
-        """Let time pass up to a moment, ms UTC, in which nobody works."""
+        """Let time pass up to a moment, ms UTC, without any work."""
         with self._alone():
             self._clock.move_to(moment_ms)
             self.note_change()
 
     def note_change(self) -> None:
-        """Learn that something changed from outside, by a request say."""
+        """Note a change from outside, such as a request."""
         self._plan_by = None
         self._is_purged = False
         if not self._sweeps_left:
@@ -75,12 +75,12 @@ class Driver:
             self._is_running = False
 
     def _do_next(self, until_ms: float) -> bool:
-        """Do what comes next, at its moment; False where nothing comes up to `until_ms`."""
+        """Do the next work at its moment; False where there is none up to `until_ms`."""
         plan_at, tick_at, event_at = self._next_plan(), self._next_tick(), self._events.next_at
         next_at = min(plan_at, tick_at, event_at)
         if next_at > until_ms:
             return False
-        self._clock.move_to(next_at)  # never back: some may have been due for long
+        self._clock.move_to(next_at)  # never back: the work may have been due for long
         if plan_at == next_at:
             self._plan()
         elif tick_at == next_at:
@@ -101,7 +101,7 @@ class Driver:
     def _plan(self) -> None:
         self._parts.migrator.plan_due()
         self._plan_by = None
-        # A timer that could not be planned is looked at again then.
+        # A timer that could not be planned is tried again then.
         self._plans_from = self._clock.now_ms() + self._parts.settings.plan_every_s * 1_000
 
     def _follow(self) -> None:
@@ -111,7 +111,7 @@ class Driver:
     # arming
 
     def _next_tick(self) -> float:
-        """Return the last full second at which a tick is in time for each slice that has no trigger, ms UTC."""
+        """Return the last full second, ms UTC, at which a tick is in time for every slice without a trigger."""
         agenda = self._parts.noted_agenda
         if self._agenda_seen != agenda.changes:
             self._agenda_seen = agenda.changes
@@ -139,13 +139,13 @@ class Driver:
     # calling
 
     def _fire(self, chunk: Chunk) -> None:
-        # The sweep says so every few seconds: whoever changes a timer tells the definitions here at once.
+        # In a deployment the sweep notes this every few seconds; here each change updates the definitions at once.
         self._parts.definitions.note_told(int(self._clock.now_ms()))
         self._parts.executor.begin(chunk)
         self._keep_later()
 
     def _keep_later(self) -> None:
-        """Have the leases of calls that last renewed."""
+        """Schedule a renewal of the leases of running calls."""
         if not self._is_keeping and self._parts.claims.current():
             self._is_keeping = True
             self._events.at(self._clock.now_ms() + self._parts.settings.renew_every_ms, self._keep)
@@ -156,7 +156,7 @@ class Driver:
         self._keep_later()
 
     def _settle_soon(self) -> None:
-        """Have what ends at this moment settled together."""
+        """Schedule settling, so that all that ends at this moment is settled together."""
         if not self._is_settling:
             self._is_settling = True
             self._events.soon(self._settle)
@@ -183,7 +183,7 @@ class Driver:
         return self._clock.now_ms() >= self._purged_at + DAY_MS
 
     def _purge(self) -> None:
-        """Delete what is kept no longer: at least once a day, and before anybody looks."""
+        """Delete what has outlived its retention: at least once a day, and before each request."""
         self._purged_at, self._is_purged = self._clock.now_ms(), True
         self._parts.purger.purge()
         self._parts.finished_purger.purge()

@@ -1,4 +1,4 @@
-"""What is to happen when, on a clock that the test moves."""
+"""Scheduled work on a clock that the test moves."""
 
 import heapq
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from wangtimer.testing.doubles import HandClock
 
 Work = Callable[[], object]
 
-# So long before its first moment the clock has run already: the stages are careful for seconds after a start.
+# How long the clock has run before its first moment, as the stages are careful for some seconds after a start.
 UP_SINCE_MS = 3_600_000
 
 
 class SteeredClock(HandClock):
-    """Time goes on only as the test says: whoever sleeps goes on at once."""
+    """Time moves only when the test says so; `sleep` returns at once."""
 
     def __init__(self, now_ms: float) -> None:
         super().__init__(now_ms - UP_SINCE_MS)
@@ -27,7 +27,7 @@ class SteeredClock(HandClock):
 
 
 class Events:
-    """Work by its moment; what has the same moment is done in the order in which it was asked for."""
+    """Work by its moment. Work of the same moment is done in the order in which it was added."""
 
     def __init__(self, clock: SteeredClock) -> None:
         self._clock = clock
@@ -36,17 +36,17 @@ class Events:
 
     @property
     def next_at(self) -> float:
-        """The moment of the next one, ms UTC; `inf` where there is none."""
+        """The moment of the next work, ms UTC; `inf` where there is none."""
         return self._coming[0][0] if self._coming else float("inf")
 
     def at(self, moment_ms: float, work: Work) -> None:
-        """Have it done at a moment, at once where that is past."""
+        """Add work for a moment; past work is done next."""
         heapq.heappush(self._coming, (max(moment_ms, self._clock.now_ms()), next(self._order), work))
 
     def soon(self, work: Work) -> None:
-        """Have it done at this moment, behind what waits for it already."""
+        """Add work for the current moment, after the work that waits for it already."""
         self.at(self._clock.now_ms(), work)
 
     def do_next(self) -> None:
-        """Do the next one; the clock is to be at its moment, or past it."""
+        """Do the next work; the clock must be at its moment or later."""
         heapq.heappop(self._coming)[2]()

@@ -17,5 +17,5 @@ def make_wangtimer() -> Iterator[Callable[..., WangTimer]]:
 
 @pytest.fixture
 def wangtimer(make_wangtimer: Callable[..., WangTimer]) -> WangTimer:
-    """The service on a clock of its own, from a Monday's midnight UTC on, without any timer."""
+    """The service without timers, on a clock of its own that starts on a Monday at midnight UTC."""
     return make_wangtimer()

@@ -7,12 +7,12 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from wangtimer.settings import Settings
 
-# The name by which the API is called.
+# The host name of the API.
 HOST = "wangtimer.test"
 
 
 class GivenSettings(Settings):
-    """Settings that come from their arguments alone: no variable of the environment changes a test."""
+    """Settings from their arguments only: no environment variable changes a test."""
 
     @classmethod
     def settings_customise_sources(
@@ -22,7 +22,7 @@ class GivenSettings(Settings):
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Leave the arguments only."""
+        """Keep only the arguments as a source."""
         return (init_settings,)
 
 

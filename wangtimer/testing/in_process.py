@@ -1,4 +1,4 @@
-"""WangTimer in the process of a test: what a test does with it."""
+"""WangTimer in the process of a test: the interface for tests."""
 
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -27,10 +27,10 @@ APP = "test"
 
 
 class WangTimer:
-    """The service with all its stages on a clock that stands still until the test moves it; no server, no thread.
+    """The service with all its stages, on a clock that stands still until the test moves it. No server, no thread.
 
-    `start` is the first moment; one without an offset is a time of `timezone`, in which moments are shown as well. A
-    timer's own zone is UTC unless it says otherwise, here as everywhere. `app` is whose timers `client` makes.
+    `start` is the first moment. Without an offset it is a time in `timezone`; moments are shown in this zone too. A
+    timer's own zone is UTC by default, as everywhere. `client` makes timers of `app`.
     `most_attempts` (1 to 20) and `callback_timeout` (0.1 to 300 s) are the service's settings. Not for several threads
     at once.
 
@@ -61,7 +61,7 @@ class WangTimer:
         self._parts = Deployment(moment_ms(start, self._zone), settings, self._take)
         self._driver = Driver(self._parts)
         self._session = requests.Session()
-        # Neither a proxy nor a password of this machine.
+        # Ignores proxies and passwords of this machine.
         self._session.trust_env = False
         self._session.mount(URL, WsgiAdapter(ApiOf(self._parts, self._note_request)))
         self._clients: dict[str, Client] = {}
@@ -70,23 +70,23 @@ class WangTimer:
 
     @property
     def url(self) -> str:
-        """The address of the service, which only `session` and the clients made here reach."""
+        """The address of the service. Only `session` and the clients made here can reach it."""
         return URL
 
     @property
     def session(self) -> requests.Session:
-        """Requests to the API's paths below `url`, in this process."""
+        """A session for requests to the API's paths below `url`, in this process."""
         return self._session
 
     @property
     def client(self) -> Client:
-        """The SDK's client of the app that was named at the start."""
+        """The SDK's client of `app`."""
         return self.client_of(self._app)
 
     def client_of(self, app: str) -> Client:
         """Return the SDK's client of another app."""
         if app not in self._clients:
-            # What follows outcomes pauses between two looks: here that lets time pass.
+            # `follow` pauses between two reads; here a pause lets time pass.
             self._clients[app] = Client(URL, app, retries=0, session=self._session, sleep=self._wait)
         return self._clients[app]
 
@@ -100,15 +100,15 @@ class WangTimer:
     def advance(self, span: timedelta | None = None, /, **units: float) -> list[MadeCall]:
         """Let time pass, as in `advance(hours=3)`; return the calls that were made, in order.
 
-        Everything that comes due meanwhile happens at its own moment, what is due at the last one too. Without a span,
-        what is due now happens. Units are weeks, days, hours, minutes, seconds and milliseconds; a day has 24 hours.
-        Raises TypeError or ValueError for another span, RuntimeError while time goes on already, and whatever a
-        target's function raises that is no `OSError`.
+        Everything that comes due meanwhile happens at its own moment, also at the last one. Without a span, all that is
+        due now happens. Units are weeks, days, hours, minutes, seconds and milliseconds; a day has 24 hours. Raises
+        TypeError or ValueError for a bad span, RuntimeError while time is already moving, and any error but `OSError`
+        that a target's function raises.
         """
         return self._run_to(self._now_ms + span_ms(span, units))
 
     def advance_to(self, moment: datetime | str) -> list[MadeCall]:
-        """Let time pass up to a moment, as `advance` does; one without an offset is a time of the zone.
+        """Let time pass up to a moment, as `advance` does. Without an offset it is a time in the zone.
 
         Raises ValueError for a moment that is past.
         """
@@ -118,10 +118,10 @@ class WangTimer:
         return self._run_to(until)
 
     def sleep(self, span: timedelta | None = None, /, **units: float) -> None:
-        """Let time pass in which no part of the service works, as in an outage.
+        """Let time pass while no part of the service works, as in an outage.
 
-        What came due meanwhile is found by the next `advance`: it is late, and goes by the timers' misfire policies.
-        Takes and raises what `advance` does.
+        The next `advance` finds the firings that came due meanwhile. They are late and follow their timers' misfire
+        policies. Arguments and errors are those of `advance`.
         """
         self._refuse_closed()
         self._driver.stand_still_to(self._now_ms + span_ms(span, units))
@@ -138,18 +138,18 @@ class WangTimer:
         return [call for call in self._calls if call.key == key]
 
     def answer(self, behaviour: Behaviour, url: str = "") -> None:
-        """Have targets answer so from now on, all or those whose URL begins with `url`; the last word counts.
+        """Set how targets answer from now on: all, or those whose URL begins with `url`. The last setting counts.
 
         `behaviour` is a status (503), an `Answer`, an `OSError` for a connection that fails (`ConnectionError`,
-        `TimeoutError`: no answer in time), or a function of the call that returns or raises one of these; nothing
-        returned is 200. Raises TypeError or ValueError for anything else.
+        `TimeoutError`: no answer in time), or a function of the call that returns or raises one of these; None from it
+        is 200. Raises TypeError or ValueError for anything else.
         """
         self._targets.say(behaviour, url)
 
     # its end
 
     def close(self) -> None:
-        """End it, and forget all its timers."""
+        """Close it, and forget all its timers."""
         if not self._is_closed:
             self._is_closed = True
             self._parts.database.close()
@@ -186,7 +186,7 @@ class WangTimer:
             self._driver.note_change()
 
     def _take(self, sent_at_ms: float, call: Call) -> ScriptedAnswer:
-        """Note a call, and return what its target answers."""
+        """Note a call, and return its target's answer."""
         made = self._made(sent_at_ms, call)
         self._calls.append(made)
         return self._targets.answer(made)

@@ -1,4 +1,4 @@
-"""A call as its target saw it, and what tells which firing it was for."""
+"""A call as its target saw it, with its firing."""
 
 import json
 from collections.abc import Mapping
@@ -9,16 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """One attempt of one firing; moments are in the zone of the `WangTimer` that made it.
+    """One attempt of one firing; moments are in the zone of its `WangTimer`.
 
     `key`        the timer's key (its name under the compatible paths), as it was when the call was made
-    `app`        whose timer it is; `timer_id` the service's number of it
+    `app`        the app of the timer; `timer_id` is the timer's id
     `firing_id`  the header `webhook-id`: the same for every attempt of a firing
-    `fire_at`    the scheduled moment, `at` when this attempt was made
-    `lateness`   how much later than that: of a first attempt than its moment, of a later one than its pause allows
+    `fire_at`    the scheduled moment; `at` is when this attempt was made
+    `lateness`   how late: a first attempt after its moment, a later one after the end of its pause
     `attempt`    1 for the first
-    `headers`    what the timer's owner gave, and the service's own; names of any case are found
-    `body`       as text, "" where there is none
+    `headers`    those of the timer's target and the service's own; the case of names does not matter
+    `body`       as text; "" for none
     """
 
     key: str
@@ -36,5 +36,5 @@ class MadeCall:
 
     @property
     def json(self) -> Any:
-        """The body read as JSON; raises ValueError where it is none."""
+        """The body read as JSON; raises ValueError where it is not JSON."""
         return json.loads(self.body)

@@ -1,4 +1,4 @@
-"""The API, built once a process: that takes 0.2 s, and each deployment of a test would pay it."""
+"""The API, built once per process: building takes 0.2 s, too much for each deployment of a test."""
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -18,9 +18,9 @@ _in_use: ContextVar[Deployment] = ContextVar("wangtimer.testing.deployment")
 
 
 class WiringInUse:
-    """In the place of a `Wiring`: the parts of the deployment whose request is being answered.
+    """Stands for a `Wiring`: it has the parts of the deployment whose request is being answered.
 
-    In a thread of the API's own, as those that look after its health, they are those of the latest request.
+    In the API's own threads, such as health probes, they are the parts of the latest request.
     """
 
     latest: Deployment
@@ -38,14 +38,14 @@ def _app() -> Flask:
 
 
 class ApiOf:
-    """A WSGI app: the API of one deployment. `note_request` is told before each whether it may change something."""
+    """A WSGI app: the API of one deployment. `note_request` is told before each whether it may change data."""
 
     def __init__(self, parts: Deployment, note_request: Callable[[bool], None]) -> None:
         self._parts = parts
         self._note_request = note_request
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        """Answer a request whole."""
+        """Answer a request with a complete body."""
         self._note_request(environ["REQUEST_METHOD"] not in READING)
         token = _in_use.set(self._parts)
         _wiring.latest = self._parts

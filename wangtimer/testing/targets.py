@@ -1,4 +1,4 @@
-"""How targets answer: as the test says, 200 where it says nothing."""
+"""How targets answer: as the test sets it, 200 by default."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ NO_TIME = timedelta(0)
 class Answer:
     """A target's HTTP answer: its status, the text of its body, and how long after the request it comes.
 
-    One that comes later than the service waits (10 s) is a time-out. Raises ValueError for a status outside 200 to 599
-    or a negative `after`.
+    An answer after more than the service's time-out (10 s) counts as none. Raises ValueError for a status outside 200
+    to 599 or a negative `after`.
     """
 
     status: int = 200
@@ -25,7 +25,7 @@ class Answer:
     after: timedelta = NO_TIME
 
     def __post_init__(self) -> None:
-        """Refuse what no target can answer."""
+        """Refuse an impossible answer."""
         if not isinstance(self.status, int) or self.status not in STATUSES:
             raise ValueError(f"a target cannot answer {self.status!r}; write a status from 200 to 599")
         if self.after < NO_TIME:
@@ -34,20 +34,20 @@ class Answer:
             )
 
 
-# A status, an answer, or why the connection fails.
+# A status, an answer, or the error of the connection.
 TargetOutcome = int | Answer | OSError | type[OSError]
-# What may be said of targets; a function may also return nothing, which is 200.
+# How targets may be set to answer; a function may also return None, which is 200.
 Behaviour = TargetOutcome | Callable[[MadeCall], "TargetOutcome | None"]
 
 
 class Targets:
-    """Whatever was said last of a URL counts."""
+    """The behaviours of targets. The last one that matches a URL counts."""
 
     def __init__(self) -> None:
         self._said: list[tuple[str, Behaviour]] = []
 
     def say(self, behaviour: Behaviour, url: str) -> None:
-        """Have targets whose URL begins with `url` answer so; raises TypeError, ValueError."""
+        """Set the behaviour of targets whose URL begins with `url`; raises TypeError, ValueError."""
         if not isinstance(behaviour, type) and callable(behaviour):
             self._said.insert(0, (url, behaviour))
             return
@@ -55,7 +55,7 @@ class Targets:
         self._said.insert(0, (url, behaviour))
 
     def answer(self, call: MadeCall) -> ScriptedAnswer:
-        """Return what the call's target answers; raises what a function raises that is no `OSError`."""
+        """Return the answer of the call's target; raises any error but `OSError` that a function raises."""
         behaviour = next((one for url, one in self._said if call.url.startswith(url)), 200)
         if isinstance(behaviour, type) or not callable(behaviour):
             return _scripted(behaviour)

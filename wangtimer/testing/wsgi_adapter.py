@@ -1,4 +1,4 @@
-"""Requests of a session to the API in this process: no socket, no thread."""
+"""Sends a session's requests to the API in this process: no socket, no thread."""
 
 import sys
 from collections.abc import Callable
@@ -11,19 +11,19 @@ from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 
-# Given in headers, and not as such to a WSGI app.
+# Request headers that a WSGI app gets in variables of their own.
 _WITHOUT_PREFIX = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
 class WsgiAdapter(BaseAdapter):
-    """Mount it on a `requests.Session`: `app` answers each request whole, in the caller's thread."""
+    """Mount it on a `requests.Session`: `app` answers each request completely, in the caller's thread."""
 
     def __init__(self, app: WSGIApplication) -> None:
         super().__init__()
         self._app = app
 
     def send(self, request: PreparedRequest, *_: Any, **__: Any) -> Response:
-        """Return what the app answers."""
+        """Return the app's answer."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Callable[[bytes], None]:
@@ -77,7 +77,7 @@ def _environ(request: PreparedRequest) -> dict[str, Any]:
     headers: list[tuple[str, str | bytes]] = list(request.headers.items())
     for name, value in headers:
         key = name.upper().replace("-", "_")
-        # By PEP 3333 an app gets the bytes of a header as characters of Latin-1.
+        # PEP 3333: an app gets the bytes of a header as Latin-1 characters.
         shown = value.decode("latin-1") if isinstance(value, bytes) else value
         environ[key if key in _WITHOUT_PREFIX else f"HTTP_{key}"] = shown
     return environ

@@ -1,6 +1,6 @@
 """The process of one APScheduler, which takes moments from a Unix socket.
 
-It is paused while it takes a batch: else `add_job` would wake it and look through the store once for each job.
+It is paused while it takes a batch. Otherwise each `add_job` would wake it and read through the store.
 """
 
 import argparse
@@ -19,17 +19,17 @@ from benchmarks.due import Due
 from benchmarks.peers.http_call import CALLERS, Caller
 from benchmarks.peers.parts import say_ready
 
-# Holds the caller once `main` has run: a job's function is found by its name, so it can carry nothing along.
+# Holds the caller once `main` has run. A job's function is found by its name, so it cannot hold it.
 _callers: list[Caller] = []
 
 
 def make_call(id_: int, at_ms: int) -> None:
-    """Call the target; the job's function, which stores keep by its name."""
+    """Call the target. This is the job's function; stores keep its name."""
     _callers[0](Due(id_, at_ms))
 
 
 def add_jobs(scheduler: BackgroundScheduler, moments: Sequence[tuple[int, int]]) -> None:
-    """Add one date job a moment, which runs however late it is."""
+    """Add one date job per moment; it runs however late it is."""
     scheduler.pause()
     for id_, at_ms in moments:
         run_date = datetime.fromtimestamp(at_ms / 1_000, UTC)
@@ -38,7 +38,7 @@ def add_jobs(scheduler: BackgroundScheduler, moments: Sequence[tuple[int, int]])
 
 
 def accept(scheduler: BackgroundScheduler, connection: Connection) -> None:
-    """Take what one client sends."""
+    """Accept the moments that one client sends."""
     with connection:
         add_jobs(scheduler, connection.recv())
         connection.send(None)

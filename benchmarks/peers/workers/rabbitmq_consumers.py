@@ -1,4 +1,4 @@
-"""One process with many consumers of the queue that messages come to when their TTL is over."""
+"""One process with many consumers of the queue that gets messages when their TTL is over."""
 
 import argparse
 import threading
@@ -14,7 +14,7 @@ _PREFETCH = 30
 
 
 def consume(port: int, call: Caller) -> None:
-    """Make each call on this thread's own connection, then acknowledge its message; for ever."""
+    """For ever: make a call on this thread's own connection, then acknowledge its message."""
     connection = connect(port)
     channel = connection.channel()
     channel.basic_qos(0, _PREFETCH, False)

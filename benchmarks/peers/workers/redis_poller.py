@@ -44,7 +44,7 @@ CLAIMS = {"one": claim_one_by_one, "pipeline": claim_in_pipeline}
 
 
 def poll(client: redis.Redis, call: Callable[[bytes], object], claim: str, sleep: str) -> None:
-    """Call what is due, again and again, for ever."""
+    """Call due members, for ever."""
     while True:
         began_at = time.monotonic()
         members = cast(list[bytes], client.zrangebyscore(KEY, "-inf", int(time.time() * 1_000)))

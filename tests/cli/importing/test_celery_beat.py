@@ -100,13 +100,13 @@ def test_day_of_week_1_stays_monday(tmp_path: Path) -> None:
 def test_what_is_no_timer_is_refused(tmp_path: Path) -> None:
     found = {place[15:-2]: reason for place, reason in refusals(module(tmp_path, BAD_ENTRIES)).items()}
     assert set(found) == {"sun", "both", "fast", "round", "odd", "own", "object", "nothing"}
-    assert found["sun"] == "it is a solar schedule (sunset), and the sun's moments are no cron expression"
+    assert found["sun"] == "it is a solar schedule (sunset), which no cron expression can say"
     assert "both have to match in Celery" in found["both"]
     assert found["fast"] == "its interval is 500 ms, and the shortest here is a second"
     assert "it is relative" in found["round"]
     assert "its schedule is a Odd" in found["odd"]
     assert "nowfun" in found["own"]
-    assert "its arguments are no JSON" in found["object"]
+    assert "its arguments are not JSON" in found["object"]
     assert found["nothing"] == "it names no task"
 
 
@@ -254,11 +254,11 @@ def test_tasks_that_are_no_timers_are_refused(tmp_path: Path) -> None:
     )
     found = refusals(read_django_beat(database(tmp_path / "django.db", DDL + bad), NOW))
     assert found == {
-        "periodic task 'sun'": "it is a solar schedule (sunset), and the sun's moments are no cron expression",
+        "periodic task 'sun'": "it is a solar schedule (sunset), which no cron expression can say",
         "periodic task 'none'": "it has no schedule",
         "periodic task 'lost'": "its crontab_id is 9, which django_celery_beat_crontabschedule does not have",
         "periodic task 'own'": "it clears Celery's own results: leave it to Celery",
-        "periodic task 'done'": "it was to run once, and has",
-        "periodic task 'broken'": "its args are no JSON: [",
-        "periodic task 'when'": "its start_time 'soon' is no moment",
+        "periodic task 'done'": "it is a one-off task that has already run",
+        "periodic task 'broken'": "its args are not JSON: [",
+        "periodic task 'when'": "its start_time 'soon' is not a moment",
     }

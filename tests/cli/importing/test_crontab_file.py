@@ -69,7 +69,7 @@ def test_cron_tz_is_the_zone_of_the_lines_below_it() -> None:
 
 def test_what_is_below_a_tz_is_refused_unless_it_is_said_whose_it_is() -> None:
     text = "TZ=Europe/Berlin\n0 1 * * * a\n"
-    assert "TZ=Europe/Berlin stands above it" in refusals(read(text))["tab:2"]
+    assert "TZ=Europe/Berlin is set above it" in refusals(read(text))["tab:2"]
     found = imported(read(text, tz_of_job=True))["a"]
     assert found.document["schedule"]["timezone"] == "Asia/Shanghai"
     assert refusals(read(text.replace("Europe/Berlin", "Asia/Shanghai"))) == {}
@@ -78,7 +78,7 @@ def test_what_is_below_a_tz_is_refused_unless_it_is_said_whose_it_is() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("@reboot /usr/bin/start", "@reboot is no moment"),
+        ("@reboot /usr/bin/start", "@reboot is not a moment"),
         ("@every_minute x", "@every_minute is none of @yearly"),
         ("0 9 * * *", "it has no command"),
         ("0 9 * * 8 x", "day of week '8' is none that cron reads"),
@@ -102,6 +102,6 @@ def test_a_line_without_a_known_zone_is_refused() -> None:
     found = read("0 9 * * * x\nCRON_TZ=UTC\n0 9 * * * y\nCRON_TZ=Mars/Olympus\n0 9 * * * z\n", daemon=None)
     assert [type(one) for one in found] == [Refusal, Entry, Refusal]
     assert refusals(found) == {
-        "tab:1": "its zone is not known; name that of its machine with --timezone",
-        "tab:5": "CRON_TZ=Mars/Olympus is no IANA zone",
+        "tab:1": "its zone is not known; name the zone of its machine with --timezone",
+        "tab:5": "CRON_TZ=Mars/Olympus is not an IANA zone",
     }

@@ -59,7 +59,7 @@ def test_some_refused_end_with_3_all_refused_with_1(offline: Run, crontab: Path)
     some = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
     assert some.exit_code == 3
     assert "# REFUSED" in some.stdout
-    assert f"REFUSED  {crontab}:3: @reboot boot\n         @reboot is no moment" in some.stderr
+    assert f"REFUSED  {crontab}:3: @reboot boot\n         @reboot is not a moment" in some.stderr
     crontab.write_text("@reboot boot\n")
     all_of_them = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
     assert all_of_them.exit_code == 1

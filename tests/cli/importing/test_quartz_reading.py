@@ -60,7 +60,7 @@ def test_weekday_2_is_monday() -> None:
         ("0 9 * * 2", "has 5 fields"),
         ("0 0 9 31W * ?", "differs between its versions"),
         ("0 0 9 L-28 * ?", "differs between its versions"),
-        ("0 0 9 ? * MON/2", "overlooks a step"),
+        ("0 0 9 ? * MON/2", "ignores a step"),
         ("0 60 9 * * ?", "it takes 0-59"),
         ("0 0/60 9 * * ?", "none that Quartz reads"),
         ("0 0 9 ? * 0", "it takes 1-7"),

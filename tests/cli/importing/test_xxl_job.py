@@ -137,7 +137,7 @@ def test_what_is_no_timer_is_refused(tmp_path: Path) -> None:
         "xxl_job_info 4": "it has no schedule: it is started by hand or by another job",
         "xxl_job_info 5": "its glue_type is GLUE_SHELL, code that XXL-JOB keeps: make it a service that can be called",
         "xxl_job_info 6": "day '*' and weekday '2': Quartz wants ? for exactly one of them",
-        "xxl_job_info 7": "its schedule_type FIX_DELAY is none of CRON, FIX_RATE and NONE",
+        "xxl_job_info 7": "its schedule_type FIX_DELAY is not CRON, FIX_RATE or NONE",
     }
 
 
@@ -153,7 +153,7 @@ def test_versions_before_2_3_have_only_cron_expressions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("INSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 1: no CREATE TABLE says what the columns"),
+        ("INSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 1: no CREATE TABLE gives the columns"),
         (f"{DDL};\nINSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 22: 2 values for 18 columns"),
         (f"{DDL};\nINSERT INTO `xxl_job_info` VALUES (1,now());\n", "line 22: "),
         ("SELECT 1;\n", "has no table xxl_job_info"),

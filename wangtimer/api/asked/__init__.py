@@ -1,1 +1,1 @@
-"""What a request asks of a timer, by whichever path it came: read into the terms a timer is to have."""
+"""What a request asks of a timer, on any path: read into the terms that the timer is to have."""

@@ -1,4 +1,4 @@
-"""From what a request says of a timer's call, to the call it is to make."""
+"""Reads the call that a timer is to make from a request."""
 
 from collections.abc import Iterator
 
@@ -12,12 +12,12 @@ _Headers = tuple[tuple[str, str], ...]
 
 
 def new_notify(asked: NotifyParam) -> Notify:
-    """Return the call as it is asked for in full."""
+    """Return the call that a request gives in full."""
     return Notify(asked.url, asked.method, asked.header, asked.body or "")
 
 
 def changed_notify(asked: NotifyChange | None, notify: Notify) -> Notify:
-    """Return the call with what is asked for merged into it, as RFC 7396 merges; raises `Refused`."""
+    """Return the call with the changes merged into it (RFC 7396); raises `Refused`."""
     if asked is None:
         return notify
     given = asked.model_fields_set
@@ -30,7 +30,7 @@ def changed_notify(asked: NotifyChange | None, notify: Notify) -> Notify:
 
 
 def _merged(held: _Headers, changes: HeaderChanges | None) -> _Headers:
-    """Return the headers after the changes; one that changes keeps its place."""
+    """Return the headers after the changes. A changed header keeps its place."""
     if changes is None:
         return ()
     headers = tuple(_replaced(held, _by_name(changes)))
@@ -39,7 +39,7 @@ def _merged(held: _Headers, changes: HeaderChanges | None) -> _Headers:
 
 
 def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
-    """Return each changed header as it is to be, by its name in lower case; raises `Refused`."""
+    """Return the new values of each changed header, by its name in lower case; raises `Refused`."""
     wanted: dict[str, _Headers] = {}
     for name, values in changes:
         before = wanted.get(name.lower())
@@ -47,8 +47,8 @@ def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
             raise Refused(
                 ErrorCode.BAD_CALLBACK,
                 f"notifyHTTPParam.header.{name[:64]}",
-                "it is taken away and given, in two spellings",
-                "give it once: names of headers are the same in either case",
+                "one spelling of it is null, another has a value",
+                "give it once: upper and lower case name the same header",
             )
         wanted[name.lower()] = (before or ()) + tuple((name, value) for value in values)
     return wanted

@@ -1,4 +1,4 @@
-"""From what a request says of when to fire, to a schedule with its ending."""
+"""Reads a schedule and its ending from a request."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from wangtimer.core.timers.cancelling import uncancelled
 from wangtimer.core.timers.spreading import evenly_spread
 from wangtimer.core.timers.timer import Timer
 
-# Their names in a request.
+# The bounds of a schedule, with their names in a request.
 BOUNDS = {
     "start_at": "startAt",
     "end_at": "endAt",
@@ -30,7 +30,7 @@ BOUNDS = {
     "exclude_calendar": "excludeCalendar",
 }
 
-# By the name of a field: the kind whose rules it asks for, or to whose it belongs beside such a field.
+# The kind of rule by the name of a field: a field that asks for the kind, and a field that is a detail of it.
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
 _BELONGS_TO = {field.name: kind for kind in KINDS for field in kind.details}
 _FIELDS = tuple(ScheduleFields.model_fields)
@@ -41,7 +41,7 @@ FindCalendar = Callable[[str], Calendar]
 
 @dataclass(frozen=True, slots=True)
 class AskedSchedule:
-    """A schedule and what is to end it."""
+    """A schedule and its ending."""
 
     schedule: Schedule
     ending: Ending = ENDLESS
@@ -63,9 +63,9 @@ def schedule_of(
 def edited_schedule(
     asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the schedule of a timer that is edited: what is not given stays, null takes it away.
+    """Return the schedule of an edited timer: a field that is absent stays, null removes it.
 
-    Where that is what it has, it may have run out. Raises as `schedule_of`.
+    A schedule that does not change may have run out. Raises as `schedule_of`.
     """
     if asked.model_fields_set.isdisjoint(_FIELDS):
         return AskedSchedule(timer.definition.schedule, timer.ending)
@@ -76,9 +76,9 @@ def edited_schedule(
 def replaced_schedule(
     asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the schedule a timer is to have whatever it had.
+    """Return the schedule that replaces a timer's.
 
-    Where that is what it has, it may have run out. Raises as `schedule_of`.
+    A schedule that does not change may have run out. Raises as `schedule_of`.
     """
     rule = _new_rule(asked, rule_of(timer.definition.schedule), now)
     read = _read(asked, rule, None, now, find_calendar)
@@ -86,7 +86,7 @@ def replaced_schedule(
 
 
 def _changed(timer: Timer, read: AskedSchedule, asked: ScheduleFields, now: int) -> AskedSchedule:
-    """Return what a timer is to have, counted on where that makes sense; its own where it is the same."""
+    """Return the new schedule; where nothing changes, the timer's own. `maxFirings` may go on counting."""
     was = timer.definition.schedule
     if _is_counted_alike(read, timer):
         ending = replace(read.ending, counted_from=timer.ending.counted_from)
@@ -102,7 +102,7 @@ def _as_asked(schedule: Schedule) -> Schedule:
 
 
 def _is_counted_alike(read: AskedSchedule, timer: Timer) -> bool:
-    """Tell whether a timer's so many firings go on being counted: the rule, its start and their number stay."""
+    """Tell whether `maxFirings` goes on counting: the rule, its start and the number are the same."""
     new, was = read.schedule, timer.definition.schedule
     is_same_rule = rule_of(new) == rule_of(was) and as_bounded(new).start_ms == as_bounded(was).start_ms
     return is_same_rule and read.ending.most == timer.ending.most
@@ -118,7 +118,7 @@ def _spread_for(timer_id: int, schedule: Schedule) -> Schedule:
 def _read(
     asked: ScheduleFields, rule: Rule, timer: Timer | None, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the rule within the bounds that are asked for, those not given being the timer's."""
+    """Return the rule within the bounds that are given; the timer's bounds stand for the others."""
     if rule.only_moment is not None:
         _refuse_bounds(asked, rule)
         return AskedSchedule(rule)
@@ -142,7 +142,7 @@ def _read(
 
 
 def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
-    """Return the rule that is asked for, in place of one where a timer has one."""
+    """Return the rule that is given; `replaced` is the timer's rule so far."""
     given = _given(asked)
     wanted = [name for name in given if name in _ASKS_FOR]
     if len(wanted) != 1:
@@ -154,7 +154,7 @@ def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
 
 
 def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
-    """Return the rule that a timer is to have: one of another kind, or what it had with what is given changed."""
+    """Return the timer's new rule: one of another kind, or the old one with the given fields changed."""
     given = _given(asked)
     wanted = [name for name in given if name in _ASKS_FOR]
     if len(wanted) > 1:
@@ -166,13 +166,13 @@ def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
 
 
 def _given(asked: ScheduleFields) -> dict[str, Any]:
-    """Return what is not null of what is said of the schedule."""
+    """Return the fields of the schedule that are given and not null."""
     said = vars(asked)
     return {name: said[name] for name in _FIELDS if said[name] is not None}
 
 
 def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now: int) -> AskedRule:
-    """Return what is asked of a rule of this kind; raises `InvalidInput` for a bad zone or another kind's field."""
+    """Return the fields of a rule of this kind; raises `InvalidInput` for a bad zone or another kind's field."""
     timezone = given.get("timezone", usual_zone)
     if timezone not in zone_names():
         raise unknown_zone(timezone)
@@ -194,7 +194,7 @@ def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
             own = kind_of(rule).asked_by
             others = [field.json_name for kind in KINDS for field in kind.asked_by if field not in own]
             mend = f"leave it out, or give {' or '.join(others)}"
-            raise _bad(name, "a single moment has no use for it", mend)
+            raise _bad(name, "a single moment does not use it", mend)
 
 
 def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
@@ -208,7 +208,7 @@ def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
     raise _bad(
         given[-1] if given else asked_names()[0],
         "the schedule never fires within its bounds",
-        "leave it a moment to come: look at startAt, endAt, maxFirings and excludeCalendar",
+        "give it bounds with a moment in the future: see startAt, endAt, maxFirings and excludeCalendar",
     )
 
 
@@ -217,7 +217,7 @@ def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | 
 
 
 def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
-    """Return a spread of the moments to come: one that is past, such as an anchor, is not put off to after now."""
+    """Return the jitter of future moments. A past moment, such as an anchor, gets none, or it could fire after now."""
     return Spread(jitter_ms, 0 if timer is None else timer.id, ((now, 0),)) if jitter_ms else None
 
 

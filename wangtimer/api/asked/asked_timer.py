@@ -1,4 +1,4 @@
-"""From what a request says of a timer, to the timer it is to be."""
+"""Reads the timer that a request asks for."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
 
 
 def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the timer as an edit asks for it; raises `InvalidInput`."""
+    """Return the edited timer; raises `InvalidInput`."""
     schedule = edited_schedule(asked, timer, now, find)
     definition = timer.definition._replace(
         schedule=schedule.schedule, notify=changed_notify(asked.notify, timer.definition.notify)
@@ -47,7 +47,7 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
 
 
 def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the timer as it is to be whatever it was; raises `InvalidInput`."""
+    """Return the timer with all its terms replaced; raises `InvalidInput`."""
     schedule = replaced_schedule(asked, timer, now, find)
     definition = timer.definition._replace(schedule=schedule.schedule, notify=new_notify(asked.notify))
     replaced = replace(timer, definition=definition, ending=schedule.ending)

@@ -1,4 +1,4 @@
-"""What bounds a schedule, as requests of all paths have it; spans of time are spelled differently in v1."""
+"""The bounds of a schedule in requests of all paths. Only v1 spells spans of time in another way."""
 
 from typing import Annotated
 
@@ -7,14 +7,14 @@ from pydantic import Field
 from wangtimer.api.http.field_types import GivenMoment, moment
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS
 
-# To find the last of so many moments of a cron that is rare takes half a second.
+# Finding the 10,000th moment of a rare cron takes half a second.
 MOST_FIRINGS = 10_000
-JITTER = "each moment is put off by up to so much, but never past the next; by how much is stable"
+JITTER = "each moment is delayed by at most this, never past the next one; its delay is always the same"
 
 Timezone = Annotated[
     str | None,
     Field(
-        description="IANA zone of cron and of excluded days, UTC by default; one moment has no use for it",
+        description="IANA zone of cron and of excluded days, UTC by default; a single moment does not use it",
         examples=["Asia/Shanghai"],
     ),
 ]
@@ -28,8 +28,8 @@ MaxFirings = Annotated[
         alias="maxFirings",
         ge=1,
         le=MOST_FIRINGS,
-        description="so many moments of the schedule, counted from startAt, or else from the first enable; then the "
-        "timer is finished. Those that pass while it is disabled count",
+        description="the timer is finished after this many moments of its schedule, counted from startAt, or else from "
+        "the first enable. Moments that pass while it is disabled count",
     ),
 ]
 ExcludeCalendar = Annotated[

@@ -1,4 +1,4 @@
-"""An app's calendars: uploaded, read and deleted, whichever paths the request came by."""
+"""An app's calendars: uploaded, read and deleted on all paths."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,31 +41,31 @@ WorkingDays = Annotated[
         default_factory=list,
         max_length=MOST_DAYS,
         fail_fast=True,
-        description="days on which timers fire all the same",
+        description="exceptions: days on which timers do fire",
         examples=[["2027-01-02"]],
     ),
 ]
 
 
 class HowFollowed(Sent):
-    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+    """How many of the app's timers that name a calendar use its latest days."""
 
     followers: Annotated[int, Field(description="timers that name it")]
     left: Annotated[
-        int, Field(description="those that are still to take over its days: within seconds, as a rule")
+        int, Field(description="timers that do not use its latest days yet; usually they do within seconds")
     ]
     refused: Annotated[
         int,
         Field(
-            description="those that keep older days, because their moments could not be worked out by these"
+            description="timers that keep older days, because their moments could not be worked out with these"
         ),
     ]
-    refused_ids: Annotated[list[int], Field(description="the first ten of those")]
+    refused_ids: Annotated[list[int], Field(description="the first ten of the refused timers")]
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedCalendar:
-    """A calendar, and how far timers follow it; None for one that is always there."""
+    """A calendar, and how many timers use its latest days; None for a built-in calendar."""
 
     calendar: Calendar
     progress: Progress | None = None
@@ -80,7 +80,7 @@ class Calendars:
     listed_by: str
 
     def all(self) -> list[FollowedCalendar]:
-        """Return the calendars the app can name: those that are always there, and its own."""
+        """Return the calendars that the app can name: the built-in ones and its own."""
         return [
             FollowedCalendar(one) for one in (*built_in().values(), *self.wiring.calendars.all_of(self.app))
         ]
@@ -99,13 +99,13 @@ class Calendars:
     ) -> tuple[Calendar, Progress]:
         """Upload a calendar, and have the timers that name it follow; weekdays count from 0, Monday.
 
-        Raises `Refused` for a name or day that cannot be taken, `Conflict` for one calendar too many.
+        Raises `Refused` for a bad name or day, `Conflict` when the app has too many calendars.
         """
         if name in built_in():
             raise Refused(
                 ErrorCode.BAD_VALUE,
                 "name",
-                f"{shown(name)} is always there",
+                f"{shown(name)} is built in",
                 "choose another name",
                 about=Subject.CALENDAR,
             )
@@ -117,7 +117,7 @@ class Calendars:
         return calendar, progress
 
     def delete(self, name: str, mend: str) -> None:
-        """Delete a calendar that no timer names; raises `Refused`, with `mend` where a timer does."""
+        """Delete a calendar that no timer names; raises `Refused`, with the advice `mend` where a timer names it."""
         if users := self.wiring.calendars.timers_of(self.app, name):
             reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
             raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
@@ -131,7 +131,7 @@ class Calendars:
 
 
 def calendar_fields(calendar: Calendar) -> dict[str, Any]:
-    """Return what answers show of a calendar, its weekdays aside."""
+    """Return what answers show of a calendar, without its weekdays."""
     return {
         "name": calendar.name,
         "days": sorted(day.isoformat() for day in calendar.days),

@@ -1,4 +1,4 @@
-"""The firings planned into each minute to come, whichever paths the request came by."""
+"""The firings planned in each future minute, for all paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +15,16 @@ from wangtimer.wiring import Wiring
 Minutes = Annotated[
     int | None,
     BeforeValidator(number),
-    Field(ge=1, description="from the current one on; at most, and by default, all that are planned (120)"),
+    Field(
+        ge=1,
+        description="how many minutes from the current one on; by default, and at most, all that are planned (120)",
+    ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ComingLoad:
-    """Firings by minute (minutes since 1970) and app, and up to when every schedule is planned (ms UTC)."""
+    """Firings by minute (minutes since 1970) and app, and the moment up to which every schedule is planned (ms UTC)."""
 
     by_minute: Mapping[int, Mapping[str, int]]
     planned_until: int
@@ -31,7 +34,7 @@ def coming_load(wiring: Wiring, minutes: int | None) -> ComingLoad:
     """Return what is planned from the current minute on; raises `Refused` for more minutes than are planned."""
     most = max(1, wiring.settings.horizon_ms // MINUTE_MS)
     if minutes is not None and minutes > most:
-        reason = "further than firings are planned"
+        reason = "firings are not planned that far ahead"
         raise Refused(ErrorCode.BAD_VALUE, "minutes", reason, f"ask for {most} at most")
     first, wanted = int(wiring.clock.now_ms()) // MINUTE_MS, minutes or most
     by_minute = wiring.planned_load.minutes(first, wanted)

@@ -1,4 +1,4 @@
-"""The conditions by which an app's timers are listed and changed together, whichever paths the request came by."""
+"""The conditions that select an app's timers for a list or a bulk change, on all paths."""
 
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ StatusWord = Literal["disabled", "enabled", "finished"]
 NextBefore = Annotated[
     GivenMoment,
     BeforeValidator(number),
-    moment("only those with a moment to come up to this one"),
+    moment("only timers whose next moment is at or before this"),
     Field(alias="nextBefore"),
 ]
 
@@ -31,9 +31,9 @@ def wanted_timers(
     next_before: Any,
     path: str,
 ) -> TimerFilter:
-    """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
+    """Return the filter of an app's timers; raises `Refused` for a moment that cannot be read.
 
-    `path` is what stands before the names of the conditions, as "filter." does.
+    `path` is the prefix of the conditions' names, such as "filter.".
     """
     before = None if next_before is None else read_moment_field(next_before, f"{path}nextBefore")
     listed = None if status is None else ListedStatus(status)

@@ -1,4 +1,4 @@
-"""From a field that core describes to the type by which a model of the API takes or shows it."""
+"""Makes a field's type in the API's models from core's description of the field."""
 
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -23,7 +23,7 @@ _SHOWN: dict[ValueType, Any] = {
 
 
 def with_fields(model: type[Model], fields: dict[str, Any]) -> type[Model]:
-    """Return a model with these fields behind its own, each a type and a default."""
+    """Return a model with these fields after its own. Each value is a type and a default."""
     return create_model(
         model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
     )
@@ -39,7 +39,7 @@ def with_fields_first(model: type[Model], fields: dict[str, Any]) -> type[Model]
 
 
 def given_type(field: ApiField) -> Any:
-    """Return how a request has the field; None where nothing is said."""
+    """Return the field's type in a request; None stands for an absent field."""
     if field.holds is ValueType.MOMENT:
         return Annotated[GivenMoment, moment(field.description or ""), Field(alias=field.json_name)]
     examples = None if field.example is None else [field.example]
@@ -50,7 +50,7 @@ def given_type(field: ApiField) -> Any:
 
 
 def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
-    """Return the type of a field that is no moment, and its bounds."""
+    """Return the type and bounds of a field that is not a moment."""
     match field.holds:
         case ValueType.NUMBER | ValueType.SPAN:
             return int | None, {"ge": field.least, "le": field.most}
@@ -66,12 +66,12 @@ def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
 
 
 def shown_type(field: ApiField) -> Any:
-    """Return how an answer has the field that it leaves out where it is None."""
+    """Return the field's type in an answer that leaves the field out when it is None."""
     of = _SHOWN[field.holds] | None
     return Annotated[of, Field(exclude_if=is_none, description=field.meaning or field.description)]
 
 
 def always_shown_type(field: ApiField) -> Any:
-    """Return how an answer has the field that it never leaves out."""
+    """Return the field's type in an answer that always has it."""
     of = _SHOWN[field.holds] if field.choices is None else field.choices
     return Annotated[of, Field(description=field.meaning)]

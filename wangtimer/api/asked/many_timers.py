@@ -1,4 +1,4 @@
-"""Many timers of an app, enabled, disabled or deleted by one request, whichever paths it came by."""
+"""Many timers of an app, enabled, disabled or deleted by one request, on all paths."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,17 +15,17 @@ from wangtimer.wiring import Wiring
 Action = Literal["enable", "disable", "delete"]
 
 MOST_CHANGED = 1_000
-# Read at once: some 0.15 s of CPU where each has its own calendar of 4,000 days, none of them seen before.
+# Timers read at once. It takes some 0.15 s of CPU when each has its own new calendar of 4,000 days.
 READ_AT_ONCE = 250
-# What a timer must be for an action to change it.
+# Whether a timer must be enabled for the action to change it; None: either.
 _IS_ENABLED: dict[Action, bool | None] = {"enable": False, "disable": True, "delete": None}
 
 
 @dataclass(frozen=True, slots=True)
 class ManyAsked:
-    """What is to become of which timers: of `ids`, or else of those that `conditions` hold of and it would change.
+    """An action on many timers: those of `ids`, or else those that match `conditions` and that it would change.
 
-    At most `limit` of those with an id over `after_id`; in a dry run of none.
+    It changes at most `limit` timers with an id over `after_id`; a dry run changes none.
     """
 
     app: str
@@ -39,9 +39,9 @@ class ManyAsked:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How many timers there are, the ids of those whose turn it is, and the timers themselves by id.
+    """How many timers match, the ids of this request's part of them, and those timers by id.
 
-    `unknown_names`: which of the names asked for no timer has; None where none was asked for.
+    `unknown_names`: the requested names that no timer has; None where no names were given.
     """
 
     matched: int
@@ -50,18 +50,18 @@ class Chosen:
     unknown_names: list[str] | None = None
 
     def as_far_as(self, results: Results) -> "Chosen":
-        """Leave the first one without a result, and all behind it, to the next request."""
+        """Leave the first timer without a result, and all after it, to the next request."""
         left = next((place for place, timer_id in enumerate(self.ids) if timer_id not in results), None)
         return self if left is None else replace(self, ids=self.ids[:left])
 
     def is_known(self, timer_id: int) -> bool:
-        """Whether there is such a timer, be it one that cannot be read."""
+        """Whether there is such a timer, even one that cannot be read."""
         return timer_id in self.timers or timer_id in self.timers.bad
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What became of the timers whose turn it was, by id, and how soon that counts."""
+    """The results of this request's timers by id, and how soon the changes take effect."""
 
     chosen: Chosen
     results: Results
@@ -69,17 +69,17 @@ class Changed:
 
     @property
     def failed(self) -> dict[int, WangTimerError]:
-        """Those that were not changed, and why."""
+        """The errors of the timers that were not changed, by id."""
         return {timer_id: one for timer_id, one in self.results.items() if isinstance(one, WangTimerError)}
 
     @property
     def changed(self) -> list[Timer]:
-        """Those that were, as they stand."""
+        """The changed timers, as they are now."""
         return [one for one in self.results.values() if isinstance(one, Timer)]
 
     @property
     def remaining(self) -> int:
-        """How many are left to do."""
+        """How many timers are left for later requests."""
         return self.chosen.matched - sum(map(self.chosen.is_known, self.chosen.ids))
 
     @property
@@ -88,19 +88,19 @@ class Changed:
         return self.chosen.ids[-1] if self.chosen.ids else None
 
     def name_of(self, timer_id: int) -> str | None:
-        """The timer's name, as far as there is such a timer that can be read."""
+        """The timer's name; None where there is no such timer, or it cannot be read."""
         timer = self.chosen.timers.get(timer_id)
         return None if timer is None else timer.name
 
 
 @dataclass(frozen=True, slots=True)
 class ManyTimers:
-    """Changes many timers: one that is refused stops no other."""
+    """Changes many timers. A refused timer does not stop the others."""
 
     wiring: Wiring
 
     def change(self, asked: ManyAsked) -> Changed:
-        """Change the timers, as many as the request's CPU is enough for; raises `StoreAway`."""
+        """Change as many of the timers as the request's CPU allows; raises `StoreAway`."""
         chosen = self._matching(asked) if asked.ids is None else self._given(asked, asked.ids)
         if asked.is_dry_run:
             chosen = replace(chosen, ids=[])
@@ -113,7 +113,7 @@ class ManyTimers:
         return Changed(chosen, results, counts_within_ms(are_told, self.wiring.settings.lead_ms))
 
     def _matching(self, asked: ManyAsked) -> Chosen:
-        """Return the timers of the conditions that the action would change."""
+        """Return the timers that match the conditions and that the action would change."""
         lists, now = self.wiring.timer_lists, int(self.wiring.clock.now_ms())
         conditions = replace(asked.conditions, is_enabled=_IS_ENABLED[asked.action])
         matched = lists.count(conditions, now, asked.after_id)
@@ -143,7 +143,7 @@ class ManyTimers:
         return Chosen(len(found) + len(found.bad) + len(left), read, found)
 
     def _as_one_request_may(self, chosen: Chosen) -> Chosen:
-        """Leave those that would have more planned than one request may to the next one."""
+        """Leave timers to the next request where this one would plan more firings than it may."""
         known = [timer_id for timer_id in chosen.ids if timer_id in chosen.timers]
         schedules = (chosen.timers[timer_id].definition.schedule for timer_id in known)
         most = self.wiring.batches.how_many_to_enable(schedules)
@@ -161,7 +161,7 @@ class ManyTimers:
             for timer_id in chosen.ids
             if timer_id not in chosen.timers
         }
-        # What conditions found may be something else by now.
+        # A timer that matched the conditions may have changed since.
         as_read = asked.ids is None
         match asked.action:
             case "enable":

@@ -1,4 +1,4 @@
-"""What requests of all paths have that change many timers or firings, and what their answers count."""
+"""Types of requests that change many timers or firings, and of their counts, on all paths."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MOST_ID, GivenMoment, Id, moment
 from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED
 
-# Firings that one request names.
+# The most firings that one request may name.
 MOST_NAMED = 1_000
 MOST_PER_SECOND = 1_000
 
@@ -17,56 +17,60 @@ Ids = Annotated[
     list[Id] | None, Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]])
 ]
 OnlyCount = Annotated[bool, Field(alias="dryRun", description="only count")]
-MostTimers = Annotated[int, Field(ge=1, le=MOST_CHANGED, description="timers of this request, at most")]
+MostTimers = Annotated[
+    int, Field(ge=1, le=MOST_CHANGED, description="at most this many timers in this request")
+]
 AfterId = Annotated[
     int,
     Field(
         alias="afterId",
         ge=0,
         le=MOST_ID,
-        description="only those with a larger id: lastId of the answer before",
+        description="only timers with a larger id: lastId of the previous answer",
     ),
 ]
 
 PerSecond = Annotated[
-    int, Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="so many a second", examples=[50])
+    int, Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="how many a second", examples=[50])
 ]
 OnlyCountFirings = Annotated[
-    bool, Field(alias="dryRun", description="only count how many there are; nothing is changed")
+    bool, Field(alias="dryRun", description="only count the matches; nothing is changed")
 ]
 ReplayedSince = Annotated[GivenMoment, moment("else: scheduled at this moment or later")]
 ReplayedUntil = Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")]
 ReplayedStatuses = Annotated[
     list[Literal["failed", "skipped"]] | None,
-    Field(min_length=1, max_length=2, description="else: with these outcomes; failed by default"),
+    Field(min_length=1, max_length=2, description="else: with these statuses; failed by default"),
 ]
 BackfilledSince = Annotated[GivenMoment, moment("moments after this one")]
 BackfilledUntil = Annotated[
-    GivenMoment, moment("up to this one, which is past; at most 366 days after since")
+    GivenMoment, moment("up to this moment, which must be past; at most 366 days after since")
 ]
 LeftToReplay = Annotated[
     int,
-    Field(description=f"left to be replayed, beyond the {MOST_AT_ONCE} or the work of a request: ask again"),
+    Field(description=f"firings left, as a request replays {MOST_AT_ONCE} at most; repeat it for the rest"),
 ]
 MatchedMoments = Annotated[
-    int, Field(description=f"moments of this request; with dryRun of the range, up to {MOST_COUNTED}")
+    int, Field(description=f"moments in this request; with dryRun in the whole range, up to {MOST_COUNTED}")
 ]
 LeftToBackfill = Annotated[
     int,
     Field(
-        description=f"moments left, beyond the {MOST_AT_ONCE} of a request, counted up to {MOST_COUNTED}; with "
-        "dryRun those of matched that have no record"
+        description=f"moments left, as a request makes {MOST_AT_ONCE} at most, counted up to {MOST_COUNTED}; with "
+        "dryRun the matched moments without a record"
     ),
 ]
 
 
 class ChangedCounts(Sent):
-    """How many timers there were, and how far a change of them is."""
+    """How many timers matched, and how many are left to change."""
 
-    matched: Annotated[int, Field(description="how many there were")]
+    matched: Annotated[int, Field(description="how many timers matched")]
     done: int
-    remaining: Annotated[int, Field(description="how many of them are left to do: ask again")]
-    last_id: Annotated[int | None, Field(description="the largest id of this request; null: there was none")]
+    remaining: Annotated[int, Field(description="how many of them are left: repeat the request")]
+    last_id: Annotated[
+        int | None, Field(description="the largest timer id of this request; null: it had no timer")
+    ]
 
 
 def counts_of(done: Changed) -> dict[str, Any]:

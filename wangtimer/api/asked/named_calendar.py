@@ -7,7 +7,7 @@ from wangtimer.store.sql.calendars import CalendarStore
 
 
 def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
-    """Return a calendar that is always there, or the app's own; raises `Refused` where there is none."""
+    """Return a built-in calendar, or the app's own; raises `Refused` where there is none."""
     calendar = built_in().get(name) or calendars.get(app, name)
     if calendar is None:
         raise Refused(

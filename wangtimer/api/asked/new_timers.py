@@ -1,4 +1,4 @@
-"""Many new timers of one request: each is read, and taken or refused, on its own."""
+"""Many new timers in one request: each is read and accepted or refused on its own."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ MOST_BATCH_BYTES = 8 * 1_048_576
 
 
 class ToMake(NamedTuple):
-    """A timer to make, and whether it is to be enabled."""
+    """A timer to make, and whether to enable it."""
 
     new: NewTimer
     enable: bool
 
 
 def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list[ToMake | WangTimerError]:
-    """Return each timer as `read` reads it, or why it is refused; raises `TooMuchWork` for all, and `StoreAway`."""
+    """Return each timer as `read` reads it, or its error; raises `TooMuchWork` for all, and `StoreAway`."""
 
     def read_one(one: object) -> ToMake | WangTimerError:
         refuse_more()
@@ -42,7 +42,7 @@ def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list
 
 
 def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Made]:
-    """Make timers, enable those that are to be, and return what became of each.
+    """Make the timers, enable those that ask for it, and return what became of each.
 
     Raises `TooMuchWork`, `StoreAway`.
     """
@@ -55,7 +55,7 @@ def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerErro
 
 
 def once_each(find: FindCalendar) -> FindCalendar:
-    """Return what looks each calendar up once, and remembers it or why it was refused."""
+    """Return a `find` that looks each calendar up once, and remembers it or its refusal."""
     known: dict[str, Calendar | Refused] = {}
 
     def remembered(name: str) -> Calendar:
@@ -73,6 +73,6 @@ def once_each(find: FindCalendar) -> FindCalendar:
 
 
 def _refuse_large(given: object) -> None:
-    # Not orjson, which takes no number of more than 64 bits: what is wrong with it is said later.
+    # Not orjson: it fails on a number of more than 64 bits, which gets its own error later.
     if len(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()) > MOST_BODY_BYTES:
         raise Refused(ErrorCode.BODY_TOO_LARGE, "", f"this timer is over {MOST_BODY}", "shorten it")

@@ -1,4 +1,4 @@
-"""The fields of requests and answers that say all but when a timer fires and what it calls, as core describes them."""
+"""A timer's fields in requests and answers, without its schedule and call. Core describes them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def taking_terms_of_v1(model: type[Model]) -> type[Model]:
 
 
 def taking_v1_fields(model: type[Model]) -> type[Model]:
-    """Return a request's model of v1 with those fields behind its own that it has by their own names."""
+    """Return a request's model of v1 with the fields that have the same name there, after its own."""
     return _taking(model, OF_V1)
 
 
@@ -39,12 +39,12 @@ def showing_fields(model: type[Model]) -> type[Model]:
 
 
 def showing_v1_fields(model: type[Model]) -> type[Model]:
-    """Return an answer's model of v1 with those fields behind its own that it has by their own names."""
+    """Return an answer's model of v1 with the fields that have the same name there, after its own."""
     return _showing(model, OF_V1, {Shown.ALWAYS, Shown.ALWAYS_IN_V1})
 
 
 def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
-    """Return the values that a timer is to have of all `FIELDS`, by name; what is not given stays as it `was`.
+    """Return a timer's new values of all `FIELDS`, by name. A field that is absent stays as it `was`.
 
     Raises `InvalidInput`.
     """
@@ -53,18 +53,18 @@ def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[st
 
 
 def default_of(field: TimerField[Any]) -> Any:
-    """Return the value of a timer of which nothing is said."""
+    """Return the field's value in a timer that does not give it."""
     return field.default
 
 
 def shown_values(timer: Timer) -> dict[str, Any]:
-    """Return what the compatible paths show of the fields, by name."""
+    """Return the fields as the compatible paths show them, by name."""
     values = _values(timer)
     return {one.name: _brief(values[one.name], one.shown) for one in _OF_COMPATIBLE_PATHS}
 
 
 def shown_v1_values(timer: Timer) -> dict[str, Any]:
-    """Return what v1 shows of the fields that it has by their own names."""
+    """Return the fields that have the same name in v1 as v1 shows them."""
     values = _values(timer)
     return {one.name: values[one.name] for one in OF_V1}
 

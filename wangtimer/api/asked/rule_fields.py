@@ -1,4 +1,4 @@
-"""The fields of requests and answers that say what a rule is, as the kinds of rules declare them."""
+"""The fields of a rule in requests and answers. Each kind of rule declares its own."""
 
 from collections.abc import Iterable
 
@@ -7,17 +7,17 @@ from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, shown_f
 
 
 def taking_rules(model: type[Model]) -> type[Model]:
-    """Return a request's model with the fields of every kind of rule behind its own; none of them is required."""
+    """Return a request's model with the fields of every kind of rule after its own; none is required."""
     return with_fields(model, {field.name: (given_type(field), None) for field in asked_fields()})
 
 
 def showing_rules(model: type[Model]) -> type[Model]:
-    """Return an answer's model with the fields of every kind of rule behind its own; a rule has those of its kind."""
+    """Return an answer's model with the fields of every kind of rule after its own. An answer shows one kind's."""
     return with_fields(model, {field.name: (shown_type(field), None) for field in shown_fields()})
 
 
 def naming_rules(model: type[Model]) -> type[Model]:
-    """Return a model whose docstring names fields: for `{asked}` those that say when, for `{shown}` an answer's."""
+    """Return a model with field names put into its docstring: of requests for `{asked}`, of answers for `{shown}`."""
     shown = (" and ".join(_quoted(field.json_name for field in kind.shown_by)) for kind in KINDS)
     model.__doc__ = (model.__doc__ or "").format(
         asked=", ".join(_quoted(asked_names())), shown=", or ".join(shown)

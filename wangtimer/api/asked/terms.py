@@ -1,6 +1,6 @@
-"""What callers may say of a timer, under the names it has in the compatible paths.
+"""What callers may say of a timer, by the names of the compatible paths.
 
-Null is the same as absent, save in a change, where it takes away.
+Null is the same as absent. Exception: in a change, null removes the value.
 """
 
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
 _OVERLAP = (
-    "firings of a timer may overlap: each is called at its moment, whether the one before has ended or not; "
+    "firings of a timer may overlap: each is called at its moment, even if the previous one has not ended; "
     "leave it out"
 )
-# Words of other schedulers, and where what they mean is to be had.
+# Words of other schedulers, and where WangTimer has what they mean.
 OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
     ("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS
 )
@@ -55,7 +55,7 @@ _OF_A_TIMER: Mapping[str, str] = {
 
 
 def check_new_status(status: int | None) -> int | None:
-    """Return the status a new timer may be said to have; raises `Refused` for an enabled one."""
+    """Return the status that a request gives a new timer; raises `Refused` for enabled."""
     if status in (None, 0, 1):
         return status
     raise Refused(
@@ -80,7 +80,7 @@ Url = Annotated[
 ChangedUrl = Annotated[
     str | None,
     Field(
-        description="as in a new timer; null is refused, since no call is without one",
+        description="as in a new timer; null is refused, since every call has a URL",
         json_schema_extra=dict(_URL),
     ),
     AfterValidator(check_changed_url),
@@ -102,7 +102,7 @@ class NotifyParam(Given):
 
 
 class NotifyChange(Given):
-    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+    """Changes of the HTTP call (RFC 7396): a field that is absent stays, null gives it its default."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_THE_DEPLOYMENT
 
@@ -114,11 +114,11 @@ class NotifyChange(Given):
 
 @taking_rules
 class RuleFields(Given):
-    """What the rule is: one of the fields of one kind, and what that kind may have beside it."""
+    """The rule: one field that asks for a kind, and the details of that kind."""
 
 
 class ScheduleFields(RuleFields):
-    """When: a rule, and what bounds it if it recurs."""
+    """When the timer fires: a rule, and its bounds if it recurs."""
 
     timezone: Timezone = None
     start_at: StartAt = None
@@ -132,34 +132,34 @@ class ScheduleFields(RuleFields):
 
 @taking_fields
 class TermFields(ScheduleFields):
-    """What else can be said of a timer, and changed."""
+    """The schedule and the timer's other fields that can be changed."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
 
 
 @naming_rules
 class TimerTerms(TermFields):
-    """All of a timer but its app: exactly one of {asked} says when."""
+    """A whole timer without its app: exactly one of {asked} says when it fires."""
 
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
     status: Annotated[
         int | None,
         Field(
-            description="xTimer's clients write 0 or 1, disabled: so is every new timer",
+            description="xTimer's clients write 0 or 1: disabled, as every new timer is",
             json_schema_extra={"minimum": 0, "maximum": 1},
         ),
         AfterValidator(check_new_status),
     ] = None
     notify_type: Annotated[
         int | None,
-        Field(description="1, HTTP, from xTimer's web page: there is no other", ge=1, le=1),
+        Field(description="1 is HTTP, the only value, as xTimer's web page sends it", ge=1, le=1),
     ] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
 
 class ChangedTerms(TermFields):
-    """What is to change of a timer: what is not given stays; null takes a bound or the tags away."""
+    """Changes of a timer: a field that is absent stays; null removes a bound or the tags."""
 
     name: Name | None = None
     notify: Annotated[NotifyChange | None, Field(alias="notifyHTTPParam")] = None

@@ -1,4 +1,4 @@
-"""A page of an app's timers, read and shown as far as the CPU of one request goes."""
+"""A page of an app's timers, as long as the CPU of one request allows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, TimerFilter
 from wangtimer.wiring import Wiring
 
-# Read at once: some 0.1 s of CPU where each has its own calendar of 4,000 days, none of them seen before.
+# Timers read at once. It takes some 0.1 s of CPU when each has its own new calendar of 4,000 days.
 READ_AT_ONCE = 100
 
 Row = TypeVar("Row")
-# What a timer is sorted by, and its id.
+# A timer's sort key and id.
 Place = tuple[str | int, int]
-# A timer and the latest outcomes by id become a row.
+# Makes a row of a timer and the latest outcomes by timer id.
 Show = Callable[[Timer, Mapping[int, FiringRecord]], Row]
 
 
 @dataclass(frozen=True, slots=True)
 class TimerPage:
-    """Which timers, in what order, at most `limit` of them, behind which place; None: from the first on."""
+    """A page: which timers, in what order, at most how many, after which place (None: from the first)."""
 
     wanted: TimerFilter
     order: Order
@@ -33,7 +33,8 @@ class TimerPage:
     def rows(self, wiring: Wiring, now: int, show: Show[Row]) -> tuple[list[Row], Place | None]:
         """Return the rows as they are at `now` (ms UTC), and the place of the last one if more may come.
 
-        Fewer than `limit` where they take much CPU, but one at least; raises `TooMuchWork` where one takes too much.
+        There are fewer than `limit` rows where they take much CPU, but at least one. Raises `TooMuchWork` where one row
+        takes too much.
         """
         rows: list[Row] = []
         behind = self.behind
@@ -51,7 +52,7 @@ class TimerPage:
 
 
 def _shown(timers: list[Timer], wiring: Wiring, now: int, show: Show[Row]) -> list[Row]:
-    """Return the rows of the timers up to where the budget is over: of one at least."""
+    """Return rows until the CPU budget is used up, but at least one."""
     outcomes = wiring.firing_lists.last_outcomes([timer.id for timer in timers], now)
     rows: list[Row] = []
     for timer in timers:

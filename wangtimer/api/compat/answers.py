@@ -1,6 +1,6 @@
 """The data of each operation's answer.
 
-`status` numbers, `header`, `runTimer` and `costTime` are xTimer's; whatever has `Name`, `At` or `Ms` is ours.
+`status` numbers, `header`, `runTimer` and `costTime` are xTimer's; names with `Name`, `At` or `Ms` are our own.
 """
 
 from typing import Annotated
@@ -34,7 +34,7 @@ class Words(Sent):
 
 
 class WarningData(Sent):
-    """What may surprise about a schedule within 13 months of its first moment, or as far as its moments are shown."""
+    """What may surprise about a schedule: in the 13 months after its first moment, or in the moments shown."""
 
     code: WarningCode
     text: str
@@ -42,7 +42,7 @@ class WarningData(Sent):
 
 
 class Preview(Sent):
-    """What a schedule comes to."""
+    """A schedule's next moments, the schedule in words, and warnings."""
 
     next_moments: list[Moment]
     words: Words
@@ -60,7 +60,7 @@ class NotifyData(Sent):
 
 @showing_rules
 class TimerAndRule(Sent):
-    """Which timer, how it stands, and its rule."""
+    """A timer's name, status and rule."""
 
     id: int
     app: str
@@ -71,7 +71,7 @@ class TimerAndRule(Sent):
 
 @showing_fields
 class TimerAndTerms(TimerAndRule):
-    """The same, and what else its owner says of it."""
+    """The same, with the other fields that its owner gives."""
 
     timezone: str
     start_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
@@ -95,23 +95,23 @@ class TimerData(TimerAndTerms):
 
 
 class PlannedTimerData(TimerData, Preview):
-    """A timer just created or edited, with the next five moments it will fire at once enabled."""
+    """A timer just created or edited, with the next five moments at which it fires when enabled."""
 
 
 class ChangeAnswer(Answer):
-    """What was changed, and how soon that counts."""
+    """A change, and how soon it takes effect."""
 
     counts_within_ms: Annotated[
         int,
         Field(
-            description="it counts for every moment later than so many ms after this answer: as a rule lead_ms (1000); "
+            description="it takes effect for moments later than this many ms after the answer: usually lead_ms (1000); "
             f"{COUNTS_WITHIN_MS} where Redis could not be told at once"
         ),
     ]
 
 
 class PreviewAnswer(Answer):
-    """What the schedule comes to; nothing is stored."""
+    """A schedule's preview; nothing is stored."""
 
     data: Preview
 
@@ -126,7 +126,7 @@ class CreateAnswer(Answer):
 class PutAnswer(CreateAnswer, ChangeAnswer):
     """The timer as it is now."""
 
-    created: Annotated[bool, Field(description="false: it was there")]
+    created: Annotated[bool, Field(description="false: it existed before")]
 
 
 class EditAnswer(ChangeAnswer):
@@ -136,32 +136,30 @@ class EditAnswer(ChangeAnswer):
 
 
 class FollowingData(HowFollowed):
-    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+    """How many of the app's timers that name a calendar use its latest days."""
 
 
 class CalendarData(Sent):
-    """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, save those in `working`."""
+    """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, except those in `working`."""
 
     name: str
     weekdays: list[int]
     days: list[str]
     working: list[str]
-    first_year: Annotated[int | None, Field(description="of the years whose days are known")] = None
-    last_year: Annotated[int | None, Field(description="after it only the weekdays count")] = None
+    first_year: Annotated[int | None, Field(description="the first year whose days are known")] = None
+    last_year: Annotated[int | None, Field(description="after this year only the weekdays count")] = None
     is_built_in: bool
     following: Annotated[
         FollowingData | None,
-        Field(
-            description="how far timers follow it; null in a list, and for a calendar that is always there"
-        ),
+        Field(description="how many timers use its latest days; null in a list, and for a built-in calendar"),
     ] = None
 
 
 class CalendarAnswer(Answer):
-    """A calendar. `edited`: how many timers are edited to follow it, within seconds of the answer."""
+    """A calendar. `edited`: how many timers get its new days within seconds of the answer."""
 
     data: CalendarData
-    edited: Annotated[int, Field(description="of an upload: how many timers will follow it")] = 0
+    edited: Annotated[int, Field(description="after an upload: how many timers get its new days")] = 0
 
 
 class CalendarsAnswer(Answer):
@@ -177,16 +175,16 @@ class TimerAnswer(Answer):
 
 
 class StoppedData(Sent):
-    """The moment of a timer for which switching it off came just in time, or just did not."""
+    """What became of the timer's next moment when the timer was disabled or deleted."""
 
     at: ShownMoment
     at_ms: int
     state: Annotated[
         StopState,
         Field(
-            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
-            "way, since it is near, or past without an outcome; its record will say. already_fired: a call of it was "
-            "sent, and there is no later moment"
+            description="cancelled: no call of this moment is made any more. in_flight: the moment is near, or past "
+            "without an outcome, so its call may be on its way; its record will say. already_fired: its call was sent, "
+            "and there is no later moment"
         ),
     ]
 
@@ -194,26 +192,26 @@ class StoppedData(Sent):
 StoppedField = Annotated[
     StoppedData | None,
     Field(
-        description="null: there is no moment to stop, the last has failed and was never sent, the next is near and "
-        "the timer was off already, or it could not be told"
+        description="null: there is no moment to stop, or the last one has failed and was never sent, or the next one "
+        "is near and the timer was off already, or it is not known"
     ),
 ]
 
 
 class StopAnswer(TimerAnswer, ChangeAnswer):
-    """A timer that was switched off."""
+    """A disabled timer, and what became of its next moment."""
 
     stopped: StoppedField
 
 
 class DeleteAnswer(ChangeAnswer):
-    """A timer is deleted."""
+    """A deleted timer, and what became of its next moment."""
 
     stopped: StoppedField
 
 
 class LastOutcome(Sent):
-    """What became of a timer's latest firing that has an outcome."""
+    """The outcome of a timer's latest firing that has one."""
 
     run_timer: Annotated[ShownMoment, Field(description="its scheduled moment")]
     status_name: str
@@ -248,7 +246,7 @@ class RecordData(Sent):
     first_sent_at_ms: int | None
     lateness_ms: Lateness
     cost_time: Annotated[
-        int, Field(description="ms of the last attempt's call, connecting included; 0 until then")
+        int, Field(description="ms of the last attempt's call, connecting included; 0: no attempt yet")
     ]
     attempt: int
     status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
@@ -257,7 +255,7 @@ class RecordData(Sent):
     output: LastOutput
     error: str
     webhook_id: Annotated[
-        str, Field(description="header webhook-id of its callback, the same on each attempt")
+        str, Field(description="the header webhook-id of its callbacks, the same on every attempt")
     ]
     kind: ShownKind
     waited_for: WaitedFor

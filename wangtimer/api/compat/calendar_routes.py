@@ -31,7 +31,7 @@ _Weekday = Annotated[int, Field(ge=1, le=7)]
 
 
 def _from_monday(given: Any) -> Any:
-    """Return weekdays; raises `Refused` for a number that is none. The rest is left to the type check."""
+    """Return weekdays; raises `Refused` for a number that is not a weekday. The type check refuses the rest."""
     for index, day in enumerate(given if isinstance(given, list) else []):
         if type(day) is int and not 1 <= day <= 7:
             mend = "write 1 (Monday) to 7 (Sunday)"
@@ -81,9 +81,9 @@ class CalendarViews:
     def put(self, body: CalendarUpload) -> CalendarAnswer:
         """Upload a calendar.
 
-        It takes the place of what the app has under this name; an app has 100 at most (409).
-        The timers that name it, `edited` counts them, are then edited to follow it, within seconds of this answer;
-        `following` of a later read tells how far they are.
+        It replaces the app's calendar of this name. An app has 100 calendars at most (409).
+        The timers that name it get the new days within seconds of this answer. `edited` counts these timers, and
+        `following` of a later read says how many are left.
         """
         calendar, progress = self._of(body.app).put(
             body.name, (day - 1 for day in body.weekdays), body.days, body.working
@@ -91,11 +91,11 @@ class CalendarViews:
         return CalendarAnswer(data=_data(FollowedCalendar(calendar, progress)), edited=progress.left)
 
     def get(self, query: CalendarKey) -> CalendarAnswer:
-        """Read a calendar, and how far timers follow it."""
+        """Read a calendar, and how many timers use its latest days."""
         return CalendarAnswer(data=_data(self._of(query.app).get(query.name)))
 
     def page(self, query: CalendarsQuery) -> CalendarsAnswer:
-        """List the calendars an app can name."""
+        """List the calendars that an app can name."""
         return CalendarsAnswer(data=[_data(one) for one in self._of(query.app).all()])
 
     def delete(self, body: CalendarKey) -> Answer:

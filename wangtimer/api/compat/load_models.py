@@ -1,4 +1,4 @@
-"""The load to come: what callers may ask of it, and how it is answered."""
+"""Models of the future load: query and answer."""
 
 from typing import Annotated
 
@@ -10,9 +10,9 @@ from wangtimer.api.http.field_types import App, Given
 
 
 class LoadQuery(Given):
-    """Whose firings to come, and how far ahead."""
+    """Which app's future firings, and how far ahead."""
 
-    app: Annotated[App | None, Field(description="of this app only")] = None
+    app: Annotated[App | None, Field(description="firings of this app only")] = None
     minutes: Minutes = None
 
 
@@ -26,10 +26,10 @@ class LoadMinute(Sent):
 
 
 class LoadAnswer(Answer):
-    """The firings planned into each minute to come, retries included."""
+    """The firings planned in each future minute, retries included."""
 
     data: Annotated[list[LoadMinute], Field(description="minutes without firings are left out")]
     total: int
     planned_until_ms: Annotated[
-        int, Field(description="up to here every schedule is planned; what comes after it may be missing")
+        int, Field(description="every schedule is planned up to this moment; later firings may be missing")
     ]

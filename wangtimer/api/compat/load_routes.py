@@ -1,4 +1,4 @@
-"""The load to come over HTTP: firings planned by minute."""
+"""The future load over HTTP: planned firings by minute."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class LoadViews:
     wiring: Callable[[], Wiring]
 
     def show(self, query: LoadQuery) -> LoadAnswer:
-        """Show how many firings come in each minute.
+        """Show how many firings are planned in each minute.
 
-        Of enabled timers, as far as they are planned. In a large deployment counts are remembered for a while: for 20
-        times as long as counting took.
+        They are the planned firings of enabled timers. In a large deployment a count is remembered for 20 times as long
+        as counting took.
         """
         load = coming_load(self.wiring(), query.minutes)
         rows = [_row(minute, _of(query.app, apps)) for minute, apps in load.by_minute.items()]

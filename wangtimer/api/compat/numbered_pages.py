@@ -15,34 +15,34 @@ XTIMERS_PAGE = 10
 PageIndex = Annotated[
     Annotated[int, Field(ge=1, le=100_000)] | None,
     BeforeValidator(number),
-    Field(alias="pageIndex", description="xTimer's way to page, from 1; then there is a total"),
+    Field(alias="pageIndex", description="xTimer's way to page, from 1; the answer then has a total"),
 ]
 PageSize = Annotated[
     Annotated[int, Field(ge=1, le=MOST_A_PAGE)] | None,
     BeforeValidator(number),
-    Field(alias="pageSize", description=f"of pages by number; {XTIMERS_PAGE} by default"),
+    Field(alias="pageSize", description=f"size of a numbered page; {XTIMERS_PAGE} by default"),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPage:
-    """How many rows to pass over, and how many to show then."""
+    """How many rows to skip, and how many to show after them."""
 
     skipped: int
     size: int
 
 
 def numbered_page(index: int | None, size: int | None, given: Set[str]) -> NumberedPage | None:
-    """Return which page is asked for; None where neither number is given, so that cursors lead on.
+    """Return the numbered page; None where neither number is given, so the list has cursors.
 
-    Raises `Refused` where both ways to page are among the parameters `given`.
+    Raises `Refused` where `given`, the parameters of the request, has both ways to page.
     """
     if index is None and size is None:
         return None
     for name in ("cursor", "limit"):
         if name in given:
             raise Refused(
-                ErrorCode.BAD_VALUE, name, "pages are asked for by number, too", "leave out one or the other"
+                ErrorCode.BAD_VALUE, name, "it is given beside a page number", "leave out one of the two"
             )
     return page_at(index or 1, size)
 

@@ -1,1 +1,1 @@
-"""What the OpenAPI document says beyond what the routes and their models say of themselves."""
+"""The parts of the OpenAPI document that do not come from the routes and their models."""

@@ -5,22 +5,22 @@ from typing import Any
 from wangtimer.api.http.codes import ErrorCode
 
 _SUCCESS = {
-    "200": "It is done; what was asked for is in the body.",
+    "200": "It is done; the body has the result.",
     "201": "It is made; `Location` says where.",
-    "204": "It is done; there is nothing to tell.",
+    "204": "It is done; the answer has no body.",
 }
 _FAULTS = {
-    400: "The request is refused: it cannot be read, or a value of it cannot be taken. Nothing is done.",
+    400: "The request is refused: it cannot be read, or one of its values is not allowed. Nothing is done.",
     404: "There is no such timer, firing, calendar or path.",
-    409: "What there is stands in the way: the key is taken, or the state does not allow it. Nothing is done.",
-    412: "Somebody changed the timer since it was at the version of `If-Match`. Nothing is done.",
+    409: "The key is taken, or the state of the timer or calendar does not allow it. Nothing is done.",
+    412: "The timer has changed since the version of `If-Match`. Nothing is done.",
     413: "The body is too large. Nothing is done.",
     415: "The body is not declared as JSON. Nothing is done.",
-    422: "The `Idempotency-Key` was given with another request before. Nothing is done.",
-    500: "A fault of the service; its log says which.",
+    422: "An earlier, different request had this `Idempotency-Key`. Nothing is done.",
+    500: "A fault of the service; its log has the details.",
     503: "SQL or Redis does not answer. Repeat it after `Retry-After` seconds; a change may or may not have been made.",
 }
-# Of the operations without a store, and of the paths that know no problem details.
+# For `/readyz`, which answers 503 itself.
 _UNREADY = "At least one of SQL, store and broker does not answer."
 RETRY_AFTER = {
     "description": "seconds to wait before the request is repeated",
@@ -30,7 +30,7 @@ RETRY_AFTER = {
 
 
 def describe_answers(document: dict[str, Any]) -> None:
-    """Say of each answer what it means, and which codes an error may have; sort them by status."""
+    """Describe each answer and the codes an error may have; sort the answers by status."""
     for methods in document["paths"].values():
         for operation in methods.values():
             answers = operation["responses"]

@@ -6,7 +6,7 @@ from wangtimer.api.document.meanings import meaning_of
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.callback.request import METHODS
 
-# xTimer's numbers, with the words that generated clients name them by.
+# xTimer's numbers, with their names in generated clients.
 _TIMER_NUMBERS = {1: "disabled", 2: "enabled", 3: "finished"}
 _FIRING_NUMBERS = {0: "pending", 2: "succeeded", 3: "failed", 4: "skipped"}
 _TIMERS = ("TimerData", "PlannedTimerData", "ListedTimerData")
@@ -14,7 +14,7 @@ _FIRINGS = ("RecordData", "HistoryData")
 
 
 def describe_fields(document: dict[str, Any]) -> None:
-    """Describe what its model does not, by the meaning of its name."""
+    """Describe each field that its model does not describe, by the meaning of its name."""
     for name, schema in document["components"]["schemas"].items():
         for field, inner in schema.get("properties", {}).items():
             _describe(inner, name, field)
@@ -25,7 +25,7 @@ def describe_fields(document: dict[str, Any]) -> None:
 
 
 def name_objects(document: dict[str, Any]) -> None:
-    """Have each object that stands within a schema be a schema of its own: or generators make it a second type."""
+    """Make each object inside a schema a schema of its own. Otherwise generators make a second type of it."""
     schemas = document["components"]["schemas"]
     for schema in list(schemas.values()):
         for field in schema.get("properties", {}).values():
@@ -47,7 +47,7 @@ def name_values(document: dict[str, Any]) -> None:
     codes = _numbers({code.number: code.name for code in ErrorCode})
     for name in ("Problem", "ErrorAnswer"):
         schemas[name]["properties"]["code"] |= codes
-        # With it the envelope would say that all is well.
+        # An error's envelope never has the code 0.
         schemas[name]["properties"]["code"].pop("default", None)
     schemas["Problem"]["properties"]["title"]["enum"] = [code.title for code in ErrorCode]
 
@@ -59,5 +59,5 @@ def _describe(part: dict[str, Any], schema: str, field: str) -> None:
 
 
 def _numbers(words: dict[int, str]) -> dict[str, list[Any]]:
-    # The names are an extension that generators of clients know; else they make up NUMBER_40001.
+    # Client generators read the names from this extension; without it they make up NUMBER_40001.
     return {"enum": list(words), "x-enum-varnames": [word.upper() for word in words.values()]}

@@ -19,7 +19,7 @@ from wangtimer.api.v1.parameters import APP_HEADER
 ASSETS = str(files("flask_openapi_swagger").joinpath("templates", "swagger"))
 ASSETS_LIVE_S = 3_600
 
-# The browser enforces it: no request to anybody else, whatever Swagger UI would like to fetch.
+# The browser enforces it: Swagger UI can fetch nothing from other hosts.
 POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'"
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -42,7 +42,7 @@ moment, and the HTTP call to make. It makes that call at each moment, and again 
 <p>Paste this into a shell. It makes a timer of the app <code>demo</code>. In five seconds the timer calls this very
 service; put a URL of your own in its place.</p>
 <pre id="first-request">{first_request}</pre>
-<p>Then see what came of it:</p>
+<p>Then see the result:</p>
 <pre id="second-request">{second_request}</pre>
 <h2>Where to go from here</h2>
 <ul>
@@ -76,7 +76,7 @@ SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H '{app_header}: demo'"
 def page_at(url: str) -> str:
     """Return the page, in HTML, of a service at this URL, which ends with a slash.
 
-    What is to be pasted names a URL that any shell takes as it is, or else the usual one.
+    The commands to paste name this URL where a shell needs no quotes for it, or else the default one.
     """
     url = url if _PLAIN_URL.fullmatch(url) else "http://localhost:5000/"
     named = {"url": url, "app_header": APP_HEADER}
@@ -88,7 +88,7 @@ def page_at(url: str) -> str:
 
 
 def add_docs(app: OpenAPI) -> None:
-    """Serve the document of the routes the app has by now, and the pages that show it and the error codes."""
+    """Serve the document of the app's routes so far, and the pages that show it and the error codes."""
     document = orjson.dumps(app.api_doc)
     errors = errors_page.errors_page()
     routes = Blueprint("docs", __name__)
@@ -110,7 +110,7 @@ def add_docs(app: OpenAPI) -> None:
 
     @routes.get("/")
     def root() -> AnyResponse:
-        # Relative, so that it holds behind a proxy that serves the API under a path.
+        # Relative, so it works behind a proxy that serves the API under a path.
         return redirect("docs")
 
     @routes.get("/docs/assets/<path:name>")

@@ -1,7 +1,7 @@
-"""Examples of requests and answers. They were made by calling the app: `python -m tests.api.examples` makes them anew.
+"""Examples of requests and answers, made by calling the app: `python -m tests.api.examples` makes them again.
 
-`examples.json` has for each operation its `parameters` and `body`, and its answer by status, as `headers` and `body`;
-under `problems` and `errors` an error by its code, as the paths of v1 and the compatible ones tell it.
+`examples.json` has for each operation its `parameters` and `body`, and its answer by status, as `headers` and `body`.
+Its `problems` and `errors` have one error by code, as v1 and as the compatible paths show it.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from wangtimer.api.http.codes import ErrorCode
 KEPT = "examples.json"
 
 _PROBLEM, _ERROR = "Problem", "Error"
-# Of an operation that is new, until its examples are made.
+# For a new operation, until its examples are made.
 _NOTHING: dict[str, Any] = {"parameters": {}, "body": None, "answers": {}}
-# Of several codes of one status, those that an operation is shown with: the first that fits.
+# Where a status has several codes, an operation is shown with the first that fits.
 _BY_PARAMETER = {
     "firing_id": ErrorCode.UNKNOWN_FIRING,
     "name": ErrorCode.UNKNOWN_CALENDAR,
@@ -101,7 +101,7 @@ def _show_answer(answer: dict[str, Any], summary: str, shown: dict[str, Any] | N
 def _show_errors(
     document: dict[str, Any], operation: dict[str, Any], status: str, kind: str
 ) -> Iterator[str]:
-    """Show an error of an operation; yield the names of its examples."""
+    """Add examples of an operation's errors; yield their names."""
     names = [f"{kind}{code.number}" for code in _codes_of(document, operation, status)]
     (content,) = operation["responses"][status]["content"].values()
     content["examples"] = {name: {"$ref": f"#/components/examples/{name}"} for name in names}
@@ -109,7 +109,7 @@ def _show_errors(
 
 
 def _codes_of(document: dict[str, Any], operation: dict[str, Any], status: str) -> Iterator[ErrorCode]:
-    """Yield the codes with which an error of an operation is shown."""
+    """Yield the codes whose errors are examples of an operation."""
     if status == "400":
         yield from _refusals(document, operation)
         return

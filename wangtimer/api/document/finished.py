@@ -1,4 +1,4 @@
-"""The document of an app, finished: what the routes and models say of themselves, and what is said here."""
+"""The finished document of an app: from its routes and models, and from the other parts here."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from wangtimer.api.document.webhooks import put_webhooks
 
 
 def finish_document(app: OpenAPI) -> None:
-    """Finish the document of an app that has all its routes; it keeps the document from now on."""
+    """Finish the document of an app that has all its routes. The app keeps it from then on."""
     document: dict[str, Any] = app.api_doc
     put_front(document)
     name_objects(document)

@@ -1,4 +1,4 @@
-"""The front of the document: what the service is, its parts, and how a request says whose it is."""
+"""The front of the document: what the service is, its parts, and how a request names its app."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ under `webhooks`.
 """
 
 _TAGS = {
-    "timers": "Timers: make, read, change, switch, fire, delete, one or many at a time; preview a schedule.",
-    "firings": "Firings: one is a moment of a timer and what became of it. Search, read, cancel, replay.",
+    "timers": "Timers: make, read, change, enable, disable, fire, delete, one or many at a time; preview a schedule.",
+    "firings": "Firings: each is one moment of a timer and its outcome. Search, read, cancel, replay.",
     "calendars": "Calendars: the days on which timers that name one do not fire.",
-    "load": "Load: how many firings come in each minute ahead.",
+    "load": "Load: how many firings are planned in each future minute.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
-    "health": "Health: what an operator's machinery asks.",
+    "health": "Health: probes for an operator's tools.",
 }
 _SECURITY = {
     "App": {
@@ -32,14 +32,14 @@ _SECURITY = {
         "in": "header",
         "name": APP_HEADER,
         "description": "Names the app whose timers a request is about. It is no password: whoever reaches the port can "
-        "name any app. Let only services you trust reach it. A key of the app, as a bearer token, will have its place "
+        "name any app. Let only services you trust reach it. Keys of apps, as bearer tokens, are to come "
         "beside it; no key is read yet.",
     },
 }
 
 
 def put_front(document: dict[str, Any]) -> None:
-    """Put the title page in: what the service is, its server, parts, and security schemes."""
+    """Add what the service is, its server, parts and security schemes."""
     document["info"] |= {
         "description": DESCRIPTION,
         "license": {"name": "MIT", "identifier": "MIT"},

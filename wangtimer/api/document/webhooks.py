@@ -1,20 +1,20 @@
-"""The `webhooks` of the document: the call that a timer makes, as `wangtimer/executor/prepare.py` writes it."""
+"""The `webhooks` of the document: the call that a timer makes. `wangtimer/executor/prepare.py` writes it."""
 
 from typing import Any
 
 _DESCRIPTION = """\
 The call that a timer makes at each of its moments. Its URL, method, headers and body are the `target` of the timer: the
-method is POST unless the target names another. Headers of the target are sent as they are given; those below come with
-every call.
+method is POST unless the target names another. Headers of the target are sent unchanged. Every call also has the
+headers below.
 
-**It may come more than once.** Every attempt of a firing has the same `webhook-id`. A receiver that remembers the ids
-it has acted on, and drops those it has seen, acts once.
+**It may come more than once.** Every attempt of a firing has the same `webhook-id`. A receiver acts only once if it
+remembers the ids it has acted on and drops repeats.
 
-**It is tried again** after anything that is no 2xx answer: after 1, 2, 4 and 8 s (±20 %), five attempts in all
+**It is tried again** after every result but a 2xx answer: after 1, 2, 4 and 8 s (±20 %), five attempts in all
 (`WANGTIMER_MOST_ATTEMPTS`). Then the firing has failed, and `POST /v1/firings/{firing_id}:replay` attempts it once
 more. While a target hangs, firings that wait for it use no attempt.
 
-**It has 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
+**It may take 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
 `timeout`. For longer work answer 202 first, and work after.
 
 Firings of one timer may overlap. The call is not signed: give the target a secret header of your own, such as
@@ -34,7 +34,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         1795207483000,
     ),
     "X-WangTimer-Attempt": (
-        "which attempt it is, from 1; a replay counts on",
+        "which attempt it is, from 1; a replay has the next number",
         {"type": "integer", "format": "int32", "minimum": 1, "maximum": 32_767},
         1,
     ),
@@ -47,7 +47,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
 }
 
 _BODY = {
-    "description": "The target's `body`, byte for byte, in UTF-8; nothing where it has none. Its `Content-Type` is the "
+    "description": "The target's `body`, byte for byte, in UTF-8; empty where it has none. Its `Content-Type` is the "
     "target's own header. Without one it is `application/json` where the body is JSON, else "
     "`text/plain; charset=utf-8`.",
     "required": False,
@@ -64,7 +64,7 @@ _BODY = {
 }
 
 _ANSWERS = {
-    "2XX": "Success. The start of the answer's body is kept as `output` of the attempt; the rest is passed over.",
+    "2XX": "Success. The start of the answer's body is kept as `output` of the attempt; the rest is ignored.",
     "3XX": "Failure: redirects are not followed. It is tried again.",
     "4XX": "Failure, every 4xx alike (404, 410 and 429 too; `Retry-After` is not heeded). It is tried again.",
     "5XX": "Failure. It is tried again.",
@@ -74,7 +74,7 @@ _ANSWERS = {
 
 
 def put_webhooks(document: dict[str, Any]) -> None:
-    """Put in the call that a timer makes."""
+    """Add the call that a timer makes."""
     operation = {
         "operationId": "timerFired",
         "tags": ["callbacks"],

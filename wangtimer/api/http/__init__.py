@@ -1,1 +1,1 @@
-"""What every operation has in common: requests read, input refused, failures answered, web processes."""
+"""What all operations share: reading requests, refusing input, answering failures, web processes."""

@@ -1,19 +1,19 @@
-"""How fast a client is to take an answer: a thread sends it, and is held no longer than this allows."""
+"""How fast a client must take an answer. A thread sends it, and this limits how long the thread is held."""
 
-# s that a client may be behind the least pace, and so the longest it may take nothing at all: a lost mobile
-# connection is back within them.
+# s that a client may be behind the least pace. So a client may take nothing for this long: a lost mobile connection
+# comes back in that time.
 BEHIND_S = 20.0
-# Of an answer, over all of it: the pace of a bad mobile connection. An export of a million rows, 300 MB, then takes
-# eight hours at most.
+# The least pace, averaged over the whole answer: that of a bad mobile connection. An export of a million rows, 300 MB,
+# then takes eight hours at most.
 LEAST_BYTES_PER_S = 10_000
-# Sent at once; at the least pace it takes 7 s, so that a client that keeps it is not cut off within a part.
+# Bytes sent at once. They take 7 s at the least pace, so a client that keeps the pace is not cut off within a part.
 PART_BYTES = 65_536
 
 
 class AnswerPace:
     """Counts bytes and seconds of one answer.
 
-    What is taken at once only fills buffers: bytes never give a client more than `BEHIND_S`, however many they are.
+    Bytes that are taken at once only fill buffers, so a client can never be more than `BEHIND_S` behind.
     """
 
     def __init__(self) -> None:
@@ -25,5 +25,5 @@ class AnswerPace:
         return self._left_s
 
     def took(self, seconds: float) -> None:
-        """Note how long the part took."""
+        """Count the seconds that the part took."""
         self._left_s = max(0.0, self._left_s - seconds)

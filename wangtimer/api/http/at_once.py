@@ -1,4 +1,4 @@
-"""How many answers of a kind that takes long may be under way at once, so that threads are left for all else."""
+"""Limits how many slow answers of a kind run at once, so threads are left for all other requests."""
 
 from collections.abc import Callable
 from threading import BoundedSemaphore, Lock
@@ -7,13 +7,13 @@ from wangtimer.core.errors import TooManyAtOnce
 
 
 class AtOnce:
-    """So many at once in this process."""
+    """A limit on what runs at once in this process."""
 
     def __init__(self, most: int) -> None:
         self._free = BoundedSemaphore(most)
 
     def begin(self) -> Callable[[], None]:
-        """Return what is to be called at the end, once or more often; raises `TooManyAtOnce`."""
+        """Begin one; return the function to call at its end, once or more often. Raises `TooManyAtOnce`."""
         if not self._free.acquire(blocking=False):
             raise TooManyAtOnce
         may_end = Lock()

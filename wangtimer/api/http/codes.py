@@ -1,6 +1,6 @@
 """Every error code of the API: stable numbers whose first three digits are the HTTP status.
 
-`docs/api-errors.md` is this table; a test holds the two together. A number is never given a new meaning.
+`docs/api-errors.md` shows this table; a test compares the two. The meaning of a number never changes.
 """
 
 from enum import Enum
@@ -33,8 +33,8 @@ class ErrorCode(Enum):
         40009,
         "`notifyHTTPParam` (in `/v1`: `target`) cannot be called: its URL, method or a header.",
     )
-    BAD_CURSOR = 40010, "A cursor that no answer of this operation gave, for the same app, filters and sort."
-    WRONG_HOST = 40011, "The `Host` is no name of this service: `WANGTIMER_HTTP_HOSTS` says which are."
+    BAD_CURSOR = 40010, "The cursor does not come from this operation with the same app, filters and sort."
+    WRONG_HOST = 40011, "The `Host` is not a name of this service; `WANGTIMER_HTTP_HOSTS` can add it."
     TOO_MUCH_WORK = (
         40012,
         (
@@ -46,7 +46,7 @@ class ErrorCode(Enum):
     OWN_CALLBACK = (
         40013,
         (
-            "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer, and these may make no "
+            "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer. A callback may make no "
             "timers and no firings, or one timer could fire for ever."
         ),
     )
@@ -61,8 +61,8 @@ class ErrorCode(Enum):
     NAME_TAKEN = (
         40901,
         (
-            "The app has a timer of this name, `data.existingId` (in `/v1`: of this key, `existingId`); deleting that "
-            "one frees it."
+            "The app has a timer of this name, `data.existingId` (in `/v1`: of this key, `existingId`). Deleting that "
+            "timer frees the name."
         ),
     )
     WRONG_STATE = (
@@ -74,11 +74,11 @@ class ErrorCode(Enum):
     )
     VERSION_CHANGED = (
         40903,
-        "The timer is no longer at the `version` an edit gives, or a bulk filter found: somebody changed it meanwhile.",
+        "The timer has changed since the `version` that an edit gives, or since a bulk filter found it.",
     )
     PRECONDITION_FAILED = (
         41201,
-        "`/v1` only: the timer is not at the version of `If-Match`, or at which a batch found it; somebody changed it.",
+        "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it.",
     )
     BODY_TOO_LARGE = (
         41301,
@@ -88,7 +88,10 @@ class ErrorCode(Enum):
         ),
     )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
-    KEY_REUSED = 42201, "The `Idempotency-Key` was given with another body within the last 24 hours."
+    KEY_REUSED = (
+        42201,
+        "An earlier request of the last 24 hours had this `Idempotency-Key` with another body.",
+    )
     INTERNAL = 50001, "A fault of the service; it is in its log."
     STORE_AWAY = (
         50301,
@@ -101,7 +104,7 @@ class ErrorCode(Enum):
     TOO_MANY_AT_ONCE = (
         50303,
         (
-            "`/export` only: as many exports are under way as this process serves at once, a quarter of its threads. "
+            "`/export` only: this process already runs as many exports as it may, a quarter of its threads. "
             "Repeat after `Retry-After` seconds."
         ),
     )

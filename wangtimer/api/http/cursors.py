@@ -1,6 +1,6 @@
 """Cursors: where the next page of a list begins, opaque to the caller.
 
-Each names a key, not a count, so that rows that come and go meanwhile neither repeat nor hide others.
+A cursor names a key, not a count: rows that come and go between two pages neither repeat nor hide others.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -12,28 +12,28 @@ from pydantic import BaseModel
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 
-# A sort key, a name of 128 characters and an id, in base64.
+# Room for a sort key, a name of 128 characters and an id, in base64.
 MOST_CHARACTERS = 1_024
 SPELLING = "^[A-Za-z0-9_-]*$"
-# What SQL takes.
+# The largest number SQL takes.
 MOST_NUMBER = 2**63 - 1
-# The parameters that say which page; all others must stay from page to page.
+# The parameters that say which page. All others must stay the same from page to page.
 _OF_PAGES = {"limit", "cursor", "page_index", "page_size", "sort"}
 
 
 def of_list(order: str, query: BaseModel) -> str:
-    """Return what the cursors of a list name: its order, and what it shows, but not which page."""
+    """Return the text that the cursors of a list carry: its order and filters, but not the page."""
     asked = query.model_dump_json(exclude=_OF_PAGES, exclude_none=True)
     return f"{order} {sha256(asked.encode()).hexdigest()[:12]}"
 
 
 def write(order: str, value: int | str, row_id: int) -> str:
-    """Return the cursor of the page behind a value and id, in a list of this order."""
+    """Return the cursor of the page after a value and id, in a list of this order."""
     return urlsafe_b64encode(orjson.dumps([order, value, row_id])).decode().rstrip("=")
 
 
 def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | str, int]:
-    """Return the value and id `write` was given for the same order; raises `Refused`."""
+    """Return the value and id that `write` got for the same order; raises `Refused`."""
     try:
         found = orjson.loads(_decode(cursor))
     except ValueError:
@@ -53,6 +53,6 @@ def _unknown() -> Refused:
     return Refused(
         ErrorCode.BAD_CURSOR,
         "cursor",
-        "no answer of this operation with these parameters gave it",
-        "write the nextCursor of the page before and all else as there, or leave it out",
+        "it does not come from this operation with these parameters",
+        "write the nextCursor of the previous page and repeat its other parameters, or leave it out",
     )

@@ -9,12 +9,12 @@ from pydantic_core import core_schema
 
 from wangtimer.core.errors import Subject
 
-# Above it a client needs 64 bits.
+# A client needs 64 bits above this number.
 MOST_OF_32_BITS = 2**31 - 1
 
 
 class SizedNumbers(GenerateJsonSchema):
-    """Says how many bits a whole number needs: without it Java and Go clients take moments in ms for 32 bits."""
+    """Adds the bits of a whole number. Without them Java and Go clients read moments in ms into 32 bits."""
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
         """Return the schema with its format."""
@@ -36,5 +36,5 @@ class Described(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """Return the model's JSON schema, numbers with their sizes."""
+        """Return the model's JSON schema, with the sizes of numbers."""
         return super().model_json_schema(*args, **({"schema_generator": SizedNumbers} | options))

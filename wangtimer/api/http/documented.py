@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of an operation: read off its view."""
+"""What the OpenAPI document says of an operation, read from its view."""
 
 from collections.abc import Callable
 from inspect import getdoc
@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 from wangtimer.api.http.envelope import Answer, ErrorAnswer
 
-# The web server's own, before a request is one of ours.
+# The web server answers this before the API sees the request.
 TOO_LONG = {
     "description": "The request line is over 8,190 bytes; the web server says so, in HTML",
     "content": {"text/html": {"schema": {"type": "string"}}},
@@ -20,12 +20,12 @@ def documented(
     texts: tuple[str, ...] = (),
     answer: type[Answer] | None = None,
 ) -> dict[str, Any]:
-    """Return a route's options: a stable operation id, text, answer, and errors as HTTP statuses.
+    """Return a route's options: a stable operation id, its text, its answer, and its errors as HTTP statuses.
 
-    `texts` are the content types of an answer that is no JSON object; `answer` is what a view answers that makes the
-    response itself.
+    `texts` are the content types of an answer that is not a JSON object. `answer` is the model where the view makes
+    the response itself.
 
-    What any operation can answer (bad input, a fault, a store away) need not be named.
+    The errors that any operation can answer (bad input, a fault, a store away) need not be named.
     """
     hints = get_type_hints(view)
     summary, _, description = (getdoc(view) or "").partition("\n")

@@ -1,4 +1,4 @@
-"""What every answer has: the envelope `{"code":0,"msg":"",...}`."""
+"""The envelope of every answer: `{"code":0,"msg":"",...}`."""
 
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from wangtimer.api.http.described import Described
 
 
 class Sent(Described):
-    """Something we send; in JSON its names are camelCase."""
+    """A model that the API sends; its JSON names are camelCase."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -29,12 +29,12 @@ class Answer(Sent):
 
 
 def is_none(value: Any) -> bool:
-    """Tell whether a field is left out of the answer, as `exclude_if` asks it."""
+    """Tell whether a field is left out of the answer, for `exclude_if`."""
     return value is None
 
 
 class ConflictData(Sent):
-    """What is in the way."""
+    """What causes the conflict."""
 
     existing_id: Annotated[int, Field(description="with 40901: the id of the timer that has the name")]
 

@@ -1,4 +1,4 @@
-"""From what was raised to the error a caller reads."""
+"""Turns a raised error into the error that a caller reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from wangtimer.core.errors import (
 log = structlog.get_logger()
 
 RETRY_AFTER_S = 1
-# An export takes some seconds.
+# s; an export takes some seconds.
 RETRY_EXPORT_AFTER_S = 5
 
 _BY_STATUS = {
@@ -47,10 +47,10 @@ _CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a caller is told: `text` is "what is wrong; what to do", of the field at fault ("": the whole request).
+    """What a caller is told: `text` is "what is wrong; what to do" with `field` ("": the whole request).
 
-    `meant` is the word that was meant, `existing_id` the timer that is in the way, `cause` the error itself: each
-    where there is one.
+    `meant` is the word that was meant, `existing_id` the timer that has the name, `cause` the error itself. Each is
+    None where there is none.
     """
 
     code: ErrorCode
@@ -61,12 +61,12 @@ class Fault:
     cause: WangTimerError | None = None
 
 
-# How some paths tell of a fault.
+# Makes the response for a fault on some paths.
 Teller = Callable[[Fault], Response]
 
 
 def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
-    """Let every error of the app be told as its path tells: by the prefix of the path, else in the envelope."""
+    """Answer every error of the app with the teller of its path's prefix, or else in the envelope."""
 
     def tell(fault: Fault) -> Response:
         own = next((own for prefix, own in tellers.items() if request.path.startswith(prefix)), _in_envelope)
@@ -80,7 +80,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
 
 
 def fault_of(error: WangTimerError) -> Fault:
-    """Return what a caller is told of an error; raises it where it is none that callers are told of."""
+    """Return what a caller is told of an error; raises the error where callers are not told of it."""
     match error:
         case InvalidInput():
             text = f"{error.reason}; {error.mend}"
@@ -116,7 +116,7 @@ def fault_of(error: WangTimerError) -> Fault:
 
 
 def told(error: WangTimerError) -> ErrorAnswer:
-    """Return what a caller reads of an error in the envelope; raises it as `fault_of` does."""
+    """Return an error in the envelope; raises it as `fault_of` does."""
     return _envelope_of(fault_of(error))
 
 
@@ -144,7 +144,7 @@ def _too_many(error: TooManyAtOnce, tell: Teller) -> Response:
 
 
 def _http(error: HTTPException, tell: Teller) -> Response | HTTPException:
-    """What Flask itself raises; redirections and ready-made responses pass."""
+    """Answer an error that Flask raises; redirections and ready-made responses pass."""
     if error.code is None or error.code < 400:
         return error
     code, text = _BY_STATUS.get(error.code, (ErrorCode.BAD_REQUEST, "it cannot be read; /docs shows how"))

@@ -1,7 +1,7 @@
-"""Which `Host` a request may name: a web page must not reach the API by a name of its own that leads here.
+"""Which `Host` a request may name, so that no web page can reach the API by a name of its own.
 
-Without it, a page of `evil.example` whose name is pointed at this address (DNS rebinding) passes the browser's
-same-origin rule, and can read and make timers with the rights of whoever looks at it.
+DNS rebinding: `evil.example` lets its name point to this address. Its page then passes the browser's same-origin rule,
+and can read and make timers with the rights of whoever looks at it.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names and addresses, small letters, without ports; `addresses`: any IP address is one of them too.
+    """Names and addresses, lower case, without ports. `addresses`: any IP address is allowed too.
 
-    An address cannot be rebound: the page that asks it by its address came from there.
+    An address cannot be rebound: a page that asks for an address came from that address.
     """
 
     names: frozenset[str]
@@ -37,7 +37,7 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, settings: Settings) -> "AllowedHosts":
-        """Return the loopback's names, what the API is bound to, and what the setting adds."""
+        """Return the names of the loopback, the address the API is bound to, and the names of the setting."""
         given = {name.strip().lower().rstrip(".") for name in settings.http_hosts.split(",")} - {""}
         bound = _host_of(settings.http_bind) or ""
         return cls(
@@ -47,7 +47,7 @@ class AllowedHosts:
         )
 
     def allow(self, host: str) -> bool:
-        """Tell whether a `Host` header may say this."""
+        """Tell whether a `Host` header may have this value."""
         if self.any:
             return True
         name = _host_of(host)
@@ -55,7 +55,7 @@ class AllowedHosts:
 
 
 def refuse_other_hosts(app: Flask) -> None:
-    """Let every request, health probes too, be refused unless its `Host` is an allowed one."""
+    """Refuse every request, health probes too, unless its `Host` is allowed."""
 
     @cache
     def allowed() -> AllowedHosts:
@@ -76,7 +76,7 @@ def refuse_other_hosts(app: Flask) -> None:
 
 @lru_cache(maxsize=256)
 def _host_of(text: str) -> str | None:
-    """Return the name or address of `host:port`, small letters; None where it is neither."""
+    """Return the name or address of `host:port` in lower case; None where it is neither."""
     try:
         parts = urlsplit(f"//{text}")
         port_is_read = parts.port is None or parts.port >= 0

@@ -1,4 +1,4 @@
-"""A request under an `Idempotency-Key` is answered once; repeated, it gets that answer again."""
+"""A repeated request with the same `Idempotency-Key` gets the first answer again."""
 
 import re
 from collections.abc import Callable
@@ -43,8 +43,8 @@ IdempotencyKey = Annotated[
         alias=HEADER,
         min_length=1,
         max_length=KEY_CHARACTERS,
-        description="visible ASCII, the app's own; the same request again within 24 h gets the first answer again",
-        # The pattern is in the schema for readers; `visible` says it better.
+        description="visible ASCII, unique in the app; a repeat of the request within 24 h gets the first answer again",
+        # The pattern is in the schema for readers; the error of `visible` is clearer.
         json_schema_extra={"pattern": _VISIBLE.pattern},
     ),
     AfterValidator(visible),
@@ -52,13 +52,13 @@ IdempotencyKey = Annotated[
 
 
 class CreateHeader(Given):
-    """What a create may have in its header."""
+    """The headers of a create."""
 
     idempotency_key: IdempotencyKey = None
 
 
 def refusing_key(view: Callable[..., Response]) -> Callable[..., Response]:
-    """Return a view that refuses the header which it would not heed: a repeat would be done once more."""
+    """Return a view that refuses an `Idempotency-Key`. The view ignores it, so a repeat would act again."""
 
     @wraps(view)
     def answer(**given: Any) -> Response:
@@ -75,8 +75,8 @@ def refusing_key(view: Callable[..., Response]) -> Callable[..., Response]:
 
 
 def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:
-    """Return what is asked for under a key; requests of another `kind` are others, though their bodies be alike."""
-    # Without what has its default: a version with a further field takes the same body for the same.
+    """Return the request under a key. Requests of two kinds are different, even with the same body."""
+    # Defaults are left out, so a version with one more field sees the same body as the same request.
     text = kind + body.model_dump_json(warnings=False, exclude_defaults=True)
     return Asked(app, key, sha256(text.encode()).hexdigest())
 
@@ -89,10 +89,10 @@ def answer_once(
     answer_of: Callable[[Timer], Sent],
     response_of: Callable[[bytes], Response],
 ) -> Response:
-    """Create a timer and keep the answer, or send the one kept; `now` in ms UTC, `response_of` makes either's response.
+    """Create a timer and keep the answer, or return the kept answer; `now` in ms UTC.
 
-    Of two such requests at once, the second waits for the first. A refusal is not kept. Raises `Refused` for a key that
-    was given with another body.
+    `response_of` makes the response of either answer. Of two such requests at once, the second waits for the first. A
+    refusal is not kept. Raises `Refused` for a key that an earlier request gave with another body.
     """
     if held := kept.find(asked.app, asked.key, now):
         return _replay(held, asked, response_of)
@@ -110,7 +110,7 @@ def _replay(held: KeptAnswer, asked: Asked, response_of: Callable[[bytes], Respo
         raise Refused(
             ErrorCode.KEY_REUSED,
             HEADER,
-            "it was given with another body before",
+            "an earlier request had it with another body",
             "give each request its own",
             part=Part.HEADER,
         )

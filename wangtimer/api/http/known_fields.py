@@ -1,4 +1,4 @@
-"""Which fields there are, and which one somebody meant who wrote another."""
+"""Which fields there are, and which field an unknown name was meant for."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from wangtimer.api.http.described import Described
 from wangtimer.core.near_misses import Names
 
-# Words of other schedulers, and of people, for the fields of the compatible paths.
+# Other schedulers' and people's words for the fields of the compatible paths.
 OUR_WORDS: Mapping[str, str] = {
     "cronExpression": "cron",
     "expression": "cron",
@@ -51,7 +51,7 @@ OUR_WORDS: Mapping[str, str] = {
 
 
 def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str, str | None]:
-    """Return what to do about a field that a model does not have, and which was meant, if that can be told.
+    """Return advice about a field that a model does not have, and the field that was meant, or None.
 
     `path` leads to the field, from the model of the whole request.
     """
@@ -68,13 +68,13 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str
 
 
 def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
-    """Return where what was meant is to be had, where the model knows that it is no field of the request."""
+    """Return where else WangTimer has what the field means; None where the model does not know."""
     advice = inner.meant_elsewhere if issubclass(inner, Described) else {}
     return advice.get(Names(advice).same_as(written) or "")
 
 
 def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -> str | None:
-    """Return the field that was meant: one of the same object, or else one of another object of the request."""
+    """Return the field that was meant: of the same object, or else of another object of the request."""
     words = whole.our_words if issubclass(whole, Described) and whole.our_words is not None else OUR_WORDS
     ours = _word_names(tuple(words)).same_as(written)
     word = words.get(ours or "")
@@ -86,7 +86,7 @@ def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -
 
 
 def _places(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each field's name and dotted place, those of inner objects first: of one name, the outermost stays."""
+    """Yield each field's name and dotted place, inner objects first: so the outermost of one name wins."""
     for name, field in _fields(model):
         for inner in _models_in(field.annotation):
             yield from _places(inner, f"{path}{name}.")
@@ -108,7 +108,7 @@ def _word_names(words: tuple[str, ...]) -> Names:
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models of a field that holds one, or a list of them, or nothing."""
+    """Yield the models in a field's type: of an object, of a list of objects, or none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):

@@ -1,4 +1,4 @@
-"""The parts of a web process, built by the first request that wants them: after gunicorn's fork."""
+"""The parts of a web process, built by the first request that needs them, after gunicorn's fork."""
 
 from contextlib import suppress
 from threading import Lock
@@ -10,14 +10,14 @@ from wangtimer.wiring import Wiring, build, spare_long_collections
 
 
 class LateWiring:
-    """Call it for the parts; one thread builds them, all get the same."""
+    """Call it to get the parts. One thread builds them, and all threads get the same ones."""
 
     def __init__(self, wiring: Wiring | None = None) -> None:
         self._wiring = wiring
         self._building = Lock()
 
     def warm_up(self) -> None:
-        """Build the parts and open connections before the first request waits for them; what is away is let be."""
+        """Build the parts and open connections before the first request. A server that is away is ignored."""
         wiring = self()
         wiring.broker.warm_up()
         for check in (wiring.check_sql, wiring.check_store, wiring.check_broker):

@@ -7,12 +7,12 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.rfc3339 import read_moment
 from wangtimer.core.cron.cron import END_MS
 
-# Whole numbers below this are moments of before 1973 in ms, and of up to the year 5138 in seconds.
+# Whole numbers below this are moments before 1973 in ms, or up to the year 5138 in seconds.
 LOOKS_LIKE_SECONDS = 10**11
 
 
 def read_range(since: Any, until: Any) -> tuple[int | None, int | None]:
-    """Return both ends of a range in ms UTC, None where one is not given; raises `Refused`, for a reversed one too."""
+    """Return both ends of a range in ms UTC, None for an absent one; raises `Refused`, also for a reversed range."""
     first = None if since is None else read_moment_field(since, "since")
     last = None if until is None else read_moment_field(until, "until")
     if first is not None and last is not None and first > last:
@@ -29,9 +29,7 @@ def read_moment_field(given: Any, field: str) -> int:
             ErrorCode.WRONG_TYPE, field, "wrong type", "write text in RFC 3339, or a whole number of ms"
         )
     if 0 <= given < LOOKS_LIKE_SECONDS:
-        raise _bad(
-            field, f"{given} ms is a moment of before 1973", "write milliseconds since 1970, not seconds"
-        )
+        raise _bad(field, f"{given} ms is a moment before 1973", "write milliseconds since 1970, not seconds")
     return _within_range(given, field)
 
 

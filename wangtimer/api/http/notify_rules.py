@@ -1,4 +1,4 @@
-"""What a callback may be: its URL, method and headers."""
+"""Which URL, method and headers a callback may have."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ MOST_HEADER_BYTES = 8_192
 _HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab; RFC 9110, 5.5
-# They belong to the connection or say where the body ends: the engine writes them.
+# Headers that belong to the connection or say where the body ends: the engine writes them.
 _OF_THE_CONNECTION = frozenset(
     {
         "connection",
@@ -36,27 +36,27 @@ _OF_THE_CONNECTION = frozenset(
     }
 )
 
-# Headers by name, each with the values it is to have; without any it goes.
+# The new values of headers, by name. A header without values is removed.
 HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def check_url(url: str) -> str:
-    """Return the URL if it is one a callback can be sent to; raises `Refused`."""
+    """Return the URL if a callback can be sent to it; raises `Refused`."""
     if len(url) > MOST_URL_CHARACTERS:
         raise _bad_url(f"it has {len(url)} characters", f"at most {MOST_URL_CHARACTERS} are allowed")
     if not re.fullmatch(r"[!-~]+", url) or "\\" in url:
         raise _bad_url(
             "it has a space, a backslash, a control or a non-ASCII character",
-            "percent-encode what is not plain (%20), and write a host in other scripts as xn--...",
+            "percent-encode such characters (%20), and write a host in another script as xn--...",
         )
     _check_parts(url)
     return url
 
 
 def check_changed_url(url: str | None) -> str:
-    """Return the URL a call is to have from now on; raises `Refused`, for null too."""
+    """Return the new URL of a call; raises `Refused`, also for null."""
     if url is None:
-        raise _bad_url("null, and no call is without one", "leave it out where it is to stay")
+        raise _bad_url("it is null, but every call has a URL", "leave it out to keep the old one")
     return check_url(url)
 
 
@@ -67,9 +67,9 @@ def _check_parts(url: str) -> None:
     except ValueError:
         raise _bad_url("its host or port cannot be read", "write it as in http://host:8080/path") from None
     if parts.scheme not in ("http", "https"):
-        raise _bad_url("it is neither http nor https", "write the whole of it, as in https://host/path")
+        raise _bad_url("it is neither http nor https", "write the whole URL, as in https://host/path")
     if "@" in parts.netloc:
-        # Shown to whoever reads the timer, and the trick of https://trusted.example@elsewhere/.
+        # Whoever reads the timer sees it, and https://trusted.example@elsewhere/ is a known trick.
         raise _bad_url("it has a user name in it", "send credentials in an Authorization header")
     if port == 0 or not _is_host(parts):
         raise _bad_url("it has no host that can be called", "write it as in http://host:8080/path")
@@ -103,7 +103,7 @@ def read_method(method: Any) -> Any:
 
 
 def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
-    """Return headers as pairs, in their order; a name with a list of values comes once for each.
+    """Return headers as pairs, in their order. A name with a list of values comes once for each value.
 
     Takes a map from name to text or list of texts, or None. Raises `Refused`.
     """
@@ -116,15 +116,15 @@ def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
 
 
 def read_header_changes(given: Any) -> HeaderChanges | None:
-    """Return what is to become of each named header, in their order; None, what is to become of all: they go.
+    """Return the changes of headers, in their order; None: all headers are removed.
 
-    Takes the same as `read_headers`, and null for a header that is to go. Raises `Refused`.
+    Takes the same as `read_headers`, and null for a header to remove. Raises `Refused`.
     """
     return None if given is None else tuple(_named_values(given, takes_null=True))
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
-    """Return unless these are too many, or too long in all, for one call: raises `Refused`."""
+    """Raise `Refused` where the headers are too many, or too long in all, for one call."""
     if len(headers) > MOST_HEADERS:
         raise _bad_header("", f"over {MOST_HEADERS} headers", f"at most {MOST_HEADERS} are allowed")
     size = sum(len(name) + len(value.encode()) for name, value in headers)
@@ -150,11 +150,11 @@ def _check_name(name: str) -> None:
     if not _TOKEN.fullmatch(name):
         raise _bad_header(name, "not a header's name", "use letters, digits and -")
     if folded(name) in _OF_THE_CONNECTION:
-        raise _bad_header(name, "reserved: the connection decides it", "leave it out")
+        raise _bad_header(name, "reserved: the connection sets it", "leave it out")
     if is_ours(name):
         raise _bad_header(
             name,
-            "reserved: every callback carries ours, and targets read _ and - alike",
+            "reserved: every callback has its own, and targets read _ and - as the same",
             "choose another name",
         )
 

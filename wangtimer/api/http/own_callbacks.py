@@ -1,4 +1,4 @@
-"""A callback of ours that calls the API back: refused wherever it would make more firings.
+"""Refuses WangTimer's own callbacks where they would make more firings.
 
 A timer whose target was the operation that fires timers made 150 calls a second of one request, for as long as it
 was let.
@@ -18,7 +18,7 @@ OURS = "X-WangTimer-"
 
 
 def refusing_callbacks(view: Callable[..., Response]) -> Callable[..., Response]:
-    """Return a view that refuses what carries the headers of a callback."""
+    """Return a view that refuses requests with the headers of a callback."""
 
     @wraps(view)
     def answer(**given: Any) -> Response:
@@ -28,8 +28,8 @@ def refusing_callbacks(view: Callable[..., Response]) -> Callable[..., Response]
             raise Refused(
                 ErrorCode.OWN_CALLBACK,
                 ID,
-                "this request is a callback of a timer, which may make no timers and no firings",
-                f"let the timer call a service of yours, which leaves {ID} and {OURS}* out of what it asks here",
+                "this request is a callback of a timer, and a callback may make no timers and no firings",
+                f"let the timer call a service of yours, whose requests here have no {ID} and no {OURS}* header",
                 part=Part.HEADER,
             )
         return view(**given)

@@ -1,4 +1,4 @@
-"""Requests into models, once: JSON bodies and query strings, and nothing but what a model has."""
+"""Reads JSON bodies and query strings into models. Fields that a model does not have are refused."""
 
 import json
 import re
@@ -20,17 +20,17 @@ from wangtimer.core.work_budget import work_budget
 
 MOST_BODY_BYTES = 65_536
 MOST_BODY = f"{MOST_BODY_BYTES // 1_024} KiB"
-# Objects and lists within one another; no request has use for more than five.
+# Depth of objects and lists; no request needs more than five.
 MOST_DEPTH = 32
-# Of one object; no model has half as many, and no timer more headers than 50.
+# Fields of one object. No model has half as many, and no timer has more than 50 headers.
 MOST_FIELDS = 64
-# Objects, lists and numbers of one request, and commas; a batch of 1,000 timers with everything has some 70,000 and
+# Objects, lists and numbers of one request, and as many commas. A batch of 1,000 full timers has some 70,000 and
 # 100,000.
 MOST_PARTS = 200_000
-# Of a whole number; Python reads no more.
+# Digits of a whole number; Python reads no more.
 MOST_DIGITS = 4_300
 
-# A text, or one that does not end.
+# A JSON string, or one that does not end.
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -39,17 +39,17 @@ Model = TypeVar("Model", bound=BaseModel)
 def taking_body(
     view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
 ) -> Callable[[], Response]:
-    """Return a Flask view that gives `view` the JSON body, and the `header` if it takes one, and sends its answer."""
+    """Return a Flask view that calls `view` with the JSON body (and `header` if it takes one) and sends its answer."""
     return _taking(view, "body", partial(read_body, most_bytes))
 
 
 def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
-    """Return a Flask view that gives `view` the query string, and sends what it answers."""
+    """Return a Flask view that calls `view` with the query string and sends its answer."""
     return _taking(view, "query", read_query)
 
 
 def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
-    """Return a plain function of a view: flask-openapi leaves a mark on it, which a bound method does not take."""
+    """Return a view as a plain function: flask-openapi sets an attribute on it, and a bound method allows none."""
 
     @wraps(view)
     def answer() -> Response:
@@ -74,14 +74,14 @@ def _taking(
             answer = view(*given)
         return answer if isinstance(answer, Response) else send(answer)
 
-    # flask-openapi then reads the types for the document only: its own validation would build the query's JSON
+    # With this flask-openapi reads the types for the document only. Its own validation would build the query's JSON
     # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
 
 
 def read_model(model: type[Model], given: Any) -> Model:
-    """Return what is given as a model; raises `Refused`."""
+    """Return the given value as a model; raises `Refused`."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def read_model(model: type[Model], given: Any) -> Model:
 
 
 def read_header(model: type[BaseModel]) -> dict[str, str]:
-    """Return those headers of the request that a model has fields for."""
+    """Return the headers of the request that a model has fields for."""
     headers = request.headers
     names = (field.alias or name for name, field in model.model_fields.items())
     return {name: value for name in names if (value := headers.get(name)) is not None}
@@ -114,7 +114,7 @@ def read_body(most_bytes: int) -> dict[str, Any]:
 
 
 def _read_raw(most_bytes: int) -> bytes:
-    # One more than allowed: werkzeug cuts a chunked body off at its limit and says nothing; ours then sees the excess.
+    # One byte more than allowed: werkzeug cuts a chunked body at its limit without an error. Our check sees the rest.
     request.max_content_length = most_bytes + 1
     try:
         raw = request.get_data(cache=False)
@@ -126,7 +126,7 @@ def _read_raw(most_bytes: int) -> bytes:
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """Return the JSON object that `raw` spells; raises `Refused` for anything else."""
+    """Return the JSON object in `raw`; raises `Refused` for anything else."""
     _refuse_many_parts(raw)
     parts = _Parts()
     try:
@@ -138,7 +138,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
             parse_constant=_refuse_constant,
         )
         if b"\\u" in raw:
-            # Escapes can spell half a surrogate pair, which no UTF-8 can hold: orjson refuses that.
+            # An escape can be half a surrogate pair, which UTF-8 cannot hold: orjson refuses it.
             orjson.loads(raw)
     except RecursionError:
         raise _broken("it is nested too deep") from None
@@ -152,7 +152,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def _is_deep(found: Any) -> bool:
-    """Tell whether it is nested deeper than `MOST_DEPTH`; by levels, as what is read later recurses."""
+    """Tell whether it is nested deeper than `MOST_DEPTH`. It goes level by level; later readers recurse."""
     level = [found]
     seen = 0
     for _ in range(MOST_DEPTH):
@@ -174,19 +174,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) == len(pairs):
         return found
     seen: set[str] = set()
-    # The first that comes again: each is looked at once.
+    # The first repeated name; each name is looked at once.
     twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     raise AsWritten(ErrorCode.DUPLICATE_FIELD, twice[:64], "given twice", "give it once")
 
 
 class _Parts:
-    """Reads the objects and numbers of one body, and counts them: what is too many is read no further."""
+    """Reads the objects and numbers of one body and counts them. It stops reading once there are too many."""
 
     def __init__(self) -> None:
         self._left = MOST_PARTS
 
     def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return the object of these fields; raises `Refused` for one given twice, and for too many."""
+        """Return the object of these fields; raises `Refused` for a field given twice, and for too many fields."""
         self._count()
         found = _unique(pairs)
         if len(pairs) > MOST_FIELDS:
@@ -206,7 +206,7 @@ class _Parts:
         return int(digits)
 
     def fraction(self, digits: str) -> float:
-        """Return the number that is no whole one."""
+        """Return a number that is not whole."""
         self._count()
         return float(digits)
 
@@ -217,10 +217,10 @@ class _Parts:
 
 
 def _refuse_many_parts(raw: bytes) -> None:
-    """Raise `Refused` for more objects and lists, or more commas, than a request may have, before any is made.
+    """Raise `Refused` for more objects and lists, or more commas, than a request may have, before any is built.
 
-    Commas tell of values of any kind. Those within texts do not count, and so texts are skipped; no further than to the
-    first that is too much.
+    Commas count values of any kind. Strings are skipped, as their commas do not count. It stops at the first part that
+    is too many.
     """
     if raw.count(b"[") + raw.count(b"{") <= MOST_PARTS and raw.count(b",") <= MOST_PARTS:
         return

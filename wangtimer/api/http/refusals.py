@@ -26,9 +26,9 @@ _TYPE_NAMES = {
 
 
 _FOUND = "GET /api/timer/v1/defs?name=... finds it"
-# Of requests that take no name of a timer, for `meant_elsewhere`.
+# `meant_elsewhere` of requests that take a timer's id, not its name.
 NAMED_BY_ID: Mapping[str, str] = {"name": f"named by id here; {_FOUND}"}
-# Of a call whose body was written as JSON, where its text is wanted.
+# Advice for a call whose body is a JSON object instead of text.
 _BODY_MEND = r'write its JSON as text, as in "{\"limit\": 100}"'
 
 
@@ -76,7 +76,7 @@ def code_of(error: InvalidInput) -> ErrorCode:
 
 
 def given_once(*spellings: tuple[str, Value | None]) -> Value:
-    """Return the one value given among a parameter's spellings (name and value); raises `Refused`."""
+    """Return the value of the one spelling (name and value) of a parameter that is given; raises `Refused`."""
     given = [value for _, value in spellings if value is not None]
     if len(given) == 1:
         return given[0]
@@ -86,7 +86,7 @@ def given_once(*spellings: tuple[str, Value | None]) -> Value:
 
 
 def shown(text: str) -> str:
-    """Return foreign text as a message may quote it."""
+    """Return foreign text in a form that is safe to quote in a message."""
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
@@ -118,7 +118,7 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
     given, bound = detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "literal_error":
-            return f"{shown(given)} is none of its values", f"write {bound['expected']}"
+            return f"{shown(given)} is not one of its values", f"write {bound['expected']}"
         case "greater_than_equal" | "less_than_equal":
             reason = f"it is {str(given)[:30]}"
         case "string_too_short" | "string_too_long":
@@ -126,7 +126,7 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
         case "too_short" | "too_long":
             reason = f"it has {_counted(len(given), 'entry', 'entries')}"
         case _:
-            return "it cannot be taken", "see /docs for what it may be"
+            return "its value is not allowed", "see /docs for what it may be"
     least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))
     return reason, f"write {least} or more" if most is None else f"write {most} at most"
 

@@ -1,4 +1,4 @@
-"""How a moment is read, by RFC 3339; inside, a moment is ms since 1970-01-01 UTC."""
+"""Reads a moment in RFC 3339. Inside the service, a moment is ms since 1970-01-01 UTC."""
 
 import re
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_moment(text: str) -> int:
-    """Return the moment in ms; what is finer than a ms is rounded up, so that nothing is early.
+    """Return the moment in ms, rounded up, so that nothing is early.
 
     Raises ValueError for anything but a date, a time and an offset.
     """

@@ -11,12 +11,12 @@ _EXTENSION = "wangtimer.settings"
 
 
 def keep_settings(app: Flask, read: Callable[[], Settings]) -> None:
-    """Let the app's requests find the settings."""
+    """Keep `read` with the app, so that its requests find the settings."""
     app.extensions[_EXTENSION] = cache(read)
 
 
 def settings_in_use() -> Settings:
-    """Return the settings of the app that answers the present request."""
+    """Return the settings of the app that answers the current request."""
     settings: Settings = current_app.extensions[_EXTENSION]()
     return settings
 

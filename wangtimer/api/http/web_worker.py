@@ -1,6 +1,6 @@
-"""gunicorn's threads, with bounds: a client that sends half a request, or takes its answer slowly, holds none longer.
+"""gunicorn's threads, with time limits: a client that sends half a request, or reads slowly, cannot hold a thread.
 
-What a client sent is never quoted, neither in the log nor to it: a broken header line may be its credentials.
+What a client sent is never quoted in the log or in an answer: a broken header line may hold its credentials.
 """
 
 import struct
@@ -18,18 +18,18 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.settings import read_settings
 
-# How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), and not at each
-# turn of its loop, of which a request has two.
+# How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each
+# turn of its loop, as a request takes two turns.
 SIGN_EVERY_S = 1.0
-# Bytes of an answer that lie in the kernel until they are taken. It says that there is room once a third is: of the
-# 4 MB it takes by itself, a client at the least pace would take two minutes for that, and could not be told from none.
+# Bytes of an answer that wait in the kernel. It reports room once a client has taken a third of them. With its own
+# 4 MB, a client at the least pace would need two minutes for a third, and would look like one that takes nothing.
 SEND_BUFFER_BYTES = 65_536
-# s in which a client that is told of the end may still send what it was about to: else it may lose the answer. The
-# thread waits for it, not gunicorn's main thread, which every connection needs.
+# s in which a client may still send after the end of the connection; without them it may lose the answer. The thread
+# waits for it, not gunicorn's main thread, which every connection needs.
 LINGER_S = 0.5
-# Of one body; each takes some 2 µs to find its end. The largest body has room for as many of 84 bytes.
+# Chunks of one body; it takes some 2 µs to find the end of each. The largest body has room for this many of 84 bytes.
 MOST_CHUNKS = 100_000
-# Of one body with what divides it into chunks (sizes, extensions, trailers): twice the largest, 8 MiB, and 64 KiB.
+# Bytes of one body with its chunk sizes, extensions and trailers: twice the largest body, 8 MiB, and 64 KiB.
 MOST_WIRE_BYTES = 16 * 1_048_576 + 65_536
 
 
@@ -38,7 +38,7 @@ class SlowHead(ParseException):  # type: ignore[misc]
 
 
 class CostlyBody(ParseException, RequestEntityTooLarge):  # type: ignore[misc]
-    """A body in so many chunks, or with so much between them, that to read it would take seconds: as one too large."""
+    """A body whose chunks, or the bytes between them, would take seconds to read: answered as too large."""
 
 
 _STATUS = {
@@ -53,33 +53,33 @@ class SlowReader(TimeoutError):
 
 
 class PatientSocket(socket):
-    """Reads until a moment, however often something comes: neither silence nor a drip holds it longer.
+    """Reads until a moment. Neither silence nor a slow drip of bytes holds it longer.
 
-    Sends at the pace that an answer is to be taken at.
+    Sends at the pace of `AnswerPace` or faster.
     """
 
     _until = 0.0
     _reads_head = True
-    # Whether a body did not come in time, or cost too much: what follows on the connection is its rest, and no request.
+    # Whether a body came too late or cost too much. The connection then holds the rest of it, not a request.
     is_late = False
-    # Of the body; the first bytes of it may have come with the head.
+    # Bytes of the body so far; the first ones may have come with the head.
     _wire_bytes = 0
     _pace = AnswerPace()
 
     def await_head(self, within_s: float) -> None:
-        """Let the head of a request be read within so many seconds."""
+        """Allow so many seconds for the head of a request."""
         self._until, self._reads_head = time.monotonic() + within_s, True
         self._pace = AnswerPace()
 
     def await_body(self, within_s: float) -> None:
-        """Let the body of a request be read within so many seconds."""
+        """Allow so many seconds for the body of a request."""
         self._until, self._reads_head = time.monotonic() + within_s, False
         self._wire_bytes = 0
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        """Receive what there is; `SlowHead`, or TimeoutError for a body, once the time is over.
+        """Receive bytes; raises `SlowHead`, or TimeoutError for a body, once the time is over.
 
-        `CostlyBody` for one with too much between its parts.
+        Raises `CostlyBody` for a body with too many bytes between its chunks.
         """
         # 0 would mean not to wait at all, and to say so by another error.
         self.settimeout(max(self._until - time.monotonic(), 0.001))
@@ -97,7 +97,7 @@ class PatientSocket(socket):
         return found
 
     def few(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the chunks of a body; `CostlyBody` once they are too many."""
+        """Yield the chunks of a body; raises `CostlyBody` once they are too many."""
         for number, chunk in enumerate(chunks):
             if number > MOST_CHUNKS:
                 self.is_late = True
@@ -105,7 +105,7 @@ class PatientSocket(socket):
             yield chunk
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all of it; `SlowReader` where the client takes the answer too slowly."""
+        """Send all of it; raises `SlowReader` where the client takes the answer too slowly."""
         whole = memoryview(data)
         for begin in range(0, len(whole), PART_BYTES):
             part = whole[begin : begin + PART_BYTES]
@@ -119,12 +119,12 @@ class PatientSocket(socket):
             self._pace.took(time.monotonic() - began)
 
     def shutdown(self, how: int) -> None:
-        """Tell the client of the end, and let it send for a moment more."""
+        """Tell the client of the end, and let it send for `LINGER_S` more."""
         self._until, self._reads_head = time.monotonic() + LINGER_S, False
         super().shutdown(how)
 
     def cut_off(self) -> None:
-        """Close it at once, and drop what was not taken."""
+        """Close it at once, and drop what the client has not taken."""
         self.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
@@ -139,7 +139,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._next_sign_at = 0.0
 
     def notify(self) -> None:
-        """Give a sign of life, where the last one is a second old."""
+        """Give a sign of life if the last one is a second old."""
         now = time.monotonic()
         if now >= self._next_sign_at:
             self._next_sign_at = now + SIGN_EVERY_S
@@ -174,7 +174,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         return stays_open and not conn.sock.is_late
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Answer a request that cannot be read; what it had instead is told nobody."""
+        """Answer a request that cannot be read, without quoting it."""
         if not isinstance(exc, ParseException):
             super().handle_error(req, client, addr, exc)
             return

@@ -1,1 +1,1 @@
-"""What operators and readers ask: health, metrics, the documentation."""
+"""Operations for operators and readers: health, metrics, error codes."""

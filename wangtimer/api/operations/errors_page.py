@@ -1,4 +1,4 @@
-"""`/docs/errors`: every error code with its meaning, at the anchor to which `type` of a problem leads."""
+"""`/docs/errors`: every error code with its meaning. A problem's `type` links to the code's anchor."""
 
 import re
 
@@ -21,7 +21,7 @@ body {{ max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 sys
 </head>
 <body>
 <h1>Error codes</h1>
-<p>The first three digits of a code are the HTTP status it comes with. A code keeps its meaning for good.</p>
+<p>The first three digits of a code are its HTTP status. The meaning of a code never changes.</p>
 {sections}
 </body>
 </html>

@@ -1,4 +1,4 @@
-"""Health: is this process alive, and does what it needs answer?"""
+"""Health: is this process alive, and do SQL, store and broker answer?"""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
@@ -19,7 +19,7 @@ READY_WITHIN_S = 2.0
 
 
 class PartHealth(Sent):
-    """Whether one part answers, and what it said if not."""
+    """Whether one part answers, and its error if not."""
 
     ok: bool
     error: str = ""
@@ -40,7 +40,7 @@ class ReadyAnswer(Answer):
 
 
 class HealthViews:
-    """The two questions an operator's machinery asks."""
+    """The two probes for an operator's tools."""
 
     def __init__(self, wiring: Callable[[], Wiring], within_s: float = READY_WITHIN_S) -> None:
         self._within_s = within_s
@@ -51,7 +51,7 @@ class HealthViews:
         }
 
     def alive(self) -> Response:
-        """Tell that this process is alive; nothing else is asked."""
+        """Tell that this process is alive. No other part is asked."""
         return send(Answer())
 
     def ready(self) -> Response:
@@ -87,7 +87,7 @@ def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         "/healthz",
         operation_id="isAlive",
         summary="Is this process alive?",
-        description="It answers; nothing else is asked.",
+        description="It answers without asking any other part.",
         responses=alive,
     )(asking_nothing(views.alive))
     routes.get(
@@ -110,4 +110,4 @@ def _answer(health: Mapping[str, PartHealth]) -> Response:
 
 
 def _reason(away: list[str]) -> str:
-    return f"request: {', '.join(away)} not ready; data says what each of them answered"
+    return f"request: {', '.join(away)} not ready; data has the answer of each part"

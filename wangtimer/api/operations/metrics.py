@@ -1,4 +1,4 @@
-"""What a Prometheus reads: firings that are long due and have no outcome, parked outcomes, queues, what is away."""
+"""Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
@@ -18,15 +18,15 @@ from wangtimer.wiring import Wiring
 
 log = structlog.get_logger()
 
-# A firing is silent once it has been due for longer than any lease, sweep and retry pause together.
+# A firing is silent once it has been due longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
-# Prometheus gives a scrape 10 s by default; what is frozen takes its own time-outs, SQL up to 10 s.
+# Prometheus gives a scrape 10 s by default. A frozen part takes its own time-out, SQL up to 10 s.
 READ_WITHIN_S = 5.0
 
 
 def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
-    """Serve `GET /metrics`; its figures are those of the stores, so any one API process speaks for all.
+    """Serve `GET /metrics`. The figures come from the stores, so any API process answers for all.
 
     Figures that cannot be read within `READ_WITHIN_S` are left out.
     """
@@ -43,7 +43,7 @@ def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
 
 
 class _Collected(Collector):
-    """Figures that stand elsewhere: a counter of this process would say that it began with this look."""
+    """Figures from elsewhere. A counter of this process would seem to start with this scrape."""
 
     def __init__(self, figures: list[Metric]) -> None:
         self._figures = figures
@@ -53,13 +53,13 @@ class _Collected(Collector):
 
 
 def _exposition(sources: dict[str, Probe[list[Metric]]]) -> bytes:
-    """Return as text what the sources tell in time, and of each whether it did."""
+    """Return as text the figures of the sources that answer in time, and for each source whether it did."""
     asked = {up: probe.ask() for up, probe in sources.items()}
     wait(asked.values(), READ_WITHIN_S)
     figures: list[Metric] = []
     for up, answer in asked.items():
         told = _told(up, answer)
-        figures.append(_gauge(up, "1 where it answered; at 0 its figures are left out", told is not None))
+        figures.append(_gauge(up, "1: it answered; 0: its figures are left out", told is not None))
         figures += told or []
     registry = CollectorRegistry()
     registry.register(_Collected(figures))
@@ -74,7 +74,7 @@ def _told(source: str, answer: Future[list[Metric]]) -> list[Metric] | None:
     error = answer.exception()
     if error is None:
         return answer.result()
-    # Another error's text may hold a statement's values.
+    # The text of any other error may hold a statement's values.
     said = str(error) if isinstance(error, StoreAway) else type(error).__name__
     log.warning("figures_unread", source=source, error=said)
     return None
@@ -93,12 +93,14 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
             overdue.number,
         ),
-        _gauge("wangtimer_oldest_overdue_seconds", "How long the oldest of them has been due", oldest_s),
+        _gauge(
+            "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
+        ),
     ]
 
 
 def _now_ms(clock: Clock) -> int | None:
-    """Return ms since 1970; None where Redis has never told this process the time: no other clock is asked."""
+    """Return ms since 1970 by Redis' clock; None where Redis has never told this process the time."""
     try:
         return int(clock.now_ms())
     except StoreAway:
@@ -112,12 +114,12 @@ def _of_store(wiring: Wiring) -> list[Metric]:
         _gauge("wangtimer_parked_outcomes", "Outcomes that wait in Redis for SQL", wiring.outbox.count()),
         _gauge(
             "wangtimer_parked_share",
-            "What they take of WANGTIMER_OUTBOX_MB: from 0.5 on arming slows down, at 1 nothing is armed",
+            "Share of WANGTIMER_OUTBOX_MB in use: from 0.5 on arming slows down, at 1 nothing is armed",
             wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
         ),
         _gauge(
             "wangtimer_window_seconds",
-            "How far ahead Redis holds every firing: under WANGTIMER_WINDOW_S while it is filled again after a loss",
+            "How far ahead Redis holds every firing; below WANGTIMER_WINDOW_S while Redis is refilled after a loss",
             held_s,
         ),
         _gauge(
@@ -134,7 +136,7 @@ def _of_store(wiring: Wiring) -> list[Metric]:
 
 
 def _of_broker(wiring: Wiring) -> list[Metric]:
-    # A queue's length is 0 where it is unknown.
+    # The length is 0 where the broker does not know it.
     wiring.check_broker()
     return [
         _gauge("wangtimer_waiting_chunks", "Chunks in the callback queue", wiring.broker.waiting_chunks())

@@ -1,4 +1,4 @@
-"""A question to a part that may be away or frozen, asked so that nobody waits longer than he wants."""
+"""Asks a part that may be away or frozen. The asker waits no longer than it wants to."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ Told = TypeVar("Told")
 
 
 class Probe(Generic[Told]):
-    """Asks one part, one question at a time: a frozen part holds one thread, not one a look."""
+    """Asks one part, one question at a time: a frozen part holds one thread in all, not one per request."""
 
     def __init__(self, question: Callable[[], Told]) -> None:
         self._question = question
@@ -17,7 +17,7 @@ class Probe(Generic[Told]):
         self._asking: Future[Told] | None = None
 
     def ask(self) -> "Future[Told]":
-        """Return the answer to come: of the question under way, else of a new one."""
+        """Return the future answer to the question under way, or else to a new one."""
         with self._lock:
             if self._asking is None or self._asking.done():
                 self._asking = Future()

@@ -1,4 +1,4 @@
-"""The native API, `/v1`: resources, verbs of their own, words for every status, problem details."""
+"""The native API, `/v1`: resources, custom verbs, words for every status, problem details."""
 
 from collections.abc import Callable
 

@@ -59,24 +59,22 @@ class CalendarBody(Given):
 
 
 class ShownFollowing(HowFollowed):
-    """Of the app's timers that name a calendar, how many have its days as they were uploaded last."""
+    """How many of the app's timers that name a calendar use its latest days."""
 
 
 class ShownCalendar(Sent):
-    """Days on which nothing fires: `weekdays` and `days`, save those in `working`."""
+    """Days on which nothing fires: `weekdays` and `days`, except those in `working`."""
 
     name: str
     weekdays: Annotated[list[Weekday], Field(examples=[["saturday", "sunday"]])]
     days: list[str]
     working: list[str]
-    first_year: Annotated[int | None, Field(description="of the years whose days are known")]
-    last_year: Annotated[int | None, Field(description="after it only the weekdays count")]
+    first_year: Annotated[int | None, Field(description="the first year whose days are known")]
+    last_year: Annotated[int | None, Field(description="after this year only the weekdays count")]
     is_built_in: bool
     following: Annotated[
         ShownFollowing | None,
-        Field(
-            description="how far timers follow it; null in a list, and for a calendar that is always there"
-        ),
+        Field(description="how many timers use its latest days; null in a list, and for a built-in calendar"),
     ]
 
 
@@ -102,7 +100,7 @@ class CalendarResource:
     def page(self, header: AppHeader, query: CalendarListQuery) -> CalendarPage:
         """List calendars.
 
-        Those that are always there, and then the app's own, by name.
+        The built-in calendars come first, then the app's own, by name.
         """
         listed = cursors.of_list(f"v1 {header.app} calendars", query)
         found = [(one.calendar.name not in built_in(), one) for one in self._of(header).all()]
@@ -117,21 +115,21 @@ class CalendarResource:
         return CalendarPage(items=[_shown(one) for _, one in found[: query.limit]], next_cursor=cursor)
 
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
-        """Read a calendar, and how far timers follow it."""
+        """Read a calendar, and how many timers use its latest days."""
         return _shown(self._of(header).get(path.name))
 
     def put(self, path: CalendarPath, header: AppHeader, body: CalendarBody) -> ShownCalendar:
         """Upload a calendar.
 
-        It takes the place of what the app has under this name; an app has 100 at most (409). The timers that name it
-        follow within seconds of this answer: `following.left` counts them.
+        It replaces the app's calendar of this name. An app has 100 calendars at most (409). The timers that name it get
+        the new days within seconds of this answer; `following.left` counts those that do not have them yet.
         """
         weekdays = (WEEKDAYS.index(word) for word in body.weekdays)
         return _shown(FollowedCalendar(*self._of(header).put(path.name, weekdays, body.days, body.working)))
 
     def delete(self, path: CalendarPath, header: AppHeader) -> Reply:
         """Delete a calendar that no timer names."""
-        mend = "change them, schedule.excludeCalendar: null, and delete it then"
+        mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
         self._of(header).delete(path.name, mend)
         return Reply(None, 204)
 

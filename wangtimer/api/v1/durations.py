@@ -17,13 +17,13 @@ _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _SHORT = re.compile(
     r"(?:(\d{1,12})d)?(?:(\d{1,12})h)?(?:(\d{1,12})m)?(?:(\d{1,12})s)?(?:(\d{1,12})ms)?", re.ASCII
 )
-# Weeks, days, hours, minutes, seconds: what has a month or a year has no one length.
+# Weeks, days, hours, minutes, seconds. Months and years have no fixed length.
 _ISO = re.compile(r"P(?=\d|T\d)(?:\d{1,12}W|(?:\d{1,12}D)?(?:T(?=\d)[\dHMS.]{1,40})?)", re.ASCII)
 _ANY_ISO = TypeAdapter(timedelta)
 
 
 def read_duration(text: str) -> int:
-    """Return the span in ms; raises ValueError for text that is none, or that is finer than a ms."""
+    """Return the span in ms; raises ValueError for text that is not a span, or finer than a ms."""
     if (short := _SHORT.fullmatch(text)) and text:
         parts = zip(short.groups(), _UNITS_MS.values(), strict=True)
         return sum(int(number) * unit_ms for number, unit_ms in parts if number)
@@ -39,7 +39,7 @@ def read_duration(text: str) -> int:
 
 
 def show_duration(span_ms: int) -> str:
-    """Return the span in the fewest units that spell it, `1h30m`; no span at all is `0s`."""
+    """Return the span in the fewest units, as in `1h30m`; an empty span is `0s`."""
     parts, left = "", span_ms
     for unit, unit_ms in _UNITS_MS.items():
         number, left = divmod(left, unit_ms)
@@ -48,7 +48,7 @@ def show_duration(span_ms: int) -> str:
 
 
 def read_duration_field(given: Any, field: str) -> int:
-    """Return the span a field gives in ms; raises `Refused`, naming the field."""
+    """Return the span of a field in ms; raises `Refused`, naming the field."""
     try:
         span_ms = read_duration(given)
     except ValueError:
@@ -67,7 +67,7 @@ def _text_or_none(given: Any) -> Any:
     raise PydanticCustomError("duration_type", "not a duration")
 
 
-# A span in text; it is read where its field's name is at hand.
+# A span as text; it is read later, with the name of its field.
 GivenDuration = Annotated[str | None, BeforeValidator(_text_or_none)]
 
 
@@ -75,7 +75,7 @@ def duration(description: str, example: str) -> WithJsonSchema:
     """Return the JSON schema of a span."""
     return WithJsonSchema(
         {
-            # One name for all, or generated clients have a type for each field.
+            # One name for all spans, or generated clients have a type for each field.
             "title": "Duration",
             "anyOf": [{"type": "string"}, {"type": "null"}],
             "description": f"{description}; {EXAMPLE}",

@@ -1,8 +1,8 @@
-"""An acting request under an `Idempotency-Key` is carried out once; repeated, it gets its first answer again.
+"""A request with an `Idempotency-Key` is carried out once. A repeat gets the first answer again.
 
-What makes one timer or one firing keeps its answer in the transaction that makes it. Of all else the key is claimed
-first, and the answer kept afterwards. A process that ends in between leaves the claim; it holds for a minute, and then
-the request may be carried out again. These requests bear that: twice is the same as once.
+A request that makes one timer or one firing keeps its answer in the same transaction. Any other request claims its key
+first and keeps its answer afterwards. If the process ends in between, the claim holds for a minute; then the request
+may be carried out again. That is harmless: these requests have the same effect twice as once.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,19 +29,19 @@ log = structlog.get_logger()
 
 
 class ActingHeader(AppHeader):
-    """Whose request it is, and under which key its answer is kept."""
+    """The app of the request, and the key under which its answer is kept."""
 
     idempotency_key: IdempotencyKey = None
 
 
 class ActingChangeHeader(ChangeHeader):
-    """Whose timer, at which version it is to be, and under which key the answer is kept."""
+    """The app of the timer, the version it must be at, and the key under which the answer is kept."""
 
     idempotency_key: IdempotencyKey = None
 
 
 def once(wiring: Callable[[], Wiring], view: View) -> View:
-    """Return a view that carries out a request under a key once. It takes an `ActingHeader` or `ActingChangeHeader`."""
+    """Return a view that carries out a request with a key once. It takes an `ActingHeader` or `ActingChangeHeader`."""
 
     @wraps(view)
     def answer(**taken: Any) -> Response:
@@ -56,7 +56,7 @@ def once(wiring: Callable[[], Wiring], view: View) -> View:
         try:
             response = response_of(view(**taken))
         except BaseException:
-            # What was refused is not kept, and a fault may be gone when the request comes again.
+            # A refusal is not kept. A fault may be gone when the request comes again.
             _end_claim(kept, asked, claim_id, None)
             raise
         _end_claim(kept, asked, claim_id, kept_text(response))
@@ -68,9 +68,9 @@ def once(wiring: Callable[[], Wiring], view: View) -> View:
 def once_with_it(
     wiring: Callable[[], Wiring], operation: str, taken: Mapping[str, Any], act: Callable[[Asked], Response]
 ) -> Response:
-    """Return what `act` answers, which keeps its answer in its own transaction; or the answer that is kept.
+    """Return the kept answer, or else that of `act`, which keeps its answer in its own transaction.
 
-    `act` raises `Conflict` where the key has an answer by then.
+    `act` raises `Conflict` where another request has kept an answer in the meantime.
     """
     kept, asked = wiring().kept_answers, asked_under(operation, taken)
     now = int(wiring().clock.now_ms())
@@ -85,7 +85,7 @@ def once_with_it(
 
 
 def asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
-    """Return what is asked for under the key of a request: by its operation, path, version and body."""
+    """Return the identity of a request under its key: its operation, path, version and body."""
     header = taken["header"]
     parts = [f"v1 {operation}", str(getattr(header, "if_match", None))]
     parts += [
@@ -97,18 +97,18 @@ def asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
 
 
 def kept_text(response: Response) -> str:
-    """Return an answer as it is kept."""
+    """Return an answer in the form in which it is kept."""
     headers = {name: response.headers[name] for name in ("Location", "ETag") if name in response.headers}
     return orjson.dumps([response.status_code, headers, response.get_data(as_text=True)]).decode()
 
 
 def replayed(held: KeptAnswer, asked: Asked) -> Response:
-    """Return a kept answer once more; raises `Refused` for another request, and for one still under way."""
+    """Return a kept answer again; raises `Refused` for a different request, and while the first is still under way."""
     if held.body_hash != asked.body_hash:
         raise Refused(
             ErrorCode.KEY_REUSED,
             HEADER,
-            "it was given with another request before",
+            "an earlier, different request had it",
             "give each request its own",
             part=Part.HEADER,
         )
@@ -125,7 +125,7 @@ def replayed(held: KeptAnswer, asked: Asked) -> Response:
 
 
 def _end_claim(kept: KeptAnswers, asked: Asked, claim_id: str, answer: str | None) -> None:
-    """Keep an answer, or forget the request. What was done is told though SQL is away: the claim ends by itself."""
+    """Keep an answer, or forget the request. If SQL is away, the caller still gets its answer; the claim runs out."""
     try:
         kept.end_claim(asked, claim_id, answer)
     except StoreAway as error:

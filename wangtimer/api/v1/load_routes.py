@@ -36,7 +36,7 @@ class MinuteOfLoad(Sent):
 
 
 class AppLoad(Sent):
-    """The firings planned into each minute to come, retries included."""
+    """The firings planned in each future minute, retries included."""
 
     items: Annotated[list[MinuteOfLoad], Field(description="minutes without firings are left out")]
     firings: Annotated[int, Field(description="in all")]
@@ -64,9 +64,9 @@ class LoadResource:
     wiring: Callable[[], Wiring]
 
     def show(self, header: AppHeader, query: LoadWindow) -> AppLoad:
-        """Show how many firings come in each minute.
+        """Show how many firings are planned in each minute.
 
-        Of the app's enabled timers, as far as they are planned. In a large deployment counts are remembered for 20
+        They are the planned firings of the app's enabled timers. In a large deployment a count is remembered for 20
         times as long as counting took.
         """
         load = coming_load(self.wiring(), query.minutes)

@@ -1,4 +1,4 @@
-"""What v1's requests say beside their body: whose app, which timer, which version."""
+"""The parameters of v1's requests beside the body: app, timer, version."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ APP_HEADER = "WangTimer-App"
 IF_MATCH = "If-Match"
 ETAG = "ETag"
 BY_KEY = "key:"
-# In a path, where a verb such as `:enable` may stand behind it: flask-openapi reads `<which>:enable` as a converter.
+# In a path. A verb such as `:enable` may follow, and flask-openapi reads `<which>:enable` as a converter.
 WHICH = "<string:which>"
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
 
 def _in_utf8(given: str, read: Callable[[str], str]) -> str:
-    """Return a header that WSGI hands over byte by byte, read as UTF-8; raises `Refused`, naming the header."""
+    """Return a header's bytes from WSGI, read as UTF-8; raises `Refused`, naming the header."""
     try:
         return read(given.encode("latin-1").decode())
     except Refused as refused:
@@ -37,7 +37,7 @@ def _in_utf8(given: str, read: Callable[[str], str]) -> str:
 OfApp = Annotated[
     App,
     WrapValidator(_in_utf8),
-    Field(alias=APP_HEADER, description="the app: the business service that asks; in UTF-8"),
+    Field(alias=APP_HEADER, description="the app: the business service that sends the request; in UTF-8"),
 ]
 
 
@@ -48,13 +48,13 @@ class AppHeader(Given):
 
 
 def _version(tag: str) -> str:
-    """Return an entity tag that is a version; raises `Refused`."""
+    """Return the version of an entity tag; raises `Refused`."""
     if tag == "*" or _ETAG.fullmatch(tag):
         return tag
     raise Refused(
         ErrorCode.BAD_VALUE,
         IF_MATCH,
-        f"{shown(tag)} is no ETag of a timer",
+        f"{shown(tag)} is not the ETag of a timer",
         'write the ETag of an answer, as in "3", with its quotes',
     )
 
@@ -63,7 +63,7 @@ IfMatch = Annotated[
     str | None,
     Field(
         alias=IF_MATCH,
-        description="the ETag of the timer as you know it: refused (412) where somebody changed it since",
+        description="the ETag of the timer as you know it: refused (412) where the timer has changed since",
         examples=['"3"'],
     ),
     AfterValidator(lambda tag: tag if tag is None else _version(tag)),
@@ -71,7 +71,7 @@ IfMatch = Annotated[
 
 
 class ChangeHeader(AppHeader):
-    """Whose timer, and at which version it is to be."""
+    """The app of the timer, and the version it must be at."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.VERSION: IF_MATCH}
 
@@ -85,7 +85,7 @@ class ChangeHeader(AppHeader):
 
 
 class TimerPath(Given):
-    """Which timer: by its id, or `key:` and its app's own key for it."""
+    """Which timer: its id, or `key:` and the app's own key for it."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "which"}
 
@@ -99,11 +99,11 @@ class TimerPath(Given):
 
     @property
     def key(self) -> str | None:
-        """The key, where the timer is named by it."""
+        """The key; None where the request gives the id."""
         return self.which.removeprefix(BY_KEY) if self.which.startswith(BY_KEY) else None
 
     def id_in(self, app: str, timers: TimerStore) -> int:
-        """Return the timer's id; raises `UnknownTimer` for a key the app does not have, `Refused` for neither."""
+        """Return the timer's id; raises `UnknownTimer` for an unknown key, `Refused` for neither id nor key."""
         if self.key is None:
             return self._id
         found = timers.id_of(app, self.key)
@@ -123,7 +123,7 @@ class TimerPath(Given):
         raise Refused(
             ErrorCode.BAD_VALUE,
             "which",
-            f"{shown(self.which)} is no id of a timer",
+            f"{shown(self.which)} is not the id of a timer",
             f"write its id, or its key as in {BY_KEY}order-42",
             about=Subject.TIMER,
         )

@@ -1,12 +1,12 @@
-"""Where a field stands in a v1 request, by the dotted name it has in the rules that all paths share."""
+"""Where a field is in a v1 request, by its dotted name in the rules that all paths share."""
 
 from wangtimer.core.kinds.kinds import asked_fields
 from wangtimer.core.timers.fields import FIELDS
 
-# Of the HTTP call, in the shared rules.
+# The name of the HTTP call in the shared rules.
 CALL = "notifyHTTPParam"
 
-# By the name in the shared rules, which the compatible paths have too.
+# Names in v1 by the name in the shared rules, which is that of the compatible paths.
 OWN_NAMES = {
     "name": "key",
     **{field.json_name: f"schedule.{field.place}" for field in asked_fields()},
@@ -22,13 +22,13 @@ OWN_NAMES = {
     one.json_name: one.v1
     for field in FIELDS
     for one in field.asked
-    # `misfire` is the whole policy in v1, and one part of it elsewhere.
+    # `misfire` is an object in v1 and only the policy elsewhere.
     if one.v1 and one.json_name != one.v1.partition(".")[0]
 }
 
 
 def own_name(field: str) -> str:
-    """Return the dotted name that a field of the shared rules has in v1; any other as it is."""
+    """Return the dotted name in v1 of a field of the shared rules. Other names stay as they are."""
     first, _, rest = field.partition(".")
     own = OWN_NAMES.get(first, first)
     second, _, further = rest.partition(".")

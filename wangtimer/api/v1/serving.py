@@ -1,4 +1,4 @@
-"""Views of v1 as Flask and the OpenAPI document want them: their types say what they take and answer."""
+"""Makes Flask views of v1 and documents them. The types of a view say what it takes and answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, Named, Problem, note_names
 from wangtimer.core.work_budget import work_budget
 
-# Beside the answer itself, what each operation can say.
+# Descriptions of the headers that answers may have.
 _ALWAYS = (400, 500, 503)
 _HEADERS = {
     "Location": "where the timer or firing is",
@@ -34,7 +34,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with another status than 200, or with headers; without a body it is empty."""
+    """An answer with a status other than 200, or with headers. Its body may be None."""
 
     body: Sent | None
     status: int = 200
@@ -47,15 +47,15 @@ _Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
 
 
 class Whole(Response):
-    """An answer with a body, whose headers are all there: werkzeug need not look at each once more."""
+    """An answer with a body and all its headers, so werkzeug need not check each again."""
 
     def get_wsgi_headers(self, _environ: Any) -> Headers:
-        """Return the headers; the length of the body is among them, and places are spelled in ASCII."""
+        """Return the headers. They have the length of the body, and locations are ASCII."""
         return self.headers
 
 
 def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Response]:
-    """Return a Flask view that gives `view` the `path`, `header`, `query` and `body` it takes, and sends its answer."""
+    """Return a Flask view: it calls `view` with the `path`, `header`, `query` and `body` it takes, and answers."""
     hints = get_type_hints(view)
     readers: dict[str, Callable[[dict[str, Any]], Any]] = {
         "path": lambda given: given,
@@ -80,7 +80,7 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
             taken = _read(readings, given)
             return response_of(view(**taken))
 
-    # flask-openapi then reads the types for the document only.
+    # With this flask-openapi reads the types for the document only.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
 
@@ -116,7 +116,7 @@ class Routes:
 
     @classmethod
     def of(cls, name: str, tag: str) -> "Routes":
-        """Return the routes of a resource; `tag` is its part of the document."""
+        """Return the routes of a resource; `tag` is its section of the document."""
         return cls(APIBlueprint(f"v1_{name}", __name__, url_prefix="/v1", abp_tags=[{"name": tag}]))
 
     def add(
@@ -133,13 +133,13 @@ class Routes:
     ) -> None:
         """Add a route.
 
-        `answers` is what an answer of each successful status holds (None: nothing), `headers` what goes with them;
-        `errors` are its HTTP statuses beside those of any operation; `wrap` is put around the whole view.
+        `answers` has the model of each successful status (None: no body), `headers` the headers of these answers.
+        `errors` are the HTTP statuses beyond those of every operation. `wrap` wraps the whole view.
         """
         hints = get_type_hints(view)
         summary, _, description = (getdoc(view) or "").partition("\n")
         of_a_body = (413, 415) if "body" in hints else ()
-        # What a parameter of the path spells may be no path at all.
+        # With a parameter in it, the path may be unknown.
         of_a_path = (404,) if "path" in hints else ()
         served = serving(view, most_bytes)
         options = {
@@ -167,10 +167,10 @@ class Routes:
         return {"content": {media_type: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
 
 
-# Each operation has the schema of problems five times over.
+# Cached, as each operation needs the schema of problems five times.
 @cache
 def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
-    """Return a model's name in the document, and the schemas it takes."""
+    """Return a model's name in the document, and the schemas it needs."""
     schema = get_model_schema(model, mode="serialization")
     name = normalize_name(schema.get("title") or model.__name__)
     inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}

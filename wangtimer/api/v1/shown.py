@@ -1,4 +1,4 @@
-"""What several answers of v1 have: moments, and pages."""
+"""Types of several answers of v1: moments, spans and pages."""
 
 from typing import Annotated
 

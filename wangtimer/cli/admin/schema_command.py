@@ -18,7 +18,7 @@ from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 @click.group(cls=OnceGroup)
 def schema() -> None:
-    """The database's tables; the settings say which database."""
+    """The tables of the database that the settings name."""
 
 
 @schema.command()
@@ -27,15 +27,15 @@ def schema() -> None:
 def upgrade(is_applied: bool, as_json: bool) -> None:
     """Print the statements that add the tables, columns and indexes the database lacks, or run them.
 
-    Nothing is dropped or changed that is there, save that an index may get columns at its end. Begun again after a
-    failure, it goes on. Which database that is stands on the first line of stderr. Exits with 1 where a person must
-    look: something is there, but another than expected.
+    Nothing is dropped, and nothing existing is changed, except that an index may get more columns at its end. After a
+    failure, run it again: it continues. The first line of stderr names the database. Exits with 1 where a person must
+    look, because something differs from what is expected.
     """
     try:
         settings = read_settings()
         click.echo(f"looking at {_shown(settings)}", err=True)
         url = settings.database_url
-        # A look makes no file: what an empty one lacks is the same.
+        # Looking creates no file: a missing file lacks the same as an empty one.
         if not is_applied and missing_file(url) is not None:
             url = "sqlite://"
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""`wangtimer settings`: every setting, what it is now and why."""
+"""`wangtimer settings`: every setting, its value and its reason."""
 
 import click
 
@@ -12,7 +12,7 @@ from wangtimer.shown_url import shown_url
     "--markdown", is_flag=True, help="Print the table of the documentation: defaults instead of values."
 )
 def settings(markdown: bool) -> None:
-    """Show every setting: its variable, what it is now, what it means."""
+    """Show every setting: its variable, its value, its meaning."""
     click.echo(markdown_table() if markdown else _present())
 
 

@@ -1,4 +1,4 @@
-"""`wangtimer bench`: one-shot timers over the HTTP API of a running service, and how late their callbacks come."""
+"""`wangtimer bench`: makes one-shot timers at a running service and measures how late their callbacks come."""
 
 import random
 import sys
@@ -22,12 +22,12 @@ from wangtimer.stack.arrivals import Arrival, Journal
 from wangtimer.stack.child import Child, ChildSpec, inherited_environment, launch
 from wangtimer.stack.supervisor import wait_for
 
-# Timers made first to see how fast the API makes them; their moment lies a day off, and they are deleted like the rest.
+# Timers made first to see how fast the API makes them. Their moment is a day away; they are deleted like the rest.
 PROBES = 40
-# What making them all may take: the probes' rate with room, and a start.
+# How long making all timers may take: by the rate of the probes with a margin, and a start.
 ROOM, START_MS = 1.5, 3_000
 ARRIVE_WITHIN_S = 30.0
-# How long a second delivery of the last ones is waited for.
+# How long to wait for second deliveries of the last callbacks.
 LINGER_S = 1.5
 LOOK_S = 0.05
 
@@ -43,7 +43,9 @@ class BenchError(WangTimerError):
 @click.option("--rate", type=click.IntRange(1), default=100, show_default=True, help="Firings a second.")
 @click.option("--seconds", type=click.IntRange(1), default=10, show_default=True, help="For how long.")
 @click.option(
-    "--burst", type=click.IntRange(1), help="So many due at one moment, instead of --rate and --seconds."
+    "--burst",
+    type=click.IntRange(1),
+    help="This many timers due at one moment, instead of --rate and --seconds.",
 )
 @click.option(
     "--listen",
@@ -54,7 +56,7 @@ class BenchError(WangTimerError):
 def bench(api_url: str, rate: int, seconds: int, burst: int | None, listen: str) -> None:
     """Make one-shot timers, receive their callbacks, print their lateness, delete the timers.
 
-    Lateness is the receiver's clock less the moment: both machines' clocks must agree. Exits with 1 where a firing
+    Lateness is the receiver's clock minus the moment, so both machines' clocks must agree. Exits with 1 where a firing
     was lost, doubled or early.
     """
     try:
@@ -92,7 +94,7 @@ def _make(timers: BenchTimers, offsets: list[int]) -> dict[int, int]:
 
 
 def _listen(journal: Journal, moments: dict[int, int]) -> list[Arrival]:
-    """Return what arrives until every moment's callback has come, and shortly after."""
+    """Return the callbacks that arrive until every moment has one, and shortly after."""
     ends_at = max(moments.values()) / 1_000 + ARRIVE_WITHIN_S
     arrivals: list[Arrival] = []
     missing = {str(timer_id) for timer_id in moments}
@@ -107,7 +109,7 @@ def _listen(journal: Journal, moments: dict[int, int]) -> list[Arrival]:
 
 @contextmanager
 def _receiver(host: str) -> Iterator[tuple[str, Journal]]:
-    """Run the receiver as a process of its own; yield its URL and what it writes down."""
+    """Run the receiver as a process of its own; yield its URL and its journal."""
     with tempfile.TemporaryDirectory(prefix="wangtimer-bench-") as made:
         directory = Path(made)
         out = directory / "requests.jsonl"

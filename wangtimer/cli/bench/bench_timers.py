@@ -1,4 +1,4 @@
-"""The timers of a benchmark: made over the HTTP API by several threads, deleted at the end whatever happens."""
+"""The timers of a benchmark: made over the HTTP API by several threads, and always deleted at the end."""
 
 import threading
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class BenchTimers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete what was made; what is still being made is not begun."""
+        """Delete the timers that were made, and make no more."""
         self._pool.shutdown(cancel_futures=True)
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(self._delete, self._made))
@@ -52,7 +52,7 @@ class BenchTimers:
         self._client().delete_timer(timer_id)
 
     def _client(self) -> Client:
-        """One a thread: a client is not made for several."""
+        """The client of this thread: threads cannot share one."""
         held: Client | None = getattr(self._of_thread, "client", None)
         if held is None:
             held = self._of_thread.client = Client(self._api_url, self._app, TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Callbacks that came, held against the moments of the timers that were made."""
+"""Compares the callbacks that came with the moments of the timers that were made."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ class Verdict:
 
     @property
     def is_clean(self) -> bool:
-        """Say whether every timer called once, none early."""
+        """Say whether every timer called exactly once and not early."""
         return not (self.lost or self.duplicates or self.early)
 
     def percentile_ms(self, share: float) -> float:
-        """Return the lateness that this share of the callbacks does not exceed; NaN of none."""
+        """Return the lateness that this share of the callbacks does not exceed; NaN without callbacks."""
         if not self.lateness_ms:
             return float("nan")
         return self.lateness_ms[min(len(self.lateness_ms) - 1, int(len(self.lateness_ms) * share))]
@@ -46,7 +46,7 @@ class Verdict:
 
 
 def judge(moments: Mapping[int, int], arrivals: Sequence[Arrival]) -> Verdict:
-    """Compare the arrivals of these timers, by id, with their moments (ms UTC); others are left out."""
+    """Compare the arrivals of these timers with their moments (ms UTC) by id. Other arrivals are ignored."""
     wanted = {str(timer_id): moment for timer_id, moment in moments.items()}
     came = [arrival for arrival in arrivals if arrival.timer in wanted]
     first: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The check-up of bad timers: those that some process could not read, judge or plan, and why."""
+"""The check-up of bad timers: timers that a process could not read, judge or plan, and why."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +13,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
 PART = "timers"
-# Findings at most; the log has all.
+# At most this many findings; the log has all.
 SHOWN = 20
 MEND = (
     "its zone or format may be one of another version: run the same version, with the same tzdata, on every node; "
@@ -22,7 +22,7 @@ MEND = (
 
 
 def check_bad_timers(settings: Settings) -> Iterator[Finding]:
-    """Yield the bad timers seen last; nothing where Redis is away, which its own check-up tells."""
+    """Yield the bad timers seen last; nothing where Redis is away, as its own check-up tells that."""
     with closing(RedisConnection(settings.store_url)) as connection:
         clock = RedisClock(connection)
         record = BadRecord(connection, Keys(settings.key_prefix), clock)
@@ -33,7 +33,7 @@ def check_bad_timers(settings: Settings) -> Iterator[Finding]:
 
 
 def judged(bad: list[BadTimer], present: int, now: int) -> Iterator[Finding]:
-    """Yield what bad timers come to: an error where one was seen within ten minutes, else a warning."""
+    """Yield the findings: an error for a bad timer seen within ten minutes, else a warning."""
     for one in bad:
         is_present = now - one.seen_at <= PRESENT_MS
         seen = datetime.fromtimestamp(one.seen_at // 1_000, UTC).isoformat().replace("+00:00", "Z")

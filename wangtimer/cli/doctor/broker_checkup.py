@@ -1,4 +1,4 @@
-"""The check-up of the broker: reachable, each queue with its workers, none of them long, a beat that ticks."""
+"""The check-up of the broker: it is reachable, each queue has workers and is short, and a beat runs."""
 
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs, urlsplit
@@ -14,13 +14,13 @@ from wangtimer.settings import Settings
 
 PART = "broker"
 SETTING = "WANGTIMER_BROKER_URL"
-# Workers that are alive answer within ms; one busy with a page of plans may take a little.
+# Live workers answer within ms; a worker that is planning a page may take longer.
 ANSWER_WITHIN_S = 2.0
 BEAT = "beat@"
 
 
 def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
-    """Yield what is found; workers are asked, nothing is sent to their queues."""
+    """Yield the findings. Workers are pinged; nothing is sent to their queues."""
     try:
         Broker(app).ping()
     except StoreAway as away:
@@ -35,7 +35,7 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
         yield warning(
             PART,
             "broker and store are one Redis database",
-            "give the broker another: it is flushed and moved alone",
+            "give the broker its own database, so it can be flushed and moved alone",
         )
     try:
         yield from _workers(settings, app)
@@ -44,7 +44,7 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
 
 
 def _redis_url(broker_url: str) -> str | None:
-    """Return a broker's URL as redis-py reads it; None where the broker is no Redis."""
+    """Return a broker's URL as redis-py reads it; None where the broker is not a Redis."""
     url = urlsplit(broker_url)
     if url.scheme == "redis+socket":
         database = parse_qs(url.query).get("virtual_host", ["0"])[0]
@@ -80,7 +80,7 @@ def _names(queues: list[dict[str, object]] | None) -> set[object]:
 
 
 def judge_beat(answered: Mapping[str, object]) -> Finding:
-    """Return what it comes to that these processes, by node name, answered a ping."""
+    """Return the finding about beat; `answered` has the processes that answered a ping, by node name."""
     beats = sorted(name for name in answered if name.startswith(BEAT))
     if beats:
         return ok(PART, f"beat: {', '.join(beats)}")

@@ -1,4 +1,4 @@
-"""The check-up of calendars: those that enabled timers name and whose days end soon, or have ended."""
+"""The check-up of calendars: calendars of enabled timers whose days end soon, or have ended."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +15,7 @@ from wangtimer.store.sql.database import Database, missing_file
 
 PART = "calendars"
 SOON = timedelta(days=60)
-# Findings at most.
+# At most this many findings.
 SHOWN = 20
 INSTALL = (
     "upgrade the package chinesecalendar on every node, and restart the processes: the State Council announces "
@@ -25,7 +25,7 @@ UPLOAD = "upload the calendar with its further days: PUT /v1/calendars/{name}"
 
 
 def check_calendars(settings: Settings) -> Iterator[Finding]:
-    """Yield the calendars that end; nothing where SQL is away or lacks something, which its own check-up tells."""
+    """Yield the calendars that end; nothing where SQL is away or incomplete, as its own check-up tells that."""
     if missing_file(settings.database_url) is not None:
         return
     try:
@@ -42,7 +42,7 @@ def check_calendars(settings: Settings) -> Iterator[Finding]:
 def judged(store: CalendarStore, today: date) -> Iterator[Finding]:
     """Yield a warning for each calendar of enabled timers whose days end within 60 days; raises `StoreAway`.
 
-    A built-in one is told once, whichever apps name it.
+    A built-in calendar is told once, however many apps name it.
     """
     told: set[str] = set()
     found = 0
@@ -72,7 +72,7 @@ def _named(store: CalendarStore) -> Iterator[Named]:
 
 
 def _uploaded(store: CalendarStore, app: str, name: str) -> Calendar | None:
-    """Return the app's calendar; None where there is none, or it is of another version and cannot be read here."""
+    """Return the app's calendar; None where there is none, or where this version cannot read it."""
     try:
         return store.get(app, name)
     except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""The check-up of clocks: how far those of SQL and of this host are from Redis', by which firings go."""
+"""The check-up of clocks: how far those of SQL and this host are from Redis' clock, which firings follow."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.database import Database
 
 PART = "clocks"
-# Nothing fires early or twice by a clock that is off; but people, and moments they write, go by other clocks.
+# A wrong clock makes nothing fire early or twice. But people, and the moments they write, follow other clocks.
 WARN_MS, WRONG_MS = 500.0, 5_000.0
 SAMPLES = 5
 
 
 def check_clocks(settings: Settings) -> Iterator[Finding]:
-    """Yield how far the clocks are apart, those that can be read."""
+    """Yield how far the readable clocks are apart."""
     try:
         redis_ms = _redis_offset_ms(settings.store_url)
     except StoreAway:
@@ -33,10 +33,10 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
 
 
 def judged(whose: str, ahead_ms: float) -> Finding:
-    """Return what a clock so far ahead of Redis' (ms, negative: behind) comes to."""
+    """Return the finding for a clock that is so far ahead of Redis' (ms, negative: behind)."""
     where = "ahead of" if ahead_ms >= 0 else "behind"
     said = f"the clock of {whose} is {abs(ahead_ms):.0f} ms {where} Redis'"
-    mend = "set both by NTP (chrony); firings go by Redis' clock"
+    mend = "set both by NTP (chrony); firings follow Redis' clock"
     if abs(ahead_ms) >= WRONG_MS:
         return error(PART, said, mend)
     return warning(PART, said, mend) if abs(ahead_ms) >= WARN_MS else ok(PART, said)
@@ -64,7 +64,7 @@ def _ms_of(seconds: int, microseconds: int) -> float:
 
 
 def _offset_ms(read_ms: Callable[[], float]) -> float:
-    """Return a server's clock less this host's: of the quickest answer, read in the middle of its way."""
+    """Return a server's clock minus this host's at the middle of the quickest call."""
     samples = []
     for _ in range(SAMPLES):
         began = time.time()

@@ -33,8 +33,8 @@ from wangtimer.stack.data_directory import known_directory
 def doctor(as_json: bool, data_dir: Path | None) -> None:
     """Look at SQL, Redis, broker, workers, clocks and calendars, and say what is wrong and what to do.
 
-    Run it with the workers' settings, or with --data-dir. Nothing is changed. Exits with 1 where something is wrong; a
-    warning is not.
+    Run it with the workers' settings, or with --data-dir. It changes nothing. Exits with 1 where there is an error; a
+    warning is none.
     """
     try:
         if data_dir is not None:
@@ -52,7 +52,7 @@ def doctor(as_json: bool, data_dir: Path | None) -> None:
 def examine() -> list[Finding]:
     """Return everything found; raises `BadSetting`."""
     settings = read_settings()
-    # Its settings are read when it is imported.
+    # Imported here, as the import reads the settings.
     from wangtimer.celery import app
 
     return [

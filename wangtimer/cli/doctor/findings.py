@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much a finding matters: only an error is wrong, a warning may be meant."""
+    """How much a finding matters: an error is wrong, a warning may be intended."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing about one part; `mend` is what to do about it, "" where nothing is."""
+    """One fact about one part; `mend` is what to do about it, "" for nothing."""
 
     severity: Severity
     part: str

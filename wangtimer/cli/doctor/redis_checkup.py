@@ -1,4 +1,4 @@
-"""The check-up of a Redis: reachable, new enough, the primary, never evicting."""
+"""The check-up of a Redis: reachable, new enough, a primary, never evicting."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ Info = Mapping[str, Any]
 
 
 def check_redis(url: str, part: str, setting: str) -> Iterator[Finding]:
-    """Yield what is found of the Redis at a URL that `setting` names; nothing is written."""
+    """Yield the findings about the Redis at the URL of `setting`; nothing is written."""
     connection = RedisConnection(url)
     try:
         info: Info = connection.command(lambda client: client.info())
@@ -29,7 +29,7 @@ def check_redis(url: str, part: str, setting: str) -> Iterator[Finding]:
 
 
 def _save_points(client: "Redis") -> str | None:
-    """Return when it saves snapshots; None where it may not be asked."""
+    """Return when it saves snapshots; None where it does not allow the question."""
     try:
         found = client.config_get("save")
     except (NoPermissionError, ResponseError):
@@ -63,10 +63,10 @@ def _policy(info: Info, part: str) -> Finding:
     if policy == "noeviction":
         return ok(part, "maxmemory-policy is noeviction")
     if policy is None:
-        return warning(part, "it does not tell its maxmemory-policy", "see that it is noeviction")
+        return warning(part, "it does not tell its maxmemory-policy", "make sure that it is noeviction")
     return error(
         part,
-        f"maxmemory-policy is {policy}: when memory is short it drops firings without a word",
+        f"maxmemory-policy is {policy}: when memory is short it silently drops firings",
         "CONFIG SET maxmemory-policy noeviction, and the same in its configuration file",
     )
 

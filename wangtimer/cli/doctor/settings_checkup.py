@@ -1,4 +1,4 @@
-"""What a check-up finds in the environment."""
+"""The check-up of the environment's variables."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -8,14 +8,14 @@ from wangtimer.settings import unknown_variables
 
 
 def check_variables() -> Iterator[Finding]:
-    """Yield a warning for each variable that looks like a setting and is none of this version."""
+    """Yield a warning for each variable that looks like a setting but is not one of this version."""
     for name in unknown_variables():
-        mend = "take it out, or write one that wangtimer settings lists; a setting of a newer version is ignored here"
-        yield warning("settings", f"{name} is no setting of this version", mend)
+        mend = "remove it, or use one that wangtimer settings lists; a setting of a newer version is ignored here"
+        yield warning("settings", f"{name} is not a setting of this version", mend)
 
 
 def check_bind(http_bind: str) -> Iterator[Finding]:
-    """Yield a warning for each address of the API that is beyond this machine: there may be no proxy before it."""
+    """Yield a warning for each address of the API that other machines can reach, perhaps without a proxy."""
     for address in map(str.strip, http_bind.split(",")):
         if address.startswith(("unix:", "fd://")) or _is_loopback(address.rpartition(":")[0].strip("[]")):
             continue

@@ -1,4 +1,4 @@
-"""The check-up of SQL: reachable, new enough, set well, with all its tables."""
+"""The check-up of SQL: reachable, new enough, well configured, with all its tables."""
 
 import re
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.drift import lacks
 
 PART = "sql"
-# The oldest versions that are meant to do: docs/how-to/deploy-with-systemd.md says on which of them it was run.
+# The oldest supported versions; docs/how-to/deploy-with-systemd.md says which of them were tried.
 OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
 UPGRADE = "wangtimer schema upgrade --apply"
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
-    """Yield which database is looked at, and a warning where nobody has set one."""
+    """Yield which database is checked, and a warning where none is set."""
     file = settings.unset_database
     if file is None:
         yield ok(PART, f"looked at {shown_url(settings.database_url)}")
         return
     said = f"SQLite at {file}: one machine only; WANGTIMER_DATABASE_URL is not set"
-    yield warning(PART, said, "set it as the workers have it; nothing, where one machine is meant")
+    yield warning(PART, said, "set it as for the workers; do nothing if one machine is intended")
 
 
 def check_sql(url: str) -> Iterator[Finding]:
-    """Yield what is found; the database is only read."""
+    """Yield the findings; the database is only read."""
     file = missing_file(url)
     if file is not None:
         yield warning(PART, f"there is no file {file} yet", "nothing: the service makes it when it starts")
@@ -80,7 +80,7 @@ def _variables(sql: Connection) -> Iterator[Finding]:
     is_read_only, flushes = sql.execute(
         text("SELECT @@GLOBAL.read_only, @@GLOBAL.innodb_flush_log_at_trx_commit")
     ).one()
-    # MariaDB 11 and later say it in words.
+    # MariaDB 11 and later answer in words.
     if str(is_read_only) not in ("0", "OFF"):
         yield error(
             PART, "the server takes no writes (read_only)", "point WANGTIMER_DATABASE_URL at the primary"

@@ -28,29 +28,33 @@ class Target(Protocol):
 
 
 class Screen:
-    """A terminal: it gets no control characters."""
+    """A terminal; it gets no control characters."""
 
     def __init__(self) -> None:
-        # CSV ends its lines with CR LF.
+        # Lines of CSV end with CR LF.
         self._decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
 
     def write(self, piece: bytes, /) -> None:
-        """Print what the piece completes."""
+        """Print the lines that the piece completes."""
         click.echo(printable(self._decoder.decode(piece)), nl=False)
 
 
 @click.command(cls=OnceCommand)
 @options(*FILTERS)
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File; standard output else.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write; standard output by default.",
+)
 @asking
 def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
-    """Take firings away, latest first, as JSON Lines or CSV (--json is JSON Lines too).
+    """Export firings, latest first, as JSON Lines or CSV (--json means JSON Lines too).
 
-    A file is there whole or not at all.
+    The file appears only when it is complete.
     """
     if asked.as_json and form == "csv":
-        raise click.UsageError("--json and --format csv: say one of them")
+        raise click.UsageError("--json and --format csv contradict each other; give one of them")
     found = asked.client.firings(**filter_of(wanted))
     with _whole(out) as file, progress() as bar:
         task = bar.add_task("lines", total=None)
@@ -65,7 +69,7 @@ def _as_json_lines(firings: Iterable[Firing]) -> Iterator[bytes]:
 
 
 def _as_csv(firings: Iterable[Firing]) -> Iterator[bytes]:
-    """Yield a head and a row a firing, as RFC 4180 has them."""
+    """Yield a header and one row for each firing (RFC 4180)."""
     held = StringIO()
     writer = csv.DictWriter(held, list(Firing.__annotations__), extrasaction="ignore")
     writer.writeheader()
@@ -79,7 +83,7 @@ def _as_csv(firings: Iterable[Firing]) -> Iterator[bytes]:
 
 @contextmanager
 def _whole(out: Path | None) -> Iterator[Target]:
-    """Yield a file that gets its name once all is in it."""
+    """Yield a file that gets its name once it is complete."""
     if out is None:
         yield Screen() if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`wangtimer firings ...`: look at firings, take them away, have them made."""
+"""`wangtimer firings ...`: show, export, request and cancel firings."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from wangtimer.cli.timers.timer_options import options
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def firings() -> None:
-    """Look at firings and have them made; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000."""
+    """Show and request firings; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000."""
 
 
 @firings.command("list")
@@ -41,7 +41,7 @@ def show(asked: Asked, firing: str) -> None:
 @options(*FILTERS)
 @asking
 def counts(asked: Asked, **wanted: Any) -> None:
-    """Count firings by outcome."""
+    """Count firings by status."""
     found = asked.client.count_firings(**filter_of(wanted))
     asked.tell(found, lambda counted: show_pairs(dict(counted)))
 
@@ -50,7 +50,7 @@ def counts(asked: Asked, **wanted: Any) -> None:
 @click.argument("timer")
 @asking
 def fire(asked: Asked, timer: str) -> None:
-    """Have a TIMER fire now, whatever its schedule."""
+    """Fire a TIMER now, whatever its schedule."""
     asked.tell(asked.client.fire_timer(which_timer(timer)), show_firing)
 
 
@@ -58,7 +58,7 @@ def fire(asked: Asked, timer: str) -> None:
 @click.argument("firing", type=FIRING)
 @asking
 def cancel(asked: Asked, firing: str) -> None:
-    """Have a FIRING that is still to come be skipped."""
+    """Cancel a future FIRING: it is skipped."""
     asked.tell(asked.client.cancel_firing(firing), show_cancelled)
 
 

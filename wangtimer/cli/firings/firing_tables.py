@@ -1,4 +1,4 @@
-"""Firings as a person reads them."""
+"""Prints firings for people."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -32,7 +32,7 @@ def show_firings(firings: Iterable[Firing]) -> None:
 
 
 def show_firing(firing: Firing | FiringHistory) -> None:
-    """Print all of a firing, and its attempts where they came with it."""
+    """Print a whole firing, with its attempts if it has them."""
     show_pairs(
         {
             "firing": firing["id"],
@@ -56,7 +56,7 @@ def show_firing(firing: Firing | FiringHistory) -> None:
 
 
 def show_cancelled(firing: CancelledFiring) -> None:
-    """Print a firing that was cancelled, and how soon that counts."""
+    """Print a cancelled firing, and how soon that takes effect."""
     show_firing(firing)
     show_how_soon(firing["countsWithin"])
 

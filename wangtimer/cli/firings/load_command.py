@@ -1,4 +1,4 @@
-"""`wangtimer load`: how many firings the coming minutes have."""
+"""`wangtimer load`: how many firings are planned in each future minute."""
 
 import click
 
@@ -10,10 +10,10 @@ from wangtimer.client.timer_types import Load, LoadOfAllApps
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
-@click.option("--all-apps", is_flag=True, help="Of all apps, though one is named by WANGTIMER_APP.")
+@click.option("--all-apps", is_flag=True, help="Of all apps, even if WANGTIMER_APP names one.")
 @asking_of_any_app
 def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
-    """Show the firings planned for each of the coming minutes, of all apps or of one."""
+    """Show the firings planned in each future minute, of all apps or of one."""
     if asked.client.app is None or all_apps:
         asked.tell(asked.client.get_load_of_all_apps(minutes=minutes), _show_all)
     else:

@@ -1,4 +1,4 @@
-"""`wangtimer firings replay` and `backfill`: firings made again, or for the first time, round after round."""
+"""`wangtimer firings replay` and `backfill`: make firings again, or for the first time, in rounds."""
 
 from typing import Any
 
@@ -15,8 +15,10 @@ from wangtimer.client import Spread
 from wangtimer.client.filters import Replayable, Replayed
 from wangtimer.client.firing_types import Backfill, Replay
 
-PER_SECOND = click.option("--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 else.")
-# A dry run of a backfill counts so many moments, and no more.
+PER_SECOND = click.option(
+    "--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 by default."
+)
+# A dry run of a backfill counts at most this many moments.
 MOST_COUNTED = 100_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
 
@@ -29,7 +31,7 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
     "statuses",
     multiple=True,
     type=click.Choice(["failed", "skipped"]),
-    help="failed else; again for more. skipped includes what somebody stopped: disabled, superseded, cancelled.",
+    help="failed by default; may be repeated. skipped includes firings that were disabled, superseded or cancelled.",
 )
 @PER_SECOND
 @DRY_RUN
@@ -44,7 +46,7 @@ def replay(
     per_second: int | None,
     dry_run: bool,
 ) -> None:
-    """Make FIRINGS again: these, or all that failed (or --status skipped) --since a moment."""
+    """Make FIRINGS again: the named ones, or all that failed (or with --status skipped) --since a moment."""
     spread = _spread(per_second)
     if bool(firings) == (since is not None):
         raise click.UsageError("say which: FIRINGS, or --since")
@@ -66,13 +68,13 @@ def replay(
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("timer")
-@click.option("--since", type=PAST, required=True, help="RFC 3339, ms, or so long ago: 2h.")
+@click.option("--since", type=PAST, required=True, help="RFC 3339, ms, or a time ago such as 2h.")
 @click.option("--until", type=PAST, required=True)
 @PER_SECOND
 @DRY_RUN
 @asking
 def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
-    """Make the firings of a TIMER's past moments for which there is none."""
+    """Make the firings of a TIMER's past moments that have none."""
     which, spread = which_timer(timer), _spread(per_second)
     only_counting: Spread = {**spread, "dryRun": True}
     counted = asked.client.backfill_timer(which, since=since, until=until, **only_counting)

@@ -1,1 +1,1 @@
-"""What other schedulers have, as timers of ours: read from their files and tables, and held against ours."""
+"""Imports from other schedulers: reads their files and tables, makes timers, and compares the moments of both."""

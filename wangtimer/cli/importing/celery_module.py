@@ -1,4 +1,4 @@
-"""Celery beat's entries in a Python module: those of an app, or a dict `beat_schedule`."""
+"""Celery beat's entries in a Python module: of an app, or of a dict `beat_schedule`."""
 
 import importlib
 import importlib.util
@@ -28,7 +28,7 @@ CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_yea
 
 @dataclass(frozen=True, slots=True)
 class _Beat:
-    """The entries of a beat, and the zone in which they are meant."""
+    """The entries of a beat, and the zone of their times."""
 
     entries: Mapping[str, Any]
     zone: str
@@ -37,7 +37,7 @@ class _Beat:
 def read_celery_module(source: str, zone: str | None, now: int) -> list[Found]:
     """Return the entries of a module: `package.module`, `package.module:app` or a file. The module is run.
 
-    `zone` takes the place of the module's own. Raises `BadSource`.
+    `zone` replaces the module's own zone. Raises `BadSource`.
     """
     beat = _beat_of(source, zone)
     key_of = numbering()
@@ -52,7 +52,7 @@ def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
     asked = entry.get("schedule") if isinstance(entry, Mapping) else None
     try:
         if not isinstance(entry, Mapping) or not entry.get("task"):
-            raise NotTaken("it names no task")  # noqa: TRY301 - told as all else that it lacks
+            raise NotTaken("it names no task")  # noqa: TRY301 - told like all other refusals
         as_v1, moments = _schedule(asked, bool(entry.get("relative")), zone, now)
         body = {
             "task": str(entry["task"]),
@@ -69,7 +69,7 @@ def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
 
 def _schedule(asked: Any, is_relative: bool, zone: str, now: int) -> tuple[Mapping[str, Any], TheirMoments]:
     found = maybe_schedule(asked, is_relative)
-    # Only these are known: a class made of one of them may mean anything.
+    # Only these classes are known; a subclass of one may mean anything.
     if type(found) is crontab:
         return read_celery_crontab(_crontab_fields(found), zone)
     if type(found) is schedule:
@@ -80,12 +80,8 @@ def _schedule(asked: Any, is_relative: bool, zone: str, now: int) -> tuple[Mappi
         interval_ms = found.run_every // timedelta(milliseconds=1)
         return interval(interval_ms, now)
     if isinstance(found, solar):
-        raise NotTaken(
-            f"it is a solar schedule ({found.event}), and the sun's moments are no cron expression"
-        )
-    raise NotTaken(
-        f"its schedule is a {type(found).__name__}, which is none of crontab, timedelta and seconds"
-    )
+        raise NotTaken(f"it is a solar schedule ({found.event}), which no cron expression can say")
+    raise NotTaken(f"its schedule is a {type(found).__name__}, not a crontab, a timedelta or seconds")
 
 
 def interval(interval_ms: int, now: int) -> tuple[dict[str, Any], TheirMoments]:
@@ -101,7 +97,7 @@ def _span(interval_ms: int) -> str:
 
 def _crontab_fields(found: Any) -> dict[str, Any]:
     if found.nowfun is not None:
-        raise NotTaken("its crontab has a nowfun of its own, so that its zone is not known")
+        raise NotTaken("its crontab has a nowfun of its own, so its zone is not known")
     return {name: getattr(found, name) for name in CRONTAB_FIELDS}
 
 
@@ -109,7 +105,7 @@ def _refuse_no_json(body: Mapping[str, Any]) -> None:
     try:
         json.dumps(body)
     except (TypeError, ValueError) as error:
-        raise NotTaken(f"its arguments are no JSON ({error})") from None
+        raise NotTaken(f"its arguments are not JSON ({error})") from None
 
 
 def _beat_of(source: str, zone: str | None) -> _Beat:
@@ -143,7 +139,7 @@ def _beat_of_app(app: Any, source: str, zone: str | None) -> _Beat:
 
 
 def _module(path: str) -> ModuleType:
-    """Import a module by its name from here, or by its file; raises `BadSource`."""
+    """Import a module by its name from the working directory, or by its file; raises `BadSource`."""
     sys.path.insert(0, os.getcwd())
     try:
         return _module_of_file(path) if path.endswith(".py") else importlib.import_module(path)
@@ -156,7 +152,7 @@ def _module(path: str) -> ModuleType:
 def _module_of_file(path: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no Python module")
+        raise ImportError("it is not a Python module")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""Celery's schedules: their moments by Celery's own code, and what they are as schedules of v1.
+"""Celery's schedules: their moments by Celery's own code, and the same schedules in v1.
 
 `day_of_week` counts from 0, Sunday. Day of the month and day of the week both have to match.
 """
@@ -17,13 +17,13 @@ from wangtimer.cli.importing.their_moments import ms_of
 
 DAYS_OF_WEEK, DAYS_OF_MONTH = 7, 31
 ONE_SECOND = timedelta(seconds=1)
-# So many values in a row are written as a range.
+# From this many consecutive values on, they are written as a range.
 FEWEST_OF_RANGE = 3
 
 
 @dataclass(slots=True)
 class _Beat:
-    """The clock that Celery's schedule looks at."""
+    """The clock that Celery's schedule reads."""
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -48,7 +48,7 @@ def read_celery_crontab(fields: dict[str, Any], zone: str) -> tuple[dict[str, An
 
 
 def _moments(schedule: Any, beat: _Beat, last: datetime, count: int) -> list[int]:
-    """Return when beat finds it due, each time having run it at the last such moment."""
+    """Return when beat finds it due, where beat runs it at each of these moments."""
     found: list[int] = []
     while len(found) < count:
         beat.now = last
@@ -75,8 +75,8 @@ def _weeks_of_month(of_month: Collection[int], of_week: Collection[int]) -> str:
     first = week * DAYS_OF_WEEK + 1
     if odd_day or set(of_month) != set(range(first, first + DAYS_OF_WEEK)):
         raise NotTaken(
-            "day of month and day of week both have to match in Celery, and cron can say that only of whole weeks "
-            "of a month (1-7, 8-14, 15-21, 22-28): make it one of the two, and let the service look at the other"
+            "day of month and day of week both have to match in Celery, and cron can say that only for whole weeks "
+            "of a month (1-7, 8-14, 15-21, 22-28): write one of the two, and let the called service check the other"
         )
     return ",".join(f"{day}#{week + 1}" for day in sorted(of_week))
 

@@ -1,4 +1,4 @@
-"""A crontab: its lines, variables and commands, as crontab(5) has them."""
+"""Reads a crontab: its lines, variables and commands (crontab(5))."""
 
 import re
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ _VARIABLE = re.compile(
 )
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
 _DIRECTORY = re.compile(r"cd\s[^;&|]*(?:&&|;)\s*")
-# A % ends the command, and is a new line in what follows; \% is a percent sign.
+# A % ends the command; the text after it is its input, where % is a new line. \% is a percent sign.
 _PERCENT = re.compile(r"(?<!\\)%")
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read of a file so far: the variables in force."""
+    """The state of reading a file: the variables in force."""
 
     file: str
     is_system: bool
@@ -42,7 +42,7 @@ class _Line:
 
 
 def is_system_crontab(path: str) -> bool:
-    """Tell whether a file of this path has a user in each line."""
+    """Tell whether the file at this path has a user in each line."""
     return path.startswith(SYSTEM_FILES)
 
 
@@ -52,7 +52,7 @@ def read_crontab_file(
     """Return the entries of a crontab.
 
     `is_system`: each line has a user before its command. `daemon` is the zone of cron's machine. `tz_is_of_job`: a
-    variable `TZ` is the job's alone, as in cronie; otherwise what stands below it is refused, for crons differ.
+    variable `TZ` is only for the job, as in cronie. Without it, lines below a `TZ` are refused, as crons differ.
     """
     reading = _Reading(file, is_system, daemon, tz_is_of_job)
     key_of = numbering()
@@ -98,7 +98,7 @@ def _split(line: str, is_system: bool) -> _Line:
         raise NotTaken("it has no command" if parts else "it is empty")
     when = " ".join(parts[:count])
     if when == "@reboot":
-        raise NotTaken("@reboot is no moment: start it with the machine, by systemd for one")
+        raise NotTaken("@reboot is not a moment: start it with the machine, for example by systemd")
     if count == 1 and when not in MACROS:
         raise NotTaken(f"{when} is none of {', '.join(MACROS)}")
     command, *given = _PERCENT.split(parts[-1].rstrip())
@@ -116,8 +116,8 @@ def _zone_of(reading: _Reading) -> CrontabZone:
     own = variables.get("TZ", "")
     if own and not reading.tz_is_of_job and not variables.get("CRON_TZ") and own != _key(reading.daemon):
         raise NotTaken(
-            f"TZ={own} stands above it: cronie and Debian's cron give it to the job alone, others plan by it; "
-            "say --tz-of-job for the first, and write CRON_TZ for the second"
+            f"TZ={own} is set above it: cronie and Debian's cron give it to the job only, others plan by it; "
+            "give --tz-of-job for the first, or write CRON_TZ for the second"
         )
     named = variables.get("CRON_TZ", "")
     return CrontabZone(reading.daemon, _zone(named) if named else None)
@@ -127,7 +127,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"CRON_TZ={name} is no IANA zone") from None
+        raise NotTaken(f"CRON_TZ={name} is not an IANA zone") from None
 
 
 def _key(zone: ZoneInfo | None) -> str | None:
@@ -140,7 +140,7 @@ def _unquoted(value: str) -> str:
 
 
 def _program(command: str) -> str:
-    """Return the name of the program that a command starts, as its path's last part."""
+    """Return the name of the program that a command starts: the last part of its path."""
     while found := (_ASSIGNMENT.match(command) or _DIRECTORY.match(command)):
         command = command[found.end() :]
     words = command.split()

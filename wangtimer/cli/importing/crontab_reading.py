@@ -1,9 +1,12 @@
 """The five fields of a crontab, read as Vixie cron and cronie read them.
 
-Source: crontab(5), and entry.c and cron.c of cronie 1.5. Day of the month and day of the week are either-or where
-neither begins with `*`. Where one does, as `*/2` too, both have to match. A number with a step (`5/10`) and a range
-that goes backward are errors there. Times in the hour that is skipped in spring are run right after it, and those of
-the repeated hour once, unless minute or hour begins with `*`.
+Source: crontab(5), and entry.c and cron.c of cronie 1.5.
+
+* Day of the month and day of the week: one of them is enough where neither begins with `*`. Where one does, even as
+  `*/2`, both have to match.
+* A number with a step (`5/10`) and a backward range are errors.
+* Clock changes: times in the hour skipped in spring run right after it, and times in the repeated hour run once.
+  Exception: minute or hour begins with `*`.
 """
 
 import re
@@ -49,22 +52,22 @@ _PART = re.compile(r"(?P<low>\*|[0-9]+|[a-z]+)(-(?P<high>[0-9]+|[a-z]+))?(/(?P<s
 
 @dataclass(frozen=True, slots=True)
 class CrontabZone:
-    """In which zone a line is meant: the daemon's own (None: not known), or one that `CRON_TZ` names."""
+    """The zone of a line: the daemon's own (None: not known), or the zone that `CRON_TZ` names."""
 
     daemon: ZoneInfo | None
     cron_tz: ZoneInfo | None = None
 
     @property
     def zone(self) -> ZoneInfo:
-        """The zone whose wall clock counts; NotTaken where none is known."""
+        """The zone whose wall clock the line follows; raises `NotTaken` where none is known."""
         found = self.cron_tz or self.daemon
         if found is None:
-            raise NotTaken("its zone is not known; name that of its machine with --timezone")
+            raise NotTaken("its zone is not known; name the zone of its machine with --timezone")
         return found
 
 
 def read_crontab(expression: str, where: CrontabZone) -> WallSchedule:
-    """Return the wall times at which cron runs a line; raises `NotTaken` for what cron itself does not take."""
+    """Return the wall times at which cron runs a line; raises `NotTaken` for a line that cron itself refuses."""
     texts = dict(zip(FIELDS, MACROS.get(expression, expression).lower().split(), strict=True))
     values = {name: _values(name, text) for name, text in texts.items()}
     is_either = not texts["day of month"].startswith("*") and not texts["day of week"].startswith("*")
@@ -84,7 +87,7 @@ def _moments_of(texts: Mapping[str, str], where: CrontabZone) -> MomentsOfWall:
     follows_clock = texts["minute"].startswith("*") or texts["hour"].startswith("*")
     if where.cron_tz is None:
         return passes_of if follows_clock else first_pass_or_end_of_gap
-    # The daemon evens out only the changes of its own clock.
+    # The daemon adjusts only for changes of its own clock.
     return passes_of if follows_clock or where.cron_tz != where.daemon else first_pass_of
 
 

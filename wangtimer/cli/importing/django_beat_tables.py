@@ -19,11 +19,11 @@ CRONTABS = "django_celery_beat_crontabschedule"
 INTERVALS = "django_celery_beat_intervalschedule"
 CLOCKED = "django_celery_beat_clockedschedule"
 SOLAR = "django_celery_beat_solarschedule"
-# By which of its columns a task has its schedule, and where that is.
+# The columns by which a task names its schedule, with the table of each.
 KINDS = {"crontab_id": CRONTABS, "interval_id": INTERVALS, "clocked_id": CLOCKED, "solar_id": SOLAR}
 CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
 OPTIONS = ("queue", "exchange", "routing_key", "priority", "headers", "expire_seconds")
-# Celery makes it, for its own results.
+# A task that Celery makes for its own results.
 OWN_TASK = "celery.backend_cleanup"
 
 Tables = Mapping[str, Mapping[int, Row]]
@@ -98,9 +98,7 @@ def _schedule(row: Row, kind: str, of: Row, now: int) -> tuple[dict[str, Any], T
             raise NotTaken("it has no clocked_time")
         return {"at": _shown(at)}, only_once(ms_of(at))
     if kind == SOLAR:
-        raise NotTaken(
-            f"it is a solar schedule ({text_of(of, 'event')}), and the sun's moments are no cron expression"
-        )
+        raise NotTaken(f"it is a solar schedule ({text_of(of, 'event')}), which no cron expression can say")
     return _interval(row, of, now)
 
 
@@ -110,7 +108,7 @@ def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments
         interval_ms = timedelta(**{period: number_of(of, "every") or 0}) // timedelta(milliseconds=1)
     except TypeError:
         raise NotTaken(
-            f"its period {period!r} is none of days, hours, minutes, seconds, microseconds"
+            f"its period {period!r} is not days, hours, minutes, seconds or microseconds"
         ) from None
     last = _moment(row, "last_run_at") or _moment(row, "start_time")
     schedule, moments = interval(interval_ms, now)
@@ -122,17 +120,17 @@ def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments
 def _bounded(
     row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str
 ) -> tuple[dict[str, Any], TheirMoments]:
-    """Return the schedule within the task's start and end; one that is to run once is over after a moment."""
+    """Return the schedule within the task's start and end. A one-off task ends after one moment."""
     start, end = _moment(row, "start_time"), _moment(row, "expires")
     is_once = flag_of(row, "one_off")
     if is_once and (number_of(row, "total_run_count") or 0):
-        raise NotTaken("it was to run once, and has")
+        raise NotTaken("it is a one-off task that has already run")
     if kind == CLOCKED:
         return schedule, moments
     if start is not None:
         schedule = schedule | {"startAt": _shown(start)}
     if end is not None:
-        # At the end itself it no longer runs.
+        # It does not run at the end itself.
         schedule = schedule | {"endAt": _shown(end - timedelta(milliseconds=1))}
     if is_once:
         schedule = schedule | {"maxFirings": 1}
@@ -154,14 +152,14 @@ def _json(row: Row, name: str, nothing: Any) -> Any:
     try:
         return json.loads(text_of(row, name) or json.dumps(nothing))
     except ValueError:
-        raise NotTaken(f"its {name} are no JSON: {text_of(row, name)[:60]}") from None
+        raise NotTaken(f"its {name} are not JSON: {text_of(row, name)[:60]}") from None
 
 
 def _moment(row: Row, name: str) -> datetime | None:
     try:
         return moment_of(row, name)
     except ValueError:
-        raise NotTaken(f"its {name} {text_of(row, name)!r} is no moment") from None
+        raise NotTaken(f"its {name} {text_of(row, name)!r} is not a moment") from None
 
 
 def _shown(moment: datetime) -> str:

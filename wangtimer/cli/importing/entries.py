@@ -1,10 +1,10 @@
-"""What was found in a source: schedules that can be read, and those that cannot become timers."""
+"""The entries of a source: those that can become timers, and those that cannot."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Gives the first so many moments (second argument) after a moment (first), ascending, all in ms UTC.
+# Takes a moment and a number; returns that many moments after it, ascending, all in ms UTC.
 TheirMoments = Callable[[int, int], list[int]]
 
 
@@ -14,12 +14,12 @@ class NotTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One schedule of a source, and the timer it is to become.
+    """One schedule of a source, and the timer it becomes.
 
-    `place` is where it stands (a line, a row), `original` its schedule as it is written there. `name` is what it calls,
-    for `{name}` in the URL of the target; `key` names the timer. `schedule` and `misfire` are those of v1; `body` is
-    what the timer is to send. `moments` are those of the source, by a reading of its dialect that is not ours. `notes`
-    say what of it has no counterpart.
+    `place` is where the entry is (a line, a row), `original` its schedule as written there. `name` is what it calls,
+    for `{name}` in the URL of the target; `key` names the timer. `schedule` and `misfire` are in v1's form; `body` is
+    what the timer sends. `moments` are the source's, by a reading of its dialect that is independent of ours. `notes`
+    name the parts that have no counterpart.
     """
 
     place: str

@@ -1,4 +1,4 @@
-"""The next moments of a source and of the timer made of it, held against each other."""
+"""Compares the next moments of an entry with those of the timer made of it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,10 +17,10 @@ DAY_MS = 86_400_000
 def hold_against(
     theirs: TheirMoments, ours: Schedule, now: int, accepts_clock_changes: bool
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Return the next moments after `now` (ms UTC), and what is to be noted.
+    """Return the next moments after `now` (ms UTC), and notes.
 
-    Raises `NotTaken`, with the first moment that differs. Moments that differ within a day of a change of the zone's
-    clock are noted only, where that is accepted.
+    Raises `NotTaken` with the first moment that differs. Exception, if accepted: moments that differ within a day of a
+    clock change of the zone are only noted.
     """
     our_moments = ours.moments(now, END_MS, COMPARED)
     their_moments = [moment for moment in theirs(now, COMPARED) if moment < END_MS]
@@ -33,14 +33,14 @@ def hold_against(
         raise NotTaken(told)
     if not accepts_clock_changes:
         raise NotTaken(
-            f"{told}; they differ only as the clocks of {zone.key} change: "
-            "--accept-clock-changes takes it with our moments there"
+            f"{told}; they differ only around clock changes of {zone.key}: "
+            "--accept-clock-changes imports it with WangTimer's moments there"
         )
-    return our_moments, (f"as the clocks change, {told}",)
+    return our_moments, (f"around a clock change, {told}",)
 
 
 def _differing(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
-    """Return the moments that only one has, as far as both lists reach."""
+    """Return the moments that only one of the lists has, as far as both reach."""
     full = [moments[-1] for moments in (ours, theirs) if len(moments) == COMPARED]
     last = min(full, default=END_MS)
     return sorted(moment for moment in {*ours} ^ {*theirs} if moment <= last)

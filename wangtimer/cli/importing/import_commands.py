@@ -1,4 +1,4 @@
-"""`wangtimer import ...`: what other schedulers have, as a file of timers for `wangtimer apply`."""
+"""`wangtimer import ...`: makes a file of timers for `wangtimer apply` from another scheduler's entries."""
 
 import sys
 import time
@@ -44,13 +44,13 @@ ZONE = ZoneName()
 def import_timers() -> None:
     """Show what another scheduler's entries become, and write them as a file of timers.
 
-    Needs no server. Of each entry the next 100 moments are compared: those of the timer by our rules, the scheduler's
-    by a reading of its own. An entry whose moments differ is refused.
+    It needs no server. It compares the next 100 moments of each entry: the timer's by WangTimer's rules, the
+    scheduler's by a separate reading. An entry whose moments differ is refused.
     """
 
 
 def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
-    """Return a decorator for a command that reads entries: it gives options, and makes timers of what is returned."""
+    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries."""
 
     def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
         @click.argument("source")
@@ -58,22 +58,22 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
             "--target-url",
             required=True,
             metavar="URL",
-            help="The URL to call; {name} in it is what the source calls, {key} the timer's key.",
+            help="The URL to call; {name} in it stands for what the source calls, {key} for the timer's key.",
         )
         @click.option(
             "--target",
             "targets",
             multiple=True,
             metavar="NAME=URL",
-            help="Another URL for this name; again for more.",
+            help="Another URL for this name; may be repeated.",
         )
         @click.option("--method", help="POST by default.")
         @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more.")
-        @click.option("--tag", "tags", multiple=True, help="A tag of each timer; again for more.")
+        @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
         @click.option(
             "--out",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="The file to write; standard output by default, and then the report goes to standard error.",
+            help="The file to write. By default it is standard output, and the report goes to standard error.",
         )
         @click.option(
             "--accept-clock-changes",
@@ -107,14 +107,14 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
 
 @import_timers.command(cls=OnceCommand, epilog=EXIT_CODES)
 @_importing("crontab")
-@click.option("--timezone", type=ZONE, help="The zone of cron's machine; needed where no CRON_TZ says it.")
+@click.option("--timezone", type=ZONE, help="The zone of cron's machine; needed unless CRON_TZ names it.")
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(["user", "system"]),
-    help="system: a user stands before each command. By default it is that of /etc/crontab and /etc/cron.d alone.",
+    help="system: each line has a user before its command. It is the default for /etc/crontab and /etc/cron.d.",
 )
-@click.option("--tz-of-job", is_flag=True, help="A variable TZ is the job's, and no zone of the schedule.")
+@click.option("--tz-of-job", is_flag=True, help="A variable TZ is for the job, not for the schedule.")
 def crontab(
     source: str,
     now: int,  # noqa: ARG001 - all sources get it
@@ -161,7 +161,9 @@ def quartz(source: str, now: int, table_prefix: str) -> list[Found]:  # noqa: AR
 
 @import_timers.command("celery-beat", cls=OnceCommand, epilog=EXIT_CODES)
 @_importing("celery-beat")
-@click.option("--timezone", type=ZONE, help="In place of the app's own; tables have one for each crontab.")
+@click.option(
+    "--timezone", type=ZONE, help="Replaces the app's own zone; in tables each crontab has its own."
+)
 def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]:
     """Import the entries of Celery beat.
 
@@ -187,7 +189,7 @@ def _finish(
     tags: tuple[str, ...],
     out: Path | None,
 ) -> None:
-    # The API's rules take a second to import, and no other command needs them.
+    # Imported here: the API's rules take a second to import, and no other command needs them.
     from wangtimer.cli.importing.import_report import show_report
     from wangtimer.cli.importing.imported import Importing
     from wangtimer.cli.importing.timers_file import timers_file

@@ -1,4 +1,4 @@
-"""What an import shows: of each entry, what it becomes, or why it does not."""
+"""The report of an import: for each entry, its timer or the reason for refusing it."""
 
 from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""From what a source has to timers of ours, each held against its source."""
+"""Makes timers of a source's entries and compares each with its entry."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.schedule import Schedule
 
-# Whose timers they will be does not matter to what they mean.
+# Any app will do: the meaning of the timers does not depend on it.
 ANY_APP = "import"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An entry and the timer it becomes: `document` is that of v1, `moments` (ms UTC) are its next ones."""
+    """An entry and the timer it becomes: `document` is the timer in v1, `moments` (ms UTC) are its next ones."""
 
     entry: Entry
     document: dict[str, Any]
@@ -37,7 +37,7 @@ class Importing:
     tags: tuple[str, ...] = ()
 
     def each(self, found: Iterable[Found]) -> Iterator[Imported | Refusal]:
-        """Yield what becomes of each entry."""
+        """Yield the timer or the refusal of each entry."""
         for one in found:
             if isinstance(one, Refusal):
                 yield one
@@ -55,7 +55,7 @@ class Importing:
             raise NotTaken(f"{error} (in the timer that it would become)") from None
         moments, notes = hold_against(entry.moments, wanted.schedule, self.now, self.accepts_clock_changes)
         if not moments:
-            raise NotTaken("no moment of it is to come")
+            raise NotTaken("it has no future moment")
         return Imported(entry, document, wanted.schedule, moments, (*entry.notes, *notes))
 
     def _document_of(self, entry: Entry) -> dict[str, Any]:

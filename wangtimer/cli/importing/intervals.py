@@ -1,4 +1,4 @@
-"""The moments of a schedule that fires every so often, and of one that fires once."""
+"""The moments of an interval, and of a one-shot."""
 
 from wangtimer.cli.importing.entries import TheirMoments
 

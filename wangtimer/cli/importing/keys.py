@@ -1,21 +1,21 @@
-"""Keys for timers, made of what a source calls its entries."""
+"""Makes keys of timers from the names of a source's entries."""
 
 import re
 from collections.abc import Callable
 
 MOST_CHARACTERS = 128
-# Room for a number behind it.
+# Leaves room for a number at the end.
 MOST_OF_NAME = 120
 _UNFIT = re.compile(r"[^\w.:@+-]+")
 
 
 def fit_for_key(text: str) -> str:
-    """Return a text as a key may have it: no spaces, and no slash, which no path can hold."""
+    """Return the text as a valid key: without spaces, and without a slash, which a path cannot hold."""
     return _UNFIT.sub("-", text).strip("-")[:MOST_OF_NAME] or "timer"
 
 
 def numbering() -> Callable[[str], str]:
-    """Return what gives each key once: the second of a name gets `-2`, and so on."""
+    """Return a function that makes names unique: the second of a name gets `-2`, and so on."""
     given: set[str] = set()
 
     def next_of(name: str) -> str:

@@ -1,8 +1,8 @@
-"""A Quartz cron expression, read as Quartz and the copies of its reader (XXL-JOB) read it.
+"""Reads a Quartz cron expression as Quartz and the copies of its reader (XXL-JOB) do.
 
-Source: the CronTrigger tutorial, and what Quartz 2.3.2 does where that is silent; it made
+Source: the CronTrigger tutorial; where that says nothing, the behaviour of Quartz 2.3.2, which made
 tests/cli/importing/quartz_moments.txt. Weekdays are 1 to 7 from SUNDAY, and exactly one of day and weekday is `?`. A
-time that the clock skips in spring is not run that day. In the hour that it repeats, only the second pass counts.
+time that the clock skips in spring does not run that day. In a repeated hour only the second pass runs.
 """
 
 import re
@@ -30,7 +30,7 @@ NAMES = {
     "day of week": {name: number for number, name in enumerate(WEEKDAYS, 1)},
 }
 SATURDAY, SUNDAY = 6, 7
-# Every month has so many days.
+# Every month has at least this many days.
 SHORTEST_MONTH = 28
 ONE_DAY = timedelta(days=1)
 
@@ -43,13 +43,13 @@ IsDay = Callable[[date], bool]
 
 
 def read_quartz(expression: str, zone: ZoneInfo) -> WallSchedule:
-    """Return the wall times at which Quartz fires; raises `NotTaken` for what it does not take."""
+    """Return the wall times at which Quartz fires; raises `NotTaken` for an expression that Quartz refuses."""
     parts = expression.upper().split()
     if len(parts) not in (6, 7):
         raise NotTaken(f"{expression!r} has {len(parts)} fields; Quartz has 6 or 7")
     texts = dict(zip(FIELDS, [*parts, "*"][:7], strict=True))
     months = _values("month", texts["month"])
-    # Where none is named, the last year depends on when Quartz was started.
+    # Without a year, the last one depends on when Quartz was started.
     years = None if texts["year"] == "*" else _values("year", texts["year"])
     is_day_in_month = _day_test(texts["day of month"], texts["day of week"])
 
@@ -144,7 +144,7 @@ def _part(name: str, part: str) -> set[int]:
         return set(range(lowest, highest + 1, step))
     low = _number(name, part, found["low"])
     if found["step"] is not None and found["low"].isalpha():
-        raise NotTaken(f"{name} {part!r}: Quartz overlooks a step behind a name")
+        raise NotTaken(f"{name} {part!r}: Quartz ignores a step after a name")
     high = highest if found["step"] is not None else low
     if found["high"] is not None:
         high = _number(name, part, found["high"])
@@ -152,7 +152,7 @@ def _part(name: str, part: str) -> set[int]:
         raise NotTaken(f"{name} {part!r} is none that Quartz reads")
     if low <= high:
         return set(range(low, high + 1, step))
-    # A range that goes backward runs on from the field's end to its beginning.
+    # A backward range continues from the field's end at its beginning.
     size = highest - lowest + 1
     return {(value - lowest) % size + lowest for value in range(low, high + size + 1, step)}
 

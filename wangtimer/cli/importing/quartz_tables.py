@@ -21,7 +21,7 @@ TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
 )
 IGNORED, SMART = -1, 0
 CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2: "skip"}
-# org.quartz.jobStore.misfireThreshold as it is where nobody sets it.
+# The default of org.quartz.jobStore.misfireThreshold.
 GRACE = "1m"
 PAUSED = frozenset({"PAUSED", "PAUSED_BLOCKED", "ERROR"})
 JAVA_OBJECT = b"\xac\xed"
@@ -96,7 +96,7 @@ def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments
     try:
         zone = ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"its zone {name!r} is no IANA zone") from None
+        raise NotTaken(f"its zone {name!r} is not an IANA zone") from None
     start_ms, end_ms = number_of(row, "start_time") or 0, number_of(row, "end_time") or 0
     schedule: dict[str, Any] = {"cron": " ".join(expression.split()), "dialect": "quartz", "timezone": name}
     if start_ms:
@@ -124,7 +124,7 @@ def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMom
     if repeats > 0:
         schedule["maxFirings"] = repeats + 1
     if end_ms:
-        # The end itself is no moment of a simple trigger.
+        # A simple trigger does not fire at its end itself.
         schedule["endAt"] = _shown(end_ms - 1)
     theirs = every_so_often(interval_ms, start_ms, None if repeats < 0 else repeats + 1)
 
@@ -136,7 +136,7 @@ def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMom
 
 def _misfire(row: Row, is_cron: bool) -> Mapping[str, Any] | None:
     instruction = number_of(row, "misfire_instr") or SMART
-    # What a simple trigger does depends on how often it is to repeat yet: the usual policy makes all calls.
+    # A simple trigger's smart policy depends on its remaining repeats. Our usual policy makes all calls.
     policy = CRON_MISFIRES.get(instruction) if is_cron else None
     return None if policy is None else {"policy": policy, "grace": GRACE}
 
@@ -151,9 +151,9 @@ def _notes(row: Row) -> list[str]:
 
 
 def _data(row: Row, job: Row) -> tuple[dict[str, str], list[str]]:
-    """Return the data of job and trigger where they are properties in text, and notes on what is not.
+    """Return the data of job and trigger that are text properties, and notes on data that are not.
 
-    Of the same name, the trigger's counts.
+    For the same name the trigger's value wins.
     """
     data: dict[str, str] = {}
     unread = 0
@@ -178,7 +178,7 @@ def _properties(text: str) -> dict[str, str]:
 def _refuse_calendar(row: Row) -> None:
     if name := text_of(row, "calendar_name"):
         raise NotTaken(
-            f"it leaves out the days of the Quartz calendar {name!r}, which its table keeps as a Java object: "
+            f"it excludes the days of the Quartz calendar {name!r}, which its table keeps as a Java object: "
             "upload the calendar here, and write excludeCalendar"
         )
 

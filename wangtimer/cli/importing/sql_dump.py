@@ -1,4 +1,4 @@
-"""Rows of tables in a dump of SQL statements, as mysqldump, pg_dump --inserts and sqlite3 write it."""
+"""Reads the rows of tables from a dump of SQL statements, of mysqldump, pg_dump --inserts or sqlite3."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _STATEMENT = re.compile(
 )
 _COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))(?:\s|\Z)")
 _COMMENT = re.compile(r"--[^\n]*")
-# What may divide a list of columns; texts and comments are one sign each.
+# The tokens of a list of columns; a text or comment is one token.
 _SIGN = re.compile(r"'(?:[^'\\]|\\.|'')*'|--[^\n]*|[(),]")
 _NO_COLUMNS = frozenset({"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"})
 _COLUMNS = re.compile(r"\s*\(([\w\s,`\"]+)\)\s*(?=VALUES)", re.IGNORECASE)
@@ -52,7 +52,7 @@ def read_dump(text: str) -> dict[str, list[Row]]:
         if own := _COLUMNS.match(text, at):
             names, at = [_bare(one) for one in own[1].split(",")], own.end()
         if names is None:
-            raise BadDump(f"line {_line(text, at)}: no CREATE TABLE says what the columns of {table} are")
+            raise BadDump(f"line {_line(text, at)}: no CREATE TABLE gives the columns of {table}")
         for values, at in _rows(text, at, has_escapes):  # noqa: B020 - each row ends where the next begins
             if len(values) != len(names):
                 raise BadDump(
@@ -87,7 +87,7 @@ def _row(text: str, at: int, has_escapes: bool) -> tuple[list[Any], int]:
             return values, at
         if sign != ",":
             break
-    raise BadDump(f"line {_line(text, at)}: {text[at : at + 30]!r} is no value")
+    raise BadDump(f"line {_line(text, at)}: {text[at : at + 30]!r} is not a value")
 
 
 def _value(found: re.Match[str], has_escapes: bool) -> Any:
@@ -110,7 +110,7 @@ def _unescaped(text: str, has_escapes: bool) -> str:
 
 
 def _columns_of(text: str, at: int) -> list[str]:
-    """Return the columns of a CREATE TABLE whose list of them begins after `at`."""
+    """Return the columns of a CREATE TABLE whose column list begins after `at`."""
     parts = (_COMMENT.sub("", part) for part in _parts(text, text.find("(", at) + 1))
     found = [_COLUMN.match(part) for part in parts]
     columns = [one for one in found if one is not None and (one["plain"] or "").upper() not in _NO_COLUMNS]
@@ -118,7 +118,7 @@ def _columns_of(text: str, at: int) -> list[str]:
 
 
 def _parts(text: str, at: int) -> Iterator[str]:
-    """Yield the parts of a list in brackets, which begins at `at`; commas within brackets and texts divide nothing."""
+    """Yield the parts of a bracketed list that begins at `at`. Commas within brackets and texts do not divide it."""
     begin, depth = at, 1
     for sign in _SIGN.finditer(text, at):
         if sign[0] == "(":

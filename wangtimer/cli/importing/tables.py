@@ -8,7 +8,7 @@ from typing import Any
 
 from wangtimer.cli.importing.sql_dump import BadDump, Row, read_dump
 
-# What a text column of a scheduler may hold at most; csv's own bound is shorter than a long parameter.
+# The longest text column of a scheduler; csv's own limit is too short for a long parameter.
 MOST_OF_A_FIELD = 16 * 1_048_576
 
 
@@ -17,10 +17,10 @@ class BadSource(Exception):
 
 
 def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
-    """Return the rows of those of the wanted tables that a source has, by name; all names in lower case.
+    """Return the rows of the wanted tables that a source has, by table name; all names in lower case.
 
-    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file, which
-    is the first table. Raises `BadSource`.
+    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file with the
+    first wanted table. Raises `BadSource`.
     """
     names = [name.lower() for name in wanted]
     if "://" in source:
@@ -48,13 +48,13 @@ def table_of(tables: Mapping[str, list[Row]], name: str, source: str) -> list[Ro
 
 
 def shown_source(source: str) -> str:
-    """Return a source as it may be shown: a URL without its password."""
+    """Return a source in a form that may be shown: a URL without its password."""
     scheme, there, rest = source.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if there else source
 
 
 def text_of(row: Row, name: str) -> str:
-    """Return a column as text, without spaces at its ends; none where it is missing or NULL."""
+    """Return a column as stripped text; "" where it is missing or NULL."""
     value = row.get(name)
     if isinstance(value, bytes):
         return value.decode(errors="replace").strip()
@@ -68,7 +68,7 @@ def number_of(row: Row, name: str) -> int | None:
 
 
 def flag_of(row: Row, name: str) -> bool:
-    """Return whether a column is true, as any database writes that."""
+    """Return whether a column is true, in any database's spelling."""
     return text_of(row, name).lower() in ("1", "true", "t", "y", "yes")
 
 

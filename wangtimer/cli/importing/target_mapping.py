@@ -1,4 +1,4 @@
-"""Which URL a timer calls for what a source calls."""
+"""The URL that a timer calls, by what its entry calls."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class TargetMapping:
-    """`url` for all, with `{name}` (what the source calls) and `{key}` in it; `urls` for certain names."""
+    """`url` is for all entries, with `{name}` (what the entry calls) and `{key}` in it; `urls` are by name."""
 
     url: str
     urls: Mapping[str, str]

@@ -1,7 +1,7 @@
-"""The moments of a wall-clock schedule by brute force: day by day and hour by hour, without the code that plans ours.
+"""The moments of a wall-clock schedule by brute force: day by day, hour by hour, independent of WangTimer's planning.
 
-It is slow and plain on purpose. A reading of a dialect gives the days, hours, minutes and seconds that match, and says
-which moments a wall time stands for where clocks change.
+It is slow and simple on purpose. The reading of a dialect gives the days, hours, minutes and seconds that match, and
+the moments of a wall time where clocks change.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -10,17 +10,17 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 LAST_DAY = date(2199, 12, 31)
-# A wall time later on a wall clock is no sooner than this before an earlier one, whatever its zone does.
+# In any zone, a later wall time comes at most this much before an earlier one.
 MOST_SET_BACK = timedelta(hours=4)
 ONE_DAY, ONE_HOUR = timedelta(days=1), timedelta(hours=1)
 
-# Gives the moments (ms UTC) that a wall time of the zone stands for.
+# Returns the moments (ms UTC) of a wall time in a zone.
 MomentsOfWall = Callable[[datetime, ZoneInfo], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class WallSchedule:
-    """Which wall times match: those of matching days at every combination of hours, minutes and seconds."""
+    """The wall times that match: every combination of hours, minutes and seconds on matching days."""
 
     zone: ZoneInfo
     is_day: Callable[[date], bool]
@@ -41,7 +41,7 @@ class WallSchedule:
         return sorted(found)[:count]
 
     def _hours_from(self, moment: datetime) -> Iterator[tuple[datetime, list[datetime]]]:
-        """Yield each hour on the wall with its matching times, from that of a moment on."""
+        """Yield each wall-clock hour with its matching times, from the hour of a moment on."""
         day = moment.astimezone(self.zone).date()
         while day <= LAST_DAY:
             if self.is_day(day):
@@ -61,24 +61,24 @@ class WallSchedule:
 
 
 def passes_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
-    """Return the moments (ms UTC) at which the wall shows this: one; none in a gap; two where clocks are set back."""
+    """Return the moments (ms UTC) of a wall time: one; none in a gap; two where clocks are set back."""
     found = {wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)}
     shown = [one for one in found if one.astimezone(zone).replace(tzinfo=None) == wall]
     return tuple(sorted(ms_of(one) for one in shown))
 
 
 def last_pass_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
-    """Return the last moment at which the wall shows this; none in a gap."""
+    """Return the last moment of a wall time; none in a gap."""
     return passes_of(wall, zone)[-1:]
 
 
 def first_pass_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
-    """Return the first moment at which the wall shows this; none in a gap."""
+    """Return the first moment of a wall time; none in a gap."""
     return passes_of(wall, zone)[:1]
 
 
 def first_pass_or_end_of_gap(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
-    """Return the first moment at which the wall shows this; in a gap, its end."""
+    """Return the first moment of a wall time; in a gap, the end of the gap."""
     return passes_of(wall, zone)[:1] or (_end_of_gap(wall, zone),)
 
 
@@ -88,8 +88,8 @@ def ms_of(moment: datetime) -> int:
 
 
 def _end_of_gap(wall: datetime, zone: ZoneInfo) -> int:
-    """Return the first moment after the gap of the wall clock in which a wall time lies."""
-    # Read by the offset before the gap, a time in it is as far behind its end as it is into it.
+    """Return the first moment after the gap that holds a wall time."""
+    # With the offset before the gap, a time in the gap is as far after its end as it is into the gap.
     high = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     offset = high.astimezone(zone).utcoffset()
     low = high

@@ -1,4 +1,4 @@
-"""Imported timers as a file for `wangtimer apply`, each below what it was made of."""
+"""Imported timers as a file for `wangtimer apply`, each below a comment with its entry."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ WIDTH = 110
 
 
 def timers_file(source: str, found: Iterable[Imported | Refusal], now: int) -> str:
-    """Return the text of a YAML file: a list of timers as v1 has them; what was refused is a comment."""
+    """Return the text of a YAML file: a list of v1's timers. A refused entry is a comment."""
     made_at = datetime.fromtimestamp(now // 1_000, UTC)
     head = f"# Timers made of {source} on {made_at:%Y-%m-%d}. Look at them, then: wangtimer apply -f FILE\n"
     return head + "".join(f"\n{_part(one)}" for one in found) + _nothing(found)
@@ -29,7 +29,7 @@ def _part(one: Imported | Refusal) -> str:
 
 
 def _nothing(found: Iterable[Imported | Refusal]) -> str:
-    """Return an empty list where nothing else makes the file one."""
+    """Return an empty list where there is no timer."""
     return "" if any(isinstance(one, Imported) for one in found) else "\n[]\n"
 
 

@@ -13,13 +13,13 @@ from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import number_of, read_tables, table_of, text_of
 
 TABLE = "xxl_job_info"
-# A trigger is a misfire once it is so late.
+# A trigger that is this late is a misfire.
 GRACE = "5s"
 MISFIRES = {
     "DO_NOTHING": {"policy": "skip", "grace": GRACE},
     "FIRE_ONCE_NOW": {"policy": "fire_latest", "grace": GRACE},
 }
-# Columns whose meaning a timer does not have, each with the value that says nothing.
+# Columns that a timer has no counterpart for, each with its empty value.
 WITHOUT_COUNTERPART = {
     "child_jobid": ("", "the jobs that it starts afterwards"),
     "executor_fail_retry_count": ("0", "retries by XXL-JOB"),
@@ -66,13 +66,13 @@ def _schedule(row: Row, original: str, zone: ZoneInfo, now: int) -> tuple[Mappin
         return schedule, read_quartz(original, zone).moments
     if kind == "FIX_RATE":
         if not original.isdecimal() or not int(original):
-            raise NotTaken(f"its interval {original!r} is no number of seconds")
+            raise NotTaken(f"its interval {original!r} is not a number of seconds")
         interval_s, anchor_ms = int(original), number_of(row, "trigger_next_time") or now
         anchor = datetime.fromtimestamp(anchor_ms / 1_000, UTC).isoformat(timespec="milliseconds")
         return {"every": f"{interval_s}s", "anchorAt": anchor}, every_so_often(interval_s * 1_000, anchor_ms)
     if kind == "NONE":
         raise NotTaken("it has no schedule: it is started by hand or by another job")
-    raise NotTaken(f"its schedule_type {kind} is none of CRON, FIX_RATE and NONE")
+    raise NotTaken(f"its schedule_type {kind} is not CRON, FIX_RATE or NONE")
 
 
 def _handler(row: Row) -> str:

@@ -1,1 +1,1 @@
-"""What the commands have in common: options, output, rounds of work."""
+"""What the commands share: options, output, rounds of work."""

@@ -1,4 +1,4 @@
-"""What every command that asks a service has in common: where it is, which app, how to answer, how to end."""
+"""What all commands that call the service share: its URL, the app, the output, the exit codes."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Asked:
         return Client(self.url, self.client.app)
 
     def tell(self, data: Data, show: Callable[[Data], None]) -> None:
-        """Print data as JSON, or as a person reads it."""
+        """Print data as JSON, or for people."""
         if self.as_json:
             show_json(data)
         else:
@@ -108,28 +108,28 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
 
 
 def _no_text(error: UnicodeEncodeError) -> str:
-    """Return what is wrong with the word in which a byte stands that is no UTF-8."""
+    """Return the error for a word with a byte that is not UTF-8."""
     word = re.split(r'["\s]', error.object[: error.end])[-1]
     return f"{word!r} is not text in UTF-8"
 
 
 def which_timer(timer: str) -> str:
-    """Return a timer, written as its id or its key or behind `key:`, as the client names it."""
+    """Return the client's name of a timer that is written as its id, its key, or `key:` and its key."""
     if timer.startswith(_KEY) or _ID.fullmatch(timer):
         return timer
     if timer.isascii() and timer.isdecimal():
         raise click.UsageError(
-            f"{timer[:19]}... is no id; a key that is a number is written {_KEY}{timer[:19]}..."
+            f"{timer[:19]}... is not an id; write a key that is a number as {_KEY}{timer[:19]}..."
         )
     return f"{_KEY}{timer}"
 
 
 def show_trouble(text: str) -> None:
-    """Print one line of what went wrong beside what was done."""
+    """Print one line about what went wrong."""
     click.echo(f"wangtimer: {printable(text)}", err=True)
 
 
 def end_of_many(done: int, undone: int) -> None:
-    """End with 0 where nothing was left undone, 3 where some of it was, 1 where all of it was."""
+    """Exit with 0 where all was done, 3 where a part was, 1 where nothing was."""
     if undone:
         click.get_current_context().exit(PARTLY if done else REFUSED)

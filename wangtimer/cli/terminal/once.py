@@ -1,4 +1,4 @@
-"""Commands that refuse a second value for an option that takes one: click would use the last and drop the others."""
+"""Commands that refuse a repeated option. click would use its last value and drop the others."""
 
 from collections import Counter
 
@@ -6,10 +6,10 @@ import click
 
 
 class OnceCommand(click.Command):
-    """A command whose options are each given once, save those that take several values."""
+    """A command whose options may each be given once. Options with several values may be repeated."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; wrong use where an option that takes one value is given again."""
+        """Read the arguments; raises a usage error where an option with one value is repeated."""
         _refuse_second_values(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -26,7 +26,7 @@ class OnceGroup(click.Group):
 
 
 def takes_one_value(parameter: click.Parameter) -> bool:
-    """Tell whether this is an option with a value, of which only one is used."""
+    """Tell whether this is an option that takes exactly one value."""
     return (
         isinstance(parameter, click.Option)
         and not parameter.is_flag
@@ -42,5 +42,5 @@ def _refuse_second_values(command: click.Command, ctx: click.Context, args: list
     for parameter, times in Counter(given).items():
         if times > 1 and takes_one_value(parameter):
             raise click.UsageError(
-                f"{parameter.opts[0]} takes one value, and is given {times} times; give it once", ctx
+                f"{parameter.opts[0]} takes one value, but is given {times} times; give it once", ctx
             )

@@ -1,4 +1,4 @@
-"""What a command shows: JSON, or tables; lines and colours on a terminal, plain columns into a pipe or file."""
+"""The output of commands: JSON or tables. Tables are coloured on a terminal and plain in a pipe or file."""
 
 import json
 import sys
@@ -12,17 +12,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-# Nothing is cut off or wrapped where no terminal sets a width.
+# The width without a terminal: nothing is cut or wrapped.
 PLAIN_COLUMNS = 10_000_000
 
 
 def show_json(data: object) -> None:
-    """Print data as JSON, other scripts than Latin as they are, what could steer a terminal escaped."""
+    """Print data as JSON. Non-Latin scripts stay readable; control characters are escaped."""
     click.echo(_harmless(json.dumps(data, ensure_ascii=False, indent=2)))
 
 
 def json_line(data: object) -> str:
-    """Return data as JSON on one line, written as by `show_json`."""
+    """Return data as JSON on one line, in the style of `show_json`."""
     return _harmless(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -36,7 +36,7 @@ def _harmless(text: str) -> str:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under their columns' names; None is a dash."""
+    """Print rows below the column names; None is a dash."""
     is_terminal = sys.stdout.isatty()
     table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=False)
     for name in columns:
@@ -47,7 +47,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def show_pairs(pairs: Mapping[str, object]) -> None:
-    """Print each name with its value, one a line; None is a dash."""
+    """Print each name with its value, one per line; None is a dash."""
     is_terminal = sys.stdout.isatty()
     table = Table(box=None, show_header=False, pad_edge=False)
     for _ in ("name", "value"):
@@ -58,12 +58,12 @@ def show_pairs(pairs: Mapping[str, object]) -> None:
 
 
 def show_line(text: str) -> None:
-    """Print one line of text, harmless to a terminal."""
+    """Print one line of text without control characters."""
     click.echo(printable(text))
 
 
 def progress() -> Progress:
-    """Return a progress bar on standard error, where it is a terminal; elsewhere it shows nothing."""
+    """Return a progress bar on standard error; it shows nothing where that is not a terminal."""
     console = Console(stderr=True)
     parts = (
         TextColumn("{task.description}"),
@@ -75,7 +75,7 @@ def progress() -> Progress:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters: what a target answered must not steer a terminal."""
+    """Return text without control characters: a target's answer must not control the terminal."""
     return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 

@@ -1,4 +1,4 @@
-"""Work that goes on in rounds: until nothing is left, or the service fails; and what all of them did together."""
+"""Work in rounds, until nothing is left or the service fails, and the sum of all rounds."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast
@@ -14,12 +14,12 @@ from wangtimer.client.values import read_span
 
 Round = TypeVar("Round", ManyTimersOutcome, Replay, Backfill)
 
-# What each round says of itself alone; the rest is as the last one left it.
+# Fields that each round counts for itself; other fields are taken from the last round.
 _ADDED = frozenset({"done", "failed", "stopped", "replayed", "notReplayed", "planned"})
 
 
 def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
-    """Return what all rounds did of what a dry run counted; where they break off, that is said, and what was done.
+    """Return the sum of all rounds; `counted` is what a dry run counted. A failure between rounds is printed.
 
     Raises `ClientError` where nothing is known to be done.
     """
@@ -38,11 +38,11 @@ def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
 
 
 def joined(whole: Round, then: Round) -> Round:
-    """Return what two rounds did, one after the other."""
+    """Return the sum of two rounds, one after the other."""
     was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
     sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
-    # A later round no longer finds what this one deleted.
+    # A later round no longer finds the timers that this one deleted.
     kept |= {"unknownKeys": was["unknownKeys"]} if "unknownKeys" in was else {}
     soon = [one["countsWithin"] for one in (was, now) if "countsWithin" in one]
     kept |= {"countsWithin": max(soon, key=read_span)} if soon else {}
@@ -58,8 +58,8 @@ def joined(whole: Round, then: Round) -> Round:
 
 
 def end_of_rounds(whole: ManyTimersOutcome | Replay | Backfill, done: int, undone: int) -> None:
-    """End as many do; with 3 too where an answer was lost, so that more may be done than is counted."""
+    """Exit as `end_of_many` does, but with 3 where an answer was lost: more may be done than is counted."""
     if whole["wasInDoubt"]:
-        show_trouble("an answer was lost on the way: at least so much was done")
+        show_trouble("an answer was lost: at least this much was done")
         click.get_current_context().exit(PARTLY)
     end_of_many(done, undone)

@@ -1,4 +1,4 @@
-"""`wangtimer timers bulk`: enable, disable or delete many timers, round after round."""
+"""`wangtimer timers bulk`: enable, disable or delete many timers, in rounds."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ DONE = {"enable": "enabled", "disable": "disabled", "delete": "deleted"}
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("action", type=click.Choice(list(DONE)))
 @options(*FILTERS_BUT_KEY)
-@click.option("--key", "keys", multiple=True, help="The timer with this key; again for more.")
-@click.option("--id", "ids", type=click.IntRange(1), multiple=True, help="This timer; again for more.")
+@click.option("--key", "keys", multiple=True, help="The timer with this key; may be repeated.")
+@click.option("--id", "ids", type=click.IntRange(1), multiple=True, help="This timer; may be repeated.")
 @click.option("--all", "all_timers", is_flag=True, help="Every timer of the app.")
 @click.option("--dry-run", is_flag=True, help="Only count them.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
@@ -36,11 +36,11 @@ def bulk(
     yes: bool,
     **filters: Any,
 ) -> None:
-    """Enable, disable or delete many timers: those that match, those of some keys or ids, or all."""
+    """Enable, disable or delete many timers: by filter, by keys, by ids, or all."""
     which = _which(keys, ids, all_timers, filters)
     counted = _count(asked, action, which)
     unknown = counted.get("unknownKeys", [])
-    # Named, there, and left alone: as it is to be already.
+    # Existing timers that were named but need no change.
     left_alone = max(0, len(set(keys)) - len(unknown) - counted["matched"])
     for key in unknown:
         show_trouble(f"app {asked.client.app!r} has no timer with the key {key!r}")
@@ -84,7 +84,7 @@ def _show(done: ManyTimersOutcome, action: Action) -> None:
     show_how_soon(done.get("countsWithin"))
     late = [one for one in done["stopped"] if one["state"] != "cancelled"]
     if late:
-        show_line(f"{len(late)} of them not, or perhaps not, in time for this moment; its record will say:")
+        show_line(f"{len(late)} of them perhaps too late for this moment; its record will say:")
         show_table(("id", "moment", "state"), ((one["id"], one["at"], one["state"]) for one in late))
     if done["failed"]:
         show_table(

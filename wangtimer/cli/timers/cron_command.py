@@ -1,4 +1,4 @@
-"""`wangtimer cron`: what a cron expression comes to, without a server."""
+"""`wangtimer cron`: previews a cron expression, without a server."""
 
 import sys
 import time
@@ -27,7 +27,7 @@ MOST_SHOWN = 1_000
     "tz",
     default="UTC",
     show_default=True,
-    help="IANA zone in whose wall time it is meant.",
+    help="The IANA zone of its wall times.",
 )
 @click.option(
     "--dialect",
@@ -42,13 +42,13 @@ MOST_SHOWN = 1_000
     type=click.IntRange(1, MOST_SHOWN),
     default=10,
     show_default=True,
-    help="Moments to show, at most.",
+    help="Show at most this many moments.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what POST /v1/schedules:preview would answer.")
 def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> None:
-    """Show the next moments of a cron EXPRESSION, the schedule in words, and what may surprise about it.
+    """Show the next moments of a cron EXPRESSION, the schedule in words, and warnings.
 
-    Needs no server. Six or seven fields have the SECONDS FIRST. Exits with 2 where the expression or the zone cannot
+    It needs no server. Six or seven fields have the SECONDS FIRST. Exits with 2 where the expression or the zone cannot
     be read.
     """
     try:
@@ -64,7 +64,7 @@ def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> N
 
 
 def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
-    """Return what a preview would answer: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
+    """Return the answer of a preview: the next `count` moments after `now_ms` (ms UTC), words and warnings."""
     found = preview_of(schedule, now_ms, count)
     return {
         "nextMoments": [

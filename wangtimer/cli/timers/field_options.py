@@ -1,4 +1,4 @@
-"""Options made from the client's description of a timer's fields: a new field is an option by itself."""
+"""Options made from the client's description of a timer's fields. A new field becomes an option automatically."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from wangtimer.cli.terminal.parameter_types import MOMENT, SPAN
 from wangtimer.client.described_field import DescribedField, described
 from wangtimer.client.timer_fields import Misfire, Rule, Schedule, TargetPatch, TimerFields
 
-# Where the fields stand in a timer; those of no group stand in the timer itself.
+# The groups of a timer's fields; a field of no group is in the timer itself.
 GROUPS: Mapping[str, type] = {
     "schedule": Schedule,
     "": TimerFields,
     "misfire": Misfire,
     "target": TargetPatch,
 }
-# Options that are not spelled as their field is.
+# Options whose spelling differs from their field's.
 _SPELLED: Mapping[str, tuple[str, ...]] = {
     "schedule.delay": ("--in",),
     "schedule.anchorAt": ("--anchor",),
@@ -59,11 +59,11 @@ class FieldOption:
 
     @property
     def is_of_rule(self) -> bool:
-        """Tell whether it says when, rather than what bounds it."""
+        """Tell whether it is a rule, not a bound."""
         return self.group == "schedule" and self.field.name in Rule.__annotations__
 
     def click_option(self) -> Any:
-        """Return what adds the option to a command."""
+        """Return a decorator that adds the option to a command."""
         kind, about = self.field.kind, self.field.about
         more: dict[str, Any] = {"help": about.help}
         if kind == "flag":
@@ -85,7 +85,7 @@ def _all() -> Iterator[FieldOption]:
 FIELD_OPTIONS = tuple(_all())
 SCHEDULE = tuple(one.click_option() for one in FIELD_OPTIONS if one.group == "schedule")
 TERMS = tuple(one.click_option() for one in FIELD_OPTIONS if one.group != "schedule")
-# What `--clear` takes away, by its word.
+# The fields that `--clear` can remove, by its word.
 CLEARED: Mapping[str, FieldOption] = {
     one.spellings[0].removeprefix("--") + ("s" if one.field.kind == "texts" else ""): one
     for one in FIELD_OPTIONS
@@ -95,7 +95,7 @@ _RULES = tuple(one for one in FIELD_OPTIONS if one.field.about.is_rule)
 
 
 def timer_fields(options: Mapping[str, Any], cleared: tuple[FieldOption, ...] = ()) -> dict[str, Any]:
-    """Return what is given of a timer as v1 has it; what is cleared is null."""
+    """Return the given fields of a timer in v1's form; cleared fields are null."""
     found: dict[str, Any] = {}
     for one in FIELD_OPTIONS:
         value = options.get(one.parameter)
@@ -112,7 +112,7 @@ def is_given(option: FieldOption, options: Mapping[str, Any]) -> bool:
 
 
 def refuse_unclear(options: Mapping[str, Any], needs_one: bool = True) -> None:
-    """Refuse as wrong use a schedule of two rules or, where it needs one, of none."""
+    """Raise a usage error for a schedule of two rules or, where it needs one, of none."""
     found = [one.spellings[0] for one in _RULES if is_given(one, options)]
     if len(found) > 1:
         raise click.UsageError(f"say when in one way, not {' and '.join(found)}")

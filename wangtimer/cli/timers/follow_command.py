@@ -14,13 +14,13 @@ from wangtimer.client import Firing
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("timer")
 @click.option("--since", type=PAST, help="Begin with the outcomes from this moment on: RFC 3339, ms, or 2h.")
-@click.option("--most", type=click.IntRange(1), help="End after so many.")
+@click.option("--most", type=click.IntRange(1), help="End after this many outcomes.")
 @asking
 def follow(asked: Asked, timer: str, since: Any, most: int | None) -> None:
-    """Show the outcomes of a TIMER as they come, a line each; with --json a JSON object each.
+    """Show the outcomes of a TIMER as they come, one per line; with --json as one JSON object each.
 
-    Ends with exit code 0 on Ctrl-C, after --most of them, and when the timer is finished or deleted and no firing of
-    it waits for an outcome.
+    It ends with exit code 0 on Ctrl-C, after --most outcomes, and when the timer is finished or deleted and none of
+    its firings waits for an outcome.
     """
     try:
         for firing in asked.client.follow(which_timer(timer), since=since, most=most):
@@ -29,7 +29,7 @@ def follow(asked: Asked, timer: str, since: Any, most: int | None) -> None:
             else:
                 show_line(_line(firing))
     except KeyboardInterrupt:
-        # The line of the terminal on which ^C stands ends here.
+        # Ends the terminal's line that shows ^C.
         click.echo(err=True)
 
 

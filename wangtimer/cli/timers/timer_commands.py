@@ -1,4 +1,4 @@
-"""`wangtimer timers ...`: make, look at, change and follow timers."""
+"""`wangtimer timers ...`: make, show, change and follow timers."""
 
 from typing import Any
 
@@ -37,13 +37,13 @@ _TARGET = click.option(
     "--target", "--callback", "url_to_call", required=True, metavar="URL", help="The URL to call."
 )
 _VERSION = click.option(
-    "--version", type=click.IntRange(1), help="Refuse where somebody changed it since this version."
+    "--version", type=click.IntRange(1), help="Refuse if the timer has changed since this version."
 )
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def timers() -> None:
-    """Make, look at, change and follow timers; a TIMER is its id or its key, a key that is a number key:NUMBER."""
+    """Make, show, change and follow timers; a TIMER is its id or its key (key:NUMBER for a key that is a number)."""
 
 
 @timers.command("list")
@@ -53,7 +53,7 @@ def timers() -> None:
     type=click.Choice([sign + key for key in ("id", "key", "createdAt", "updatedAt") for sign in ("", "-")]),
     default="id",
     show_default=True,
-    help="A minus: largest first.",
+    help="With a minus the largest comes first.",
 )
 @click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
 @asking
@@ -66,7 +66,7 @@ def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
 @click.argument("timer")
 @asking
 def show(asked: Asked, timer: str) -> None:
-    """Show all of a TIMER."""
+    """Show a whole TIMER."""
     asked.tell(asked.client.get_timer(which_timer(timer)), show_timer)
 
 
@@ -101,7 +101,7 @@ def put(
     version: int | None,
     **fields: Any,
 ) -> None:
-    """Make the timer with this KEY be so, whether it is there or not; what is not given gets its default."""
+    """Make or replace the timer with this KEY; a field that is not given gets its default."""
     new = _whole_timer(url_to_call, headers, body, fields)
     asked.tell(asked.client.put_timer(f"key:{key}", version=version, **new), show_changed)
 
@@ -111,12 +111,14 @@ def put(
 @click.option("--key", help="Another key.")
 @click.option("--target", "--callback", "url_to_call", metavar="URL", help="Another URL to call.")
 @options(*SCHEDULE, *TERMS, *CALL)
-@click.option("--drop-header", "dropped", multiple=True, metavar="NAME", help="Take it away; again for more.")
+@click.option(
+    "--drop-header", "dropped", multiple=True, metavar="NAME", help="Remove this header; may be repeated."
+)
 @click.option(
     "--clear",
     multiple=True,
     type=click.Choice([*CLEARED, *CLEARED_OF_CALL]),
-    help="Take this away; again for more.",
+    help="Remove this field; may be repeated.",
 )
 @_VERSION
 @asking
@@ -132,7 +134,7 @@ def edit(
     version: int | None,
     **fields: Any,
 ) -> None:
-    """Change of a TIMER what is given, all at once; the rest stays. Headers that are not named stay too."""
+    """Change the given fields of a TIMER at once; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
     changed_target = target_changes(url_to_call, headers, body, dropped)
     for one in clear:
@@ -144,7 +146,7 @@ def edit(
     target = {**changes.pop("target", {}), **changed_target, **cleared_target}
     changes |= {"target": target} if target else {}
     if not changes:
-        raise click.UsageError("nothing is to change; wangtimer timers edit --help lists what can")
+        raise click.UsageError("no change is given; wangtimer timers edit --help lists the fields")
     asked.tell(asked.client.patch_timer(which_timer(timer), version=version, **changes), show_changed)
 
 
@@ -160,7 +162,7 @@ def enable(asked: Asked, timer: str) -> None:
 @click.argument("timer")
 @asking
 def disable(asked: Asked, timer: str) -> None:
-    """Disable a TIMER: a moment more than a second away no longer fires, or as many seconds as are told."""
+    """Disable a TIMER: a moment more than a second away no longer fires, unless a longer time is printed."""
     asked.tell(asked.client.disable_timer(which_timer(timer)), show_switched_off)
 
 
@@ -177,7 +179,7 @@ def delete(asked: Asked, timer: str) -> None:
 @click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="Moments.")
 @asking
 def preview(asked: Asked, count: int, **fields: Any) -> None:
-    """Show what a schedule comes to, calendars of the app included; nothing is stored."""
+    """Preview a schedule, with the app's calendars; nothing is stored."""
     refuse_unclear(fields)
     schedule = timer_fields(fields)["schedule"]
     found = asked.client.preview_schedule(count=count, **schedule)
@@ -185,7 +187,7 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
 
 
 def _whole_timer(url: str, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
-    """Return a whole timer but for its key; wrong use where the options do not say when, and once."""
+    """Return a whole timer without its key; raises a usage error unless the options have exactly one rule."""
     refuse_unclear(fields)
     new = timer_fields(fields)
     return new | {"target": {**target_changes(url, headers, body), **new.get("target", {})}}

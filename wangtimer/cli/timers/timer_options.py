@@ -1,4 +1,4 @@
-"""The options that say which timers, and what a timer calls."""
+"""Options that select timers, and options of a timer's call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ FILTERS_BUT_KEY = (
     click.option("--key-contains", help="In either case."),
     click.option("--status", type=click.Choice(["disabled", "enabled", "finished"])),
     click.option("--tag"),
-    click.option("--next-before", type=MOMENT, help="With a moment to come up to this one."),
+    click.option("--next-before", type=MOMENT, help="Timers whose next moment is at or before this."),
 )
 FILTERS = (click.option("--key", help="This very key."), *FILTERS_BUT_KEY)
 _SPELLED = {"key_prefix": "keyPrefix", "key_contains": "keyContains", "next_before": "nextBefore"}
@@ -42,14 +42,14 @@ def given(options: dict[str, Any]) -> Any:
 
 
 def filter_of(options: dict[str, Any]) -> Any:
-    """Return the conditions that were given, as v1 has them."""
+    """Return the given conditions in v1's form."""
     return {_SPELLED.get(name, name): value for name, value in given(options).items()}
 
 
 def target_changes(
     url: str | None, headers: tuple[str, ...], body: str | None, dropped_headers: tuple[str, ...] = ()
 ) -> TargetPatch:
-    """Return the parts of a call that are given; wrong use for a header that is none or a file that cannot be read."""
+    """Return the given parts of a call; raises a usage error for a bad header or an unreadable file."""
     changes: TargetPatch = {}
     if url is not None:
         changes["url"] = url

@@ -1,4 +1,4 @@
-"""Timers and previews as a person reads them."""
+"""Prints timers and previews for people."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -35,7 +35,7 @@ def show_timers(timers: Iterable[ListedTimer]) -> None:
 
 
 def show_timer(timer: Timer) -> None:
-    """Print all of a timer."""
+    """Print a whole timer."""
     target = timer["target"]
     headers = [f"{name}: {value}" for name, values in target["headers"].items() for value in values]
     pairs: dict[str, object] = {
@@ -56,7 +56,7 @@ def show_timer(timer: Timer) -> None:
 
 
 def _further(timer: Any) -> Iterator[tuple[str, object]]:
-    """Yield the fields that have a row of their own, by their options' words, where they are not as by default."""
+    """Yield the fields that have a row of their own and differ from their default, by their options' words."""
     for one in FIELD_OPTIONS:
         if one.is_of_rule or one.place in _SAID_ELSEWHERE:
             continue
@@ -90,14 +90,14 @@ _STOPS = {
 
 
 def show_stopped(stopped: Stop | None) -> None:
-    """Print what becomes of the next moment of a timer that was switched off."""
+    """Print what becomes of the next moment of a disabled or deleted timer."""
     if stopped is not None:
         state = stopped["state"]
         show_line(f"moment {stopped['at']}: {state}, {_STOPS.get(state, 'see its record')}")
 
 
 def show_switched_off(done: SwitchedOffTimer) -> None:
-    """Print all of a timer that was disabled, and what becomes of its next moment."""
+    """Print a whole disabled timer, and what becomes of its next moment."""
     show_timer(done["timer"])
     show_stopped(done["stopped"])
     show_how_soon(done["countsWithin"])
@@ -112,7 +112,7 @@ def show_deletion(named: str, done: Deletion) -> None:
 
 
 def show_changed(timer: ChangedTimer) -> None:
-    """Print a timer just made or changed, what its schedule comes to, and how soon that counts."""
+    """Print a timer just made or changed, its preview, and how soon the change takes effect."""
     show_timer(timer)
     click.echo()
     show_preview(timer["preview"], timer["schedule"].get("timezone", "UTC"))
@@ -133,6 +133,6 @@ def show_preview(found: Preview, timezone: str) -> None:
 
 
 def last(timer: ListedTimer) -> str | None:
-    """Return what became of the latest firing."""
+    """Return the outcome of the latest firing."""
     outcome = timer["lastOutcome"]
     return None if outcome is None else f"{outcome['status']} {outcome['fireAt']}"

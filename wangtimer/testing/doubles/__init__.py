@@ -1,8 +1,8 @@
-"""Doubles of what the stages have around them: Redis and the network in memory, and a clock that is moved by hand.
+"""Doubles for the surroundings of the stages: Redis and the network in memory, and a clock that is moved by hand.
 
-`tests/store` runs the same tests on these stores and on those of a real Redis and Valkey. What a method does is said
-at the real store of `wangtimer/store/redis`. All of one deployment share a `MemoryServer`, which can be switched away,
-lose its data, or go back in time.
+`tests/store` runs the same tests on these stores and on a real Redis and Valkey. The real store in
+`wangtimer/store/redis` documents each method. All stores of a deployment share a `MemoryServer`. It can be switched
+away, lose its data, or go back in time.
 """
 
 from wangtimer.testing.doubles.hand_clock import HandClock

@@ -1,4 +1,4 @@
-"""A clock that stands still until somebody moves it."""
+"""A clock that stands still until it is moved."""
 
 from threading import Lock
 
@@ -7,7 +7,7 @@ START_MS = 1_800_000_000_000
 
 
 class HandClock:
-    """`sleep` moves it, so that an hour of waiting takes no time; both its times move together."""
+    """`sleep` moves it, so an hour of waiting takes no time. Its wall clock and stop-watch move together."""
 
     def __init__(self, now_ms: float = START_MS) -> None:
         self._started_at_ms = self._now_ms = float(now_ms)

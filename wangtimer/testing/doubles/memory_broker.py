@@ -1,4 +1,4 @@
-"""The broker in memory: what is sent is handed on to who is there."""
+"""The broker in memory: it passes each message to its taker at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ def _to_nobody(*_: object) -> None:
 
 @dataclass(slots=True)
 class MemoryBroker:
-    """Whoever takes messages puts itself into `take_chunk`, `take_trigger`, `take_follow`; no queue ever waits."""
+    """The takers of messages set `take_chunk`, `take_trigger` and `take_follow`. No message waits in a queue."""
 
     take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)

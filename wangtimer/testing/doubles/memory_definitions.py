@@ -1,4 +1,4 @@
-"""Definitions in memory: the newer version wins, each write lets it live on."""
+"""Definitions in memory: the newer version wins, and each write extends its life."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate

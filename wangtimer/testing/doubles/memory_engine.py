@@ -16,9 +16,9 @@ LOOK_MS = 50.0
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """What a target answers, `after_ms` the request came; an `error` is none at all.
+    """A target's answer, `after_ms` after the request; an `error` means no answer.
 
-    Without `was_sent` the engine could not even send it: the request stands for the try.
+    Without `was_sent` the engine could not even send the request.
     """
 
     http_status: int | None = 200
@@ -28,17 +28,17 @@ class ScriptedAnswer:
     was_sent: bool = True
 
 
-# Runs what is given at a moment, ms UTC, unless its process is dead by then.
+# Runs work at a moment, ms UTC, unless its process is dead by then.
 RunAt = Callable[[float, Callable[[], object]], None]
-# What the target answers to a call that was sent at a moment, ms UTC.
+# Returns the target's answer to a call that was sent at a moment, ms UTC.
 TakeCall = Callable[[float, Call], ScriptedAnswer]
 
 
 class MemoryEngine:
-    """Sends each call at its moment, never before, if it may then; tells the reply when the target answers.
+    """Sends each call at its moment, never before, if there is a place; passes on the reply when the target answers.
 
-    `places` are those of a host and of the process. Where it `learns_from_failures`, as the real one does, a target
-    that gives no answer is called less at a time.
+    `places` are those of a host and of the process. With `learns_from_failures`, as in the real engine, a target that
+    does not answer gets fewer calls at a time.
     """
 
     def __init__(

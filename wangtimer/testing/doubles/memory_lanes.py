@@ -1,4 +1,4 @@
-"""Lanes in memory: the rules of lane_add, lane_pull, lane_feed, lane_fed and lane_forget, as in their Lua."""
+"""Lanes in memory: the rules of the Lua scripts lane_add, lane_pull, lane_feed, lane_fed and lane_forget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from wangtimer.testing.doubles.memory_slices import MemorySlices, _first_until, 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What SQL alone holds of a lane: from when on, who feeds the lane, the first left out since then.
+    """The part of a lane that only SQL holds: its first moment, who feeds the lane, the first one left out since then.
 
-    `held`: until when somebody may hold some of it; `asked`: when somebody was told to have it fed.
+    `held`: until when another may hold some of it; `asked`: when feeding was last requested.
     """
 
     until: int
@@ -27,7 +27,7 @@ class Rest:
 
 
 class MemoryLanes:
-    """The lanes, among the slices of a server; the index is its table `lanes`."""
+    """The lanes, stored with the slices of a server; the index is its table `lanes`."""
 
     def __init__(self, slices: MemorySlices, budget: LaneBudget) -> None:
         self._slices = slices

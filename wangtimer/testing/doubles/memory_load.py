@@ -1,4 +1,4 @@
-"""Firings planned into each minute, counted in memory."""
+"""Planned firings of each minute, counted in memory."""
 
 from wangtimer.testing.doubles.memory_server import MemoryServer
 

@@ -1,4 +1,4 @@
-"""What Redis or an SQL server is to the fakes: tables that can be away, be lost, or go back in time."""
+"""The fakes' Redis or SQL server: tables that can be away, be lost, or go back in time."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 class MemoryServer:
     """Tables by name. Every call of a store goes through `call`, one at a time.
 
-    `loses_answers`: what is asked takes effect, and then looks like a server that is away.
+    `loses_answers`: a call takes effect, and then raises as if the server were away.
     """
 
     def __init__(self, name: str, clock: HandClock) -> None:
@@ -45,11 +45,11 @@ class MemoryServer:
         return self._clock.monotonic() - self._connected_at
 
     def now_ms(self) -> float:
-        """Return the server's own time, ms UTC: keys expire by it, whatever its clients believe."""
+        """Return the server's own time, ms UTC. Keys expire by it, not by the clients' clocks."""
         return self._clock.now_ms()
 
     def call(self, work: Callable[[], Result]) -> Result:
-        """Run one script or transaction; `work` changes nothing before it is sure not to raise."""
+        """Run one script or transaction. `work` must raise before its first change, or not at all."""
         with self._lock:
             if self.away:
                 raise StoreAway(self.name, "switched away by the test")
@@ -59,7 +59,7 @@ class MemoryServer:
             return answer
 
     def table(self, name: str) -> dict[Any, Any]:
-        """Return a table, empty if it was never written or is lost."""
+        """Return a table; it is empty if it was never written or is lost."""
         return self._tables.setdefault(name, {})
 
     def lose(self, *names: str) -> None:
@@ -69,7 +69,7 @@ class MemoryServer:
                 self._tables.pop(name, None)
 
     def snapshot(self) -> dict[str, dict[Any, Any]]:
-        """Return all data as they are now, for `restore`."""
+        """Return all current data, for `restore`."""
         with self._lock:
             return deepcopy(self._tables)
 

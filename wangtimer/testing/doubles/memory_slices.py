@@ -1,4 +1,4 @@
-"""Slices in memory: the rules of add, arm_now, turn, claim, renew, release and put_back, as in their Lua."""
+"""Slices in memory: the rules of the Lua scripts add, arm_now, turn, claim, renew, release and put_back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Sets:
         return self.token if self.token and now < self.locked_until else None
 
     def holds(self, member: Member) -> bool:
-        """Tell whether the member stands anywhere."""
+        """Tell whether the member is in any of the sets."""
         return member in self.due or member in self.armed or member in self.running
 
 
@@ -260,7 +260,7 @@ class MemorySlices:
         sets.token, sets.locked_until = token, self._server.now_ms() + self._leases.lock_ms
 
     def _read(self, slice_: SliceOrLane) -> Sets:
-        """Return the slice; one whose keys have expired is empty."""
+        """Return the slice; it is empty where its keys have expired."""
         slices: dict[SliceOrLane, Sets] = self._server.table("slices")
         sets = slices.get(slice_)
         if sets is None or (sets.expires_at_s and self._server.now_ms() >= sets.expires_at_s * 1_000):
@@ -268,15 +268,15 @@ class MemorySlices:
         return sets
 
     def _written(self, slice_: SliceOrLane) -> Sets:
-        """Return the slice for a change, which puts its expiry off."""
+        """Return the slice for a change; the change extends its expiry."""
         sets = self._read(slice_)
         sets.expires_at_s = expiry_of(slice_, self._now())
         return sets
 
     def _latest(self) -> float:
-        """Return the later of the client's time and the server's: the client may have been held up.
+        """Return the later of the client's time and the server's, as the client may have been delayed.
 
-        Of the client's clocks of late the latest counts.
+        The client's time is its `latest_ms`.
         """
         return max(self._by_latest(), self._server.now_ms())
 
@@ -296,7 +296,7 @@ def _first_until(scores: dict[Member, int], moment: int, limit: int) -> list[Mem
 def _with_those_after_a_crowd(
     ready: list[Member], scores: dict[Member, int], most: int, most_of_crowd: int
 ) -> list[Member]:
-    """Return so many of the ready at most; where that is not all, some that come due after the crowd among them."""
+    """Return at most so many ready members. If some are left out, members due after the crowd get a part."""
     if len(ready) <= most:
         return ready
     crowd = ready[: max(0, min(most, most_of_crowd))]

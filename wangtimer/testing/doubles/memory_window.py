@@ -1,4 +1,4 @@
-"""The window's marks in memory: the rules of the `feed_…` scripts, as in their Lua."""
+"""The window's marks in memory: the rules of the `feed_…` Lua scripts."""
 
 from itertools import count
 from typing import Any
@@ -122,7 +122,7 @@ class MemoryWindow:
         self._server.call(lambda: self._marks.update(compared=minute))
 
     def _last(self, now: int, load: dict[int, int]) -> tuple[int, bool]:
-        """Return the last minute that fits, and whether what is always held does."""
+        """Return the last minute that fits, and whether the part that is always held fits."""
         least = (now + self._rule.least_ms) // MINUTE_MS
         most = (now + self._rule.most_ms) // MINUTE_MS
         if self._marks.get("narrow", 0) > self._server.now_ms():

@@ -1,4 +1,4 @@
-"""One firing with its attempts: what callers ask for, and how it is answered."""
+"""One firing with its attempts: models of the query and the answer."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -21,7 +21,7 @@ from wangtimer.api.http.refusals import NAMED_BY_ID
 
 
 class FiringQuery(Given):
-    """Which firing: a timer's, of a moment."""
+    """Which firing: of a timer at a moment."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
@@ -33,7 +33,7 @@ class FiringQuery(Given):
 
 
 class AttemptData(Sent):
-    """One attempt; durations in ms from when its call began."""
+    """One attempt; durations in ms from the start of its call."""
 
     attempt: Number
     sent_at_ms: Annotated[int | None, Field(description="null: not a byte was sent")]
@@ -48,7 +48,7 @@ class AttemptData(Sent):
 
 
 class HistoryData(RecordData):
-    """A firing, and its attempts so far, the first one first."""
+    """A firing and its attempts so far, the first one first."""
 
     attempts: list[AttemptData]
 

@@ -26,7 +26,8 @@ class AttemptViews:
     def show(self, query: FiringQuery) -> HistoryAnswer:
         """Read one firing.
 
-        With every attempt: when it was sent, what it cost and what came of it. A deleted timer's firings stay readable.
+        The answer has every attempt: when it was sent, how long it took, and its outcome. A deleted timer's firings
+        stay readable.
         """
         wiring = self.wiring()
         fire_at = read_moment_field(query.fire_at, "fireAt")

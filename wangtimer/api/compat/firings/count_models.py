@@ -1,4 +1,4 @@
-"""How counts of firings are answered."""
+"""Models of counts of firings."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from wangtimer.api.http.envelope import Answer, Sent
 
 
 class CountData(Sent):
-    """Firings by what became of them."""
+    """Numbers of firings by status."""
 
     pending: Annotated[int, Field(description="no outcome yet")]
     succeeded: int
@@ -17,6 +17,6 @@ class CountData(Sent):
 
 
 class CountAnswer(Answer):
-    """How many firings the filters leave."""
+    """How many firings match the filters."""
 
     data: CountData

@@ -1,4 +1,4 @@
-"""What callers may ask of single firings, and what they are told."""
+"""Models of firings on demand: requests and answers."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -36,7 +36,7 @@ class FiringKey(Given):
 
 
 class CancelFiring(Given):
-    """Which coming firing is not to be made."""
+    """Which future firing to cancel."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
@@ -46,13 +46,13 @@ class CancelFiring(Given):
 
 
 class SpreadFields(Given):
-    """How firings asked for together are spread."""
+    """How the firings of one request are spread over time."""
 
     per_second: PerSecond = 50
     start_at: Annotated[
         GivenMoment,
         moment(
-            "the first is due at this moment; now by default. The next part's: the lastDueAtMs of the one before"
+            "the first firing is due at this moment; now by default. For the next part: lastDueAtMs of the previous one"
         ),
         Field(alias="startAt"),
     ] = None
@@ -60,23 +60,28 @@ class SpreadFields(Given):
 
 
 class ReplayFirings(SpreadFields):
-    """Which firings to attempt once more: those of `firings`, or all of `statuses` since a moment."""
+    """Which firings to attempt once more: those in `firings`, or all with `statuses` since a moment."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
     firings: Annotated[
         list[FiringKey] | None,
-        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="these, failed or skipped"),
+        Field(
+            min_length=1,
+            max_length=MOST_NAMED,
+            fail_fast=True,
+            description="these firings, failed or skipped",
+        ),
     ] = None
-    id: Annotated[Id | None, Field(description="else: of this timer only")] = None
+    id: Annotated[Id | None, Field(description="else: firings of this timer only")] = None
     since: ReplayedSince = None
     until: ReplayedUntil = None
     statuses: ReplayedStatuses = None
 
 
 class BackfillFirings(SpreadFields):
-    """Of which past range a timer's moments are to fire."""
+    """The past range in which a timer's moments are to fire now."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
@@ -110,7 +115,7 @@ class _Dues(Sent):
 
 
 class ReplayData(_Dues):
-    """How many firings can be replayed, and were."""
+    """How many firings match, and how many of them are replayed."""
 
     matched: int
     replayed: int
@@ -119,13 +124,13 @@ class ReplayData(_Dues):
 
 
 class ReplayAnswer(Answer):
-    """What a replay comes to; GET /firings shows how it goes on."""
+    """The result of a replay; GET /firings shows its progress."""
 
     data: ReplayData
 
 
 class BackfillData(_Dues):
-    """How many moments there are, and how many of them had no record and are now to fire."""
+    """How many moments match, and how many of them had no record and fire now."""
 
     matched: MatchedMoments
     planned: int
@@ -133,12 +138,12 @@ class BackfillData(_Dues):
     next_since: Annotated[
         str | None,
         Field(
-            description="since of the next part, of a dryRun that was not counted to its end too; null: it was the last"
+            description="since of the next part, also where a dryRun stopped counting; null: no part is left"
         ),
     ]
 
 
 class BackfillAnswer(Answer):
-    """What a backfill comes to; GET /records shows how it goes on."""
+    """The result of a backfill; GET /records shows its progress."""
 
     data: BackfillData

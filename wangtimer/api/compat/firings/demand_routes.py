@@ -1,4 +1,4 @@
-"""Firings on demand over HTTP: now, once more, not at all, of a range that is past."""
+"""Firings on demand over HTTP: fire now, replay, cancel, backfill."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,31 +38,31 @@ from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 
-# What says which firings to replay, where they are not named one by one.
+# The fields that select the firings to replay where `firings` does not list them.
 FILTER = ("id", "since", "until", "statuses")
 
 
 @dataclass(frozen=True, slots=True)
 class DemandViews:
-    """The operations that ask for single firings."""
+    """The operations on demand."""
 
     wiring: Callable[[], Wiring]
 
     def fire_now(self, body: TimerKey) -> AskedFiringAnswer:
         """Fire a timer now, by its id or by its name.
 
-        Enabled, disabled or finished, whatever its schedule and misfire policy: to try it before it is enabled, say.
-        Each request is one more firing.
+        The timer may be enabled, disabled or finished; its schedule and misfire policy do not matter. So it can be
+        tried before it is enabled. Each request is one more firing.
         """
         wiring = self.wiring()
         firing = wiring.on_demand.fire_now(body.app, id_of(body, wiring.timers))
         return _answer(FiringRecord(firing, None, None, None, None, "", ""), body.app)
 
     def cancel(self, body: CancelFiring) -> CancelAnswer:
-        """Cancel one coming firing.
+        """Cancel one future firing.
 
-        It is recorded as skipped; the timer goes on. Up to 1.5 s before its moment, planned already or not. Twice is
-        the same as once.
+        It is recorded as skipped; the timer goes on. This works up to 1.5 s before its moment, planned already or not.
+        A repeat changes nothing.
         """
         fire_at = read_moment_field(body.fire_at, "fireAt")
         wiring = self.wiring()
@@ -75,7 +75,7 @@ class DemandViews:
     def replay(self, body: ReplayFirings) -> ReplayAnswer:
         """Replay firings.
 
-        Failed ones, or skipped ones, wait for one more attempt, with the same webhook-id, enabled timer or not.
+        Failed or skipped firings get one more attempt with the same webhook-id, even where the timer is disabled.
         """
         rate = _rate(body)
         on_demand = self.wiring().on_demand
@@ -89,7 +89,8 @@ class DemandViews:
     def backfill(self, body: BackfillFirings) -> BackfillAnswer:
         """Backfill a past range.
 
-        What the timer's schedule, as it is now, has in (since, until] and has no record of fires now, enabled or not.
+        The moments of the timer's current schedule in (since, until] that have no record fire now, even where the timer
+        is disabled.
         """
         since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
         done = self.wiring().on_demand.backfill(body.app, body.id, since, until, _rate(body), body.dry_run)

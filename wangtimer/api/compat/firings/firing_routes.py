@@ -1,4 +1,4 @@
-"""Firings over HTTP: searched, and taken away as CSV or JSON Lines."""
+"""Firings over HTTP: search, and export as CSV or JSON Lines."""
 
 import csv
 import io
@@ -39,11 +39,11 @@ from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 
-# Rows read at once for an export, which may be long.
+# Rows that an export reads at once.
 EXPORT_PAGE = 1_000
-# One thread of so many may export: a slow client holds it for long, and the others are for all else.
+# One thread of this many may export. A slow client holds it for long; the others are for all other requests.
 THREADS_AN_EXPORT = 4
-# The order in which both lists are: moment and timer, latest first.
+# The order of both lists: moment and timer, latest first.
 ORDER = "firings"
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
@@ -54,10 +54,10 @@ class FiringsFilter(Given):
     meant_elsewhere: ClassVar[Mapping[str, str]] = NAMED_BY_ID
 
     app: App
-    id: Annotated[Id | None, BeforeValidator(number), Field(description="of this timer only")] = None
+    id: Annotated[Id | None, BeforeValidator(number), Field(description="firings of this timer only")] = None
     status: Annotated[
         StatusWord | None,
-        Field(description="with this outcome only"),
+        Field(description="firings with this status only"),
     ] = None
     kind: OfKind = None
     since: Since = None
@@ -69,7 +69,7 @@ class FiringsFilter(Given):
     ] = None
 
     def read(self, now: int) -> FiringFilter:
-        """Return what is asked for; raises `Refused` for a moment that cannot be read."""
+        """Return the filter; raises `Refused` for a moment that cannot be read."""
         first, last = read_range(self.since, self.until)
         return FiringFilter(
             self.app,
@@ -90,7 +90,7 @@ class FiringsQuery(FiringsFilter):
 
 
 class ExportQuery(FiringsFilter):
-    """Which firings to take away, and in what form."""
+    """Which firings to export, and in what format."""
 
     format: Annotated[
         Literal["csv", "jsonl"], Field(description="comma-separated, or a JSON object a line")
@@ -107,8 +107,8 @@ class FiringViews:
     def page(self, query: FiringsQuery) -> FiringsAnswer:
         """Search an app's firings.
 
-        Of one timer or of all, latest first; rows that come meanwhile neither hide nor repeat others. Refused where
-        too few are found in a few seconds.
+        They are of one timer or of all, latest first. New rows neither hide nor repeat others. The search is refused
+        where it finds too few in a few seconds.
         """
         wiring = self.wiring()
         behind, order = None, cursors.of_list(ORDER, query)
@@ -127,23 +127,23 @@ class FiringViews:
     def export(self, query: ExportQuery) -> Response:
         """Export an app's firings.
 
-        Every one that the filters leave, latest first, sent as it is read. A client that takes less than 10 KB/s is
-        cut off. Refused (50303) while as many others are under way as a process serves at once.
+        The answer has every firing that matches the filters, latest first, sent as it is read. A client that takes less
+        than 10 KB/s is cut off. An export is refused (50303) while the process serves as many others as it may.
         """
         wanted = query.read(int(self.wiring().clock.now_ms()))
         end = self.exports().begin()
         rows = self._all(wanted)
         lines = _as_csv(rows, query.app) if query.format == "csv" else _as_json_lines(rows, query.app)
         answer = Response(stream_with_context(_until_end(lines, end)), content_type=_TYPES[query.format])
-        # Of one that is broken off before its first line, too.
+        # Also where it is broken off before its first line.
         answer.call_on_close(end)
         answer.headers["Content-Disposition"] = f'attachment; filename="firings.{query.format}"'
         return answer
 
     def count(self, query: FiringsFilter) -> CountAnswer:
-        """Count an app's firings by what became of them.
+        """Count an app's firings by status.
 
-        Those that the filters leave; refused where they are too many to count in a few seconds.
+        The filters select the firings. A count that takes more than a few seconds is refused.
         """
         wiring = self.wiring()
         counts = wiring.firing_counts.by_status(query.read(int(wiring.clock.now_ms())))

@@ -1,4 +1,4 @@
-"""What callers may ask of records."""
+"""Models of queries for records."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -21,11 +21,11 @@ class RecordsQuery(Given):
     app: App
     id: Annotated[Id | None, BeforeValidator(number)] = None
     timer_id: Annotated[
-        Id | None, BeforeValidator(number), Field(alias="timerID", description="xTimer's name of id")
+        Id | None, BeforeValidator(number), Field(alias="timerID", description="xTimer's name for id")
     ] = None
-    pending: Annotated[
-        bool, BeforeValidator(flag), Field(description="show the planned firings still to come, too")
-    ] = False
+    pending: Annotated[bool, BeforeValidator(flag), Field(description="also show planned future firings")] = (
+        False
+    )
     limit: Limit = PAGE
     cursor: Cursor | None = None
 
@@ -34,10 +34,10 @@ class RecordsQuery(Given):
 
     @property
     def numbered(self) -> NumberedPage | None:
-        """The page by number, if one is asked for."""
+        """The numbered page, if the query asks for one."""
         return numbered_page(self.page_index, self.page_size, self.model_fields_set)
 
     @property
     def timer(self) -> int:
-        """The timer's id, under whichever name it came; raises `Refused`."""
+        """The timer's id, from either name; raises `Refused`."""
         return given_once(("id", self.id), ("timerID", self.timer_id))

@@ -1,4 +1,4 @@
-"""Records over HTTP: what became of a timer's firings."""
+"""Records over HTTP: a timer's firings and their outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 
-# In the order of their moments, latest first.
+# Ordered by moment, latest first.
 ORDER = "records"
 
 # 0, 2 and 3 are xTimer's numbers.
@@ -38,7 +38,7 @@ class RecordViews:
     def page(self, query: RecordsQuery) -> RecordsAnswer:
         """List a timer's firings.
 
-        Latest first; those still to come only with pending=true. A deleted timer's records stay readable.
+        The latest come first; future firings only with pending=true. A deleted timer's records stay readable.
         """
         wiring, timer_id, numbered = self.wiring(), query.timer, query.numbered
         listed = cursors.of_list(ORDER, query)

@@ -50,7 +50,9 @@ class MadeTimer(Sent):
     """What became of one timer of the request."""
 
     index: Annotated[int, Field(description="its place in the request, from 0")]
-    code: Annotated[int, Field(description="0: done; else the error it would have got alone")] = 0
+    code: Annotated[
+        int, Field(description="0: done; else the error it would get in a request of its own")
+    ] = 0
     msg: str = ""
     field: str = ""
     id: int | None = None
@@ -86,7 +88,7 @@ class BatchViews:
     def create(self, body: CreateTimers) -> CreatedAnswer:
         """Create many timers.
 
-        Each is taken or refused on its own. They stay disabled unless `enable` is true.
+        Each is accepted or refused on its own. They stay disabled unless `enable` is true.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -105,7 +107,7 @@ class BatchViews:
 
 
 def add_batch_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of many timers; of one path, all must be of one blueprint."""
+    """Add the routes of many timers. All routes of one path must be in one blueprint."""
     views = BatchViews(wiring)
     create = refusing_callbacks(refusing_key(taking_body(views.create, MOST_BATCH_BYTES)))
     routes.post("/defs", **documented(views.create, "createTimers", 409))(create)
@@ -131,6 +133,6 @@ def _shown(index: int, made: Made) -> MadeTimer:
 
 
 def _warnings(timer: Timer) -> list[WarningData] | None:
-    """Return those that take microseconds to tell; None where there are none."""
+    """Return the warnings that take microseconds to find; None where there are none."""
     rule = rule_of(timer.definition.schedule)
     return shown_warnings(kind_of(rule).quick_warnings(rule)) or None

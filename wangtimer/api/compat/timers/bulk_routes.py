@@ -26,27 +26,27 @@ from wangtimer.wiring import Wiring
 
 
 class BulkFilter(FilterFields):
-    """Which of an app's timers are to be changed: those that all of these hold of."""
+    """Which of an app's timers to change: those that meet all conditions."""
 
     names: Annotated[
         list[NameText] | None,
         Field(
             min_length=1,
             max_length=MOST_CHANGED,
-            description="one of these very names",
+            description="timers with exactly one of these names",
             examples=[["a", "b"]],
         ),
     ] = None
 
 
 class ChangeTimers(Given):
-    """Which timers, by conditions or by ids, and what is to become of them."""
+    """Which timers, by conditions or by ids, and the action."""
 
     app: App
     action: Action
     filter: Annotated[
         BulkFilter | None,
-        Field(description="those that all of these hold of, and that the action would change"),
+        Field(description="timers that meet all these conditions and that the action would change"),
     ] = None
     ids: Ids = None
     all: Annotated[bool, Field(description="required where there is no condition and no id")] = False
@@ -56,12 +56,12 @@ class ChangeTimers(Given):
 
     @property
     def has_conditions(self) -> bool:
-        """Whether the filter leaves anything out."""
+        """Whether the filter has a condition."""
         return self.filter is not None and self.filter != BulkFilter()
 
     @property
     def asked(self) -> ManyAsked:
-        """What is to become of which timers; raises `Refused`."""
+        """The action and its timers; raises `Refused`."""
         asked = self.filter or BulkFilter()
         names = None if asked.names is None else tuple(asked.names)
         conditions = replace(asked.wanted_of(self.app, "filter."), names=names)
@@ -69,7 +69,7 @@ class ChangeTimers(Given):
 
 
 class FailedChange(Sent):
-    """A timer that was not changed, and the error it would have got alone."""
+    """A timer that was not changed, and the error it would get in a request of its own."""
 
     id: int
     name: Annotated[str | None, Field(description="null: there is no such timer")]
@@ -91,14 +91,14 @@ class ChangedData(ChangedCounts):
         list[StoppedOne] | None,
         Field(
             exclude_if=is_none,
-            description="of disable and delete: the stopped moment of each timer that has one, as when disabled alone",
+            description="after disable and delete: each timer's stopped moment, if it has one, as for a single timer",
         ),
     ] = None
     unknown_names: Annotated[
         list[str] | None,
         Field(
             exclude_if=is_none,
-            description="with filter.names: those of them that no timer of the app had when the request began",
+            description="with filter.names: the names that no timer of the app had when the request began",
         ),
     ] = None
 
@@ -118,8 +118,9 @@ class BulkViews:
     def change(self, body: ChangeTimers) -> ChangedAnswer:
         """Enable, disable or delete many timers.
 
-        By conditions, or by ids. At most `limit` of them, by id, and fewer where they take much CPU; `remaining` says
-        how many are left: ask again. One that is refused is a row of `failed`, and stops no other.
+        They are selected by conditions or by ids. One request changes at most `limit` of them, in the order of their
+        ids, and fewer where they take much CPU. `remaining` says how many are left: repeat the request for them. A
+        refused timer is a row of `failed`; it does not stop the others.
         """
         _refuse_unclear(body)
         done = ManyTimers(self.wiring()).change(body.asked)
@@ -148,7 +149,7 @@ def add_bulk_routes(routes: APIBlueprint, wiring: Callable[[], Wiring]) -> None:
 
 
 def _refuse_unclear(body: ChangeTimers) -> None:
-    """Raise `Refused` unless it is said in one way which timers are meant."""
+    """Raise `Refused` unless the timers are selected in exactly one way."""
     if body.ids is not None and (body.filter is not None or body.all):
         raise Refused(ErrorCode.BAD_VALUE, "ids", "a filter, or all, is given too", "give one of them")
     if body.ids is None and not body.has_conditions and not body.all:

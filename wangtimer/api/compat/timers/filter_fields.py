@@ -1,4 +1,4 @@
-"""The conditions by which an app's timers are listed, and changed together."""
+"""The conditions that select an app's timers for a list or a bulk change."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from wangtimer.store.sql.timer_lists import TimerFilter
 
 
 class FilterFields(Given):
-    """Which of an app's timers: those that all of these hold of."""
+    """Which of an app's timers: those that meet all conditions."""
 
     name: Annotated[NameText | None, Field(description="this very name")] = None
     name_prefix: Annotated[NameText | None, Field(alias="namePrefix")] = None
@@ -22,9 +22,9 @@ class FilterFields(Given):
     next_before: NextBefore = None
 
     def wanted_of(self, app: str, path: str = "") -> TimerFilter:
-        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
+        """Return the filter of an app's timers; raises `Refused` for a moment that cannot be read.
 
-        `path` is what stands before the names of these fields, as "filter." does.
+        `path` is the prefix of these fields' names, such as "filter.".
         """
         return wanted_timers(
             app,

@@ -1,4 +1,4 @@
-"""What a schedule comes to, as the API shows it."""
+"""Previews of schedules as the compatible paths show them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,5 +25,5 @@ def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
 
 
 def shown_warnings(found: Iterable[Warning]) -> list[WarningData]:
-    """Return warnings as answers have them."""
+    """Return warnings as answers show them."""
     return [WarningData(code=one.code, text=one.text, text_zh=one.text_zh) for one in found]

@@ -20,7 +20,7 @@ FINISHED = 3
 
 
 def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
-    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled."""
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
@@ -51,7 +51,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
 
 
 def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
-    """Return a stopped moment as it is shown."""
+    """Return a stopped moment as answers show it."""
     if stopped is None:
         return None
     return StoppedData(at=show_moment(stopped.at_ms), at_ms=stopped.at_ms, state=stopped.state)

@@ -1,4 +1,4 @@
-"""Lists of timers over HTTP: filtered, sorted, page by page."""
+"""Lists of timers over HTTP: filtered, sorted and in pages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,9 @@ class TimersQuery(FilterFields, OfAnApp):
 
     sort: Annotated[
         Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
-        Field(description="a minus: largest first; id by default, and -id in pages by number, as in xTimer"),
+        Field(
+            description="with a minus the largest comes first; id by default, -id in numbered pages, as in xTimer"
+        ),
     ] = None
     limit: Limit = PAGE
     cursor: Cursor | None = None
@@ -44,12 +46,12 @@ class TimersQuery(FilterFields, OfAnApp):
 
     @property
     def numbered(self) -> NumberedPage | None:
-        """The page by number, if one is asked for."""
+        """The numbered page, if the query asks for one."""
         return numbered_page(self.page_index, self.page_size, self.model_fields_set)
 
     @property
     def sorted_by(self) -> str:
-        """`sort`, or what stands for it."""
+        """`sort`, or its default."""
         return self.sort or ("id" if self.numbered is None else "-id")
 
     @property
@@ -59,16 +61,16 @@ class TimersQuery(FilterFields, OfAnApp):
 
     @property
     def wanted(self) -> TimerFilter:
-        """What is asked for; raises `Refused` for a moment that cannot be read."""
+        """The filter; raises `Refused` for a moment that cannot be read."""
         return self.wanted_of(self.app)
 
 
 class NameQuery(Given):
-    """Timers whose name contains a text; `name` or `fuzzyName` says which."""
+    """Timers whose name contains a text; `name` or `fuzzyName` gives the text."""
 
     app: App
     name: NameText | None = None
-    fuzzy_name: Annotated[NameText | None, Field(alias="fuzzyName", description="xTimer's name of name")] = (
+    fuzzy_name: Annotated[NameText | None, Field(alias="fuzzyName", description="xTimer's name for name")] = (
         None
     )
     page_index: PageIndex = 1
@@ -76,12 +78,12 @@ class NameQuery(Given):
 
     @property
     def numbered(self) -> NumberedPage:
-        """The page asked for; the first by default."""
+        """The requested page; the first by default."""
         return page_at(self.page_index or 1, self.page_size)
 
     @property
     def text(self) -> str:
-        """What a name must contain, under whichever name it came; raises `Refused`."""
+        """The text that a timer's name must contain, from either parameter; raises `Refused`."""
         return given_once(("name", self.name), ("fuzzyName", self.fuzzy_name))
 
 
@@ -94,8 +96,9 @@ class TimerListViews:
     def page(self, query: TimersQuery) -> TimersAnswer:
         """List an app's timers.
 
-        By id unless sorted otherwise; rows that come and go meanwhile neither hide nor repeat others. Each row has its
-        next moment and its last outcome. A page whose timers take much CPU is shorter; nextCursor leads on.
+        They are sorted by id unless `sort` says otherwise. Rows that come and go between two pages neither hide nor
+        repeat others. Each row has its next moment and its last outcome. A page is shorter where its timers take much
+        CPU; nextCursor leads to the rest.
         """
         if query.numbered is not None:
             return self._numbered(query.wanted, query.order, query.numbered)
@@ -112,7 +115,7 @@ class TimerListViews:
     def by_name(self, query: NameQuery) -> TimersAnswer:
         """List an app's timers whose name contains a text.
 
-        As xTimer lists them: latest first, page by number. Cursors and filters are those of `/defs`.
+        The order and pages are xTimer's: latest first, numbered pages. `/defs` has cursors and filters.
         """
         wanted = TimerFilter(query.app, contains=query.text)
         return self._numbered(wanted, Order(SortKey.ID, descending=True), query.numbered)

@@ -13,25 +13,25 @@ from wangtimer.api.http.refusals import NAMED_BY_ID
 
 @naming_rules
 class PreviewSchedule(ScheduleFields):
-    """A schedule to look at; exactly one of {asked} says when."""
+    """A schedule to preview; exactly one of {asked} says when it fires."""
 
     app: Annotated[App | None, Field(description="whose calendars excludeCalendar may name")] = None
     count: PreviewCount = 10
 
 
 class OfAnApp(Given):
-    """What says whose it is; as the last of several bases it puts `app` first."""
+    """A request with an app. As the last of several bases it puts `app` first."""
 
     app: App
 
 
 @naming_rules
 class CreateTimer(TimerTerms, OfAnApp):
-    """A new timer: exactly one of {asked} says when."""
+    """A new timer: exactly one of {asked} says when it fires."""
 
 
 class PutTimer(CreateTimer):
-    """A timer as it is to be, whatever it was: what is not given gets its default."""
+    """A whole timer that replaces any old one: a field that is absent gets its default."""
 
     version: Annotated[
         int | None,
@@ -40,13 +40,13 @@ class PutTimer(CreateTimer):
 
 
 class EditTimer(ChangedTerms):
-    """What is to change of a timer: what is not given stays; null takes a bound or the tags away."""
+    """Changes of a timer: a field that is absent stays; null removes a bound or the tags."""
 
     app: App
     id: Id
     version: Annotated[
         int | None,
-        Field(ge=1, description="refuse (409) where the timer is not at this version any more"),
+        Field(ge=1, description="refuse (409) where the timer is no longer at this version"),
     ] = None
 
 

@@ -75,8 +75,8 @@ class TimerViews:
     def put(self, body: PutTimer) -> PutAnswer:
         """Create a timer, or replace it.
 
-        The app's timer of this name becomes what the body says, enabled or not as it was; where there is none it is
-        created, disabled. The same body again changes nothing, save that delayMs counts from each request.
+        The app's timer of this name gets the terms of the body, and stays enabled or disabled. Where there is none it
+        is created, disabled. A repeat of the same body changes nothing, except that delayMs counts from each request.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -98,8 +98,8 @@ class TimerViews:
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
 
-        It may be enabled, and stays so: a moment of the old schedule more than countsWithinMs away no longer fires,
-        those of the new one do, at once. What is not given stays as it is. The answer shows the next five moments.
+        An enabled timer stays enabled: moments of the old schedule more than countsWithinMs away no longer fire, and
+        those of the new one do, at once. A field that is absent stays. The answer shows the next five moments.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -112,7 +112,7 @@ class TimerViews:
     def preview(self, body: PreviewSchedule) -> PreviewAnswer:
         """Preview a schedule.
 
-        Its next moments in its zone and in UTC, in words, and what may surprise about it. Nothing is stored.
+        The answer has its next moments in its zone and in UTC, the schedule in words, and warnings. Nothing is stored.
         """
         now = int(self.wiring().clock.now_ms())
         asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
@@ -123,16 +123,16 @@ class TimerViews:
     def enable(self, body: TimerKey) -> TimerAnswer:
         """Enable a timer, by its id or by its name.
 
-        A one-shot up to a minute past fires at once; longer past is refused. Enabling twice changes nothing.
+        A one-shot up to a minute past fires at once; an older one is refused. Enabling twice changes nothing.
         """
         return self._answer(self.wiring().registrar.enable(body.app, self._id_of(body)))
 
     def disable(self, body: TimerKey) -> StopAnswer:
         """Disable a timer, by its id or by its name.
 
-        A moment more than countsWithinMs away no longer fires, nor does what was asked for before (fire now, replay,
-        backfill) and is not sent by then; `stopped` says what becomes of the next moment. Disabling twice changes
-        nothing.
+        A moment more than countsWithinMs away no longer fires. Firings that were requested before (fire now, replay,
+        backfill) and are not sent by then stop too. `stopped` says what becomes of the next moment. Disabling twice
+        changes nothing.
         """
         timer = self.wiring().registrar.disable(body.app, self._id_of(body))
         return StopAnswer(
@@ -144,8 +144,8 @@ class TimerViews:
     def delete(self, body: TimerKey) -> DeleteAnswer:
         """Delete a timer, by its id or by its name.
 
-        A moment more than countsWithinMs away no longer fires; `stopped` says what becomes of the next one. Its name is
-        free, its records stay.
+        A moment more than countsWithinMs away no longer fires; `stopped` says what becomes of the next one. The name is
+        free again; the records stay.
         """
         timer = self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
         return DeleteAnswer(stopped=self._stopped(timer), counts_within_ms=self._counts_within_ms(timer))

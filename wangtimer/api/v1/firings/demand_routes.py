@@ -1,4 +1,4 @@
-"""Firings on demand over v1: one now, one once more, one not at all, those of a range that is past."""
+"""Firings on demand over v1: fire now, replay, cancel, backfill."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,19 +48,19 @@ from wangtimer.wiring import Wiring
 
 
 class CancelledFiring(ShownFiring):
-    """A firing that is not to be made, and how soon that counts."""
+    """A cancelled firing, and how soon that takes effect."""
 
     counts_within: Span
 
 
 class SpreadBody(Given):
-    """How firings asked for together are spread."""
+    """How the firings of one request are spread over time."""
 
     per_second: PerSecond = 50
     start_at: Annotated[
         GivenMoment,
         moment(
-            "the first is due at this moment; now by default. The next part's: lastDueAt of the one before"
+            "the first firing is due at this moment; now by default. For the next part: lastDueAt of the previous one"
         ),
         Field(alias="startAt"),
     ] = None
@@ -68,22 +68,27 @@ class SpreadBody(Given):
 
     @property
     def rate(self) -> Rate:
-        """So many a second from a moment on; raises `Refused`."""
+        """How many firings a second, from which moment on; raises `Refused`."""
         start = None if self.start_at is None else read_moment_field(self.start_at, "startAt")
         return Rate(self.per_second, start)
 
 
 class ReplayBody(SpreadBody):
-    """Which firings to attempt once more: those of `ids`, or all of `statuses` since a moment."""
+    """Which firings to attempt once more: those in `ids`, or all with `statuses` since a moment."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     ids: Annotated[
         list[str] | None,
-        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="these, failed or skipped"),
+        Field(
+            min_length=1,
+            max_length=MOST_NAMED,
+            fail_fast=True,
+            description="these firings, failed or skipped",
+        ),
     ] = None
     timer: Annotated[
-        str | None, Field(description="else: of this timer only, its id, or `key:` and its key")
+        str | None, Field(description="else: firings of this timer only: its id, or `key:` and its key")
     ] = None
     since: ReplayedSince = None
     until: ReplayedUntil = None
@@ -91,7 +96,7 @@ class ReplayBody(SpreadBody):
 
 
 class BackfillBody(SpreadBody):
-    """Of which past range a timer's moments are to fire."""
+    """The past range in which a timer's moments are to fire now."""
 
     since: BackfilledSince
     until: BackfilledUntil
@@ -105,7 +110,7 @@ class NotReplayedFiring(Sent):
 
 
 class ReplayOutcome(Sent):
-    """How many firings can be replayed, and were."""
+    """How many firings match, and how many of them are replayed."""
 
     matched: int
     replayed: int
@@ -116,27 +121,27 @@ class ReplayOutcome(Sent):
 
 
 class BackfillOutcome(Sent):
-    """How many moments there are, and how many of them had no record and are now to fire."""
+    """How many moments match, and how many of them had no record and fire now."""
 
     matched: MatchedMoments
     planned: int
     first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
     last_due_at: Text | None
     remaining: LeftToBackfill
-    next_since: Annotated[Text | None, Field(description="since of the next part; null: it was the last")]
+    next_since: Annotated[Text | None, Field(description="since of the next part; null: this was the last")]
 
 
 @dataclass(frozen=True, slots=True)
 class DemandResource:
-    """What can be asked for of firings."""
+    """The operations on demand."""
 
     wiring: Callable[[], Wiring]
 
     def fire(self, path: TimerPath, header: ActingHeader) -> Reply | Response:
         """Fire a timer now.
 
-        Enabled, disabled or finished, whatever its schedule and misfire policy. Each request is one more firing, but
-        under an `Idempotency-Key`.
+        The timer may be enabled, disabled or finished; its schedule and misfire policy do not matter. Each request is
+        one more firing. Exception: a repeat with the same `Idempotency-Key`.
         """
         wiring = self.wiring()
         timer_id = path.id_in(header.app, wiring.timers)
@@ -150,9 +155,9 @@ class DemandResource:
         return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire)
 
     def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
-        """Cancel a coming firing.
+        """Cancel a future firing.
 
-        It is recorded as skipped; the timer goes on. Up to 1.5 s before its moment. Twice is the same as once.
+        It is recorded as skipped; the timer goes on. It works up to 1.5 s before its moment. A repeat changes nothing.
         """
         wiring = self.wiring()
         record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
@@ -162,7 +167,7 @@ class DemandResource:
     def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
         """Replay a firing.
 
-        One that failed or was skipped is attempted once more, with the same webhook-id, enabled timer or not.
+        A failed or skipped firing gets one more attempt with the same webhook-id, even where the timer is disabled.
         """
         done = self.wiring().on_demand.replay_these(
             header.app, [path.timer_and_moment], Rate(MOST_PER_SECOND)
@@ -172,7 +177,7 @@ class DemandResource:
     def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
         """Replay firings.
 
-        Failed ones, or skipped ones, are attempted once more, with the same webhook-id, enabled timer or not.
+        Failed or skipped firings get one more attempt with the same webhook-id, even where the timer is disabled.
         """
         on_demand = self.wiring().on_demand
         if body.ids is None:
@@ -188,7 +193,8 @@ class DemandResource:
     def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
         """Backfill a past range.
 
-        What the timer's schedule, as it is now, has in (since, until] and has no record of fires now, enabled or not.
+        The moments of the timer's current schedule in (since, until] that have no record fire now, even where the timer
+        is disabled.
         """
         wiring = self.wiring()
         since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
@@ -250,7 +256,7 @@ def _add(
     answers: dict[int, type[Sent] | None],
     stops: bool = False,
 ) -> None:
-    """Add a verb; one that only stops firings may be asked for by a callback of ours."""
+    """Add a verb. A callback of our own may only use a verb that stops firings."""
     headers = ("Location", REPLAYED) if 201 in answers else (REPLAYED,)
     wrap = None if stops else refusing_callbacks
     routes.add("post", rule, view, operation_id, answers, 404, 409, 422, headers=headers, wrap=wrap)

@@ -28,12 +28,12 @@ from wangtimer.store.sql.firings import FiringRecord
 
 
 class ShownFiring(Sent):
-    """A firing: one moment of one timer, and what became of it."""
+    """A firing: one moment of one timer, and its outcome."""
 
     id: Annotated[
         str,
         Field(
-            description="header webhook-id of its callback, the same on each attempt",
+            description="the header webhook-id of its callbacks, the same on every attempt",
             examples=["890342217101453-1795198611123"],
         ),
     ]
@@ -42,10 +42,10 @@ class ShownFiring(Sent):
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
     status: StatusWord
     kind: ShownKind
-    attempt: Annotated[int, Field(description="the last that was made, or the next that is to be made")]
+    attempt: Annotated[int, Field(description="from 1: the last attempt made, or the next one to make")]
     first_sent_at: Annotated[Text | None, Field(description="null: nothing was sent")]
     lateness_ms: Lateness
-    duration_ms: Annotated[int | None, Field(description="of the last attempt's call; null until then")]
+    duration_ms: Annotated[int | None, Field(description="of the last attempt's call; null: no attempt yet")]
     http_status: int | None
     output: LastOutput
     error: str
@@ -53,7 +53,7 @@ class ShownFiring(Sent):
 
 
 class ShownAttempt(Sent):
-    """One attempt; durations in ms from when its call began."""
+    """One attempt; durations in ms from the start of its call."""
 
     attempt: Number
     status: AttemptStatus
@@ -73,13 +73,13 @@ class ShownHistory(ShownFiring):
     attempts: list[ShownAttempt]
     request: Annotated[
         SentRequest | None,
-        Field(description="of the last attempt that was sent; null: requestState says why"),
+        Field(description="the request of the last attempt that was sent; null: requestState says why"),
     ]
     request_state: Annotated[
         RequestState,
         Field(
-            description="as_sent: request is what was sent. not_sent: nothing was sent yet. timer_changed: what was "
-            "sent is not known, because the timer was changed or deleted since, or less than 8 s before"
+            description="as_sent: request is what was sent. not_sent: nothing was sent yet. timer_changed: the request "
+            "is not known, because the timer was changed or deleted since it was sent, or less than 8 s before"
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Firings over v1: searched, counted, read with their attempts."""
+"""Firings over v1: search, count, read with their attempts."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ class FiringPath(Given):
             raise Refused(
                 ErrorCode.BAD_VALUE,
                 "firing_id",
-                f"{shown(self.firing_id)} is no id of a firing",
+                f"{shown(self.firing_id)} is not the id of a firing",
                 "write the webhook-id of its callback, as in 890342217101453-1795198611123",
                 about=Subject.FIRING,
             )
@@ -67,22 +67,22 @@ class FiringPath(Given):
 
 
 class FiringConditions(Given):
-    """Which of an app's firings: those that all of these hold of."""
+    """Which of an app's firings: those that meet all conditions."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     timer: Annotated[
         str | None,
-        Field(description="of this timer alone: its id, or `key:` and its key", examples=["key:order-42"]),
+        Field(description="firings of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
     ] = None
-    status: Annotated[StatusWord | None, Field(description="of this status alone")] = None
+    status: Annotated[StatusWord | None, Field(description="firings with this status")] = None
     kind: OfKind = None
     tag: Annotated[
         str | None,
         Field(
             min_length=1,
             max_length=64,
-            description="of timers with this tag; those of deleted timers have none",
+            description="firings of timers with this tag; a deleted timer has none",
         ),
     ] = None
     since: Since = None
@@ -94,7 +94,7 @@ class FiringConditions(Given):
     ] = None
 
     def wanted_of(self, app: str, wiring: Wiring) -> FiringFilter:
-        """Return what is asked for; raises `Refused`, `UnknownTimer`."""
+        """Return the filter; raises `Refused`, `UnknownTimer`."""
         first, last = read_range(self.since, self.until)
         timer = None if self.timer is None else TimerPath(which=self.timer)
         return FiringFilter(
@@ -117,7 +117,7 @@ class FiringListQuery(FiringConditions):
 
 
 class FiringCounts(Sent):
-    """Firings by what became of them."""
+    """Numbers of firings by status."""
 
     pending: Annotated[int, Field(description="no outcome yet")]
     succeeded: int
@@ -127,15 +127,15 @@ class FiringCounts(Sent):
 
 @dataclass(frozen=True, slots=True)
 class FiringResource:
-    """What can be read of firings."""
+    """The operations that read firings."""
 
     wiring: Callable[[], Wiring]
 
     def page(self, header: AppHeader, query: FiringListQuery) -> FiringPage:
         """List firings.
 
-        Latest first; rows that come meanwhile neither hide nor repeat others. Refused where too few are found in a few
-        seconds.
+        The latest come first; new rows neither hide nor repeat others. The search is refused where it finds too few in
+        a few seconds.
         """
         wiring = self.wiring()
         listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
@@ -153,9 +153,9 @@ class FiringResource:
         return FiringPage(items=items, next_cursor=cursor)
 
     def count(self, header: AppHeader, query: FiringConditions) -> FiringCounts:
-        """Count firings by what became of them.
+        """Count firings by status.
 
-        Refused where they are too many to count in a few seconds.
+        A count that takes more than a few seconds is refused.
         """
         wiring = self.wiring()
         counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))
@@ -164,8 +164,9 @@ class FiringResource:
     def show(self, path: FiringPath, header: AppHeader) -> ShownHistory:
         """Read a firing.
 
-        With every attempt: when it was sent, what it cost and what came of it. With the request of the last one as it
-        was sent, secrets masked. A deleted timer's firings stay readable, without the request.
+        The answer has every attempt: when it was sent, how long it took, and its outcome. It also has the request of
+        the last attempt as it was sent, with secrets masked. A deleted timer's firings stay readable, without the
+        request.
         """
         wiring = self.wiring()
         timer_id, fire_at = path.timer_and_moment
@@ -185,7 +186,7 @@ class FiringResource:
         try:
             return self.wiring().timers.get(app, timer_id)
         except (UnknownTimer, Unreadable):
-            # Deleted; or another version of the service wrote it, so it is not as it was either.
+            # It is deleted, or another version of the service has changed it since.
             return None
 
 

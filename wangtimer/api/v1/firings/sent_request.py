@@ -1,4 +1,4 @@
-"""The request of a firing as it was sent, where that is known for sure."""
+"""The request of a firing as it was sent, where that is certain."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ class SentRequest(Sent):
     url: Annotated[
         str,
         Field(
-            description="values of its query with names such as token are masked",
+            description="query values with names such as token are masked",
             examples=["https://shop.example/orders/expire?token=***"],
         ),
     ]
@@ -41,8 +41,8 @@ class SentRequest(Sent):
 def sent_request(history: FiringHistory, timer: Timer | None) -> tuple[RequestState, SentRequest | None]:
     """Return the request of the last attempt that was sent, and whether it is known.
 
-    It is written anew from the timer; None: the timer is deleted. A timer that was changed since it was sent, or so
-    shortly before that the change may not have counted yet, does not tell what was sent.
+    The request is made again from the timer (None: the timer is deleted). It is not known where the timer was changed
+    after the attempt was sent, or so shortly before that the change may not have taken effect.
     """
     sent = next(
         ((one.number, one.sent_at) for one in reversed(history.attempts) if one.sent_at is not None), None
@@ -56,7 +56,7 @@ def sent_request(history: FiringHistory, timer: Timer | None) -> tuple[RequestSt
 
 
 def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
-    # The first version has none before it.
+    # No change made the first version.
     return timer.definition.version == 1 or timer.updated_at + COUNTS_WITHIN_MS <= sent_at
 
 

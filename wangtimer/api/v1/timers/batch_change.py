@@ -29,7 +29,7 @@ from wangtimer.wiring import Wiring
 
 
 class ManyTimersBody(OfTimers):
-    """Which timers: exactly one of `keys`, `ids`, `filter` and `all` says so."""
+    """Which timers: exactly one of `keys`, `ids`, `filter` and `all` selects them."""
 
     keys: Annotated[
         list[NameText] | None,
@@ -38,7 +38,7 @@ class ManyTimersBody(OfTimers):
     ids: Ids = None
     filter: Annotated[
         TimerConditions | None,
-        Field(description="those that all of these hold of, and that the verb would change"),
+        Field(description="timers that meet all these conditions and that the verb would change"),
     ] = None
     all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
     dry_run: OnlyCount = False
@@ -46,7 +46,7 @@ class ManyTimersBody(OfTimers):
     after_id: AfterId = 0
 
     def asked(self, app: str, action: Action) -> ManyAsked:
-        """Return what is to become of which timers; raises `Refused`."""
+        """Return the action and its timers; raises `Refused`."""
         self._refuse_unclear()
         wanted = TimerFilter(app) if self.filter is None else self.filter.wanted_of(app, "filter.")
         names = None if self.keys is None else tuple(self.keys)
@@ -87,13 +87,13 @@ class ManyTimersOutcome(ChangedCounts):
 
     failed: list[UnchangedTimer]
     stopped: Annotated[
-        list[StoppedTimer], Field(description="the stopped moment of each timer that has one, by id")
+        list[StoppedTimer], Field(description="each timer's stopped moment, if it has one, by id")
     ]
     unknown_keys: Annotated[
         list[str] | None,
         Field(
             exclude_if=is_none,
-            description="with keys: those of them that no timer of the app had when the request began",
+            description="with keys: the keys that no timer of the app had when the request began",
         ),
     ] = None
     counts_within: Span
@@ -108,22 +108,23 @@ class BatchChangeResource:
     def enable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Enable many timers.
 
-        At most `limit` of them, by id, and fewer where they take much CPU; `remaining` says how many are left: ask
-        again. One that is refused is a row of `failed`, and stops no other.
+        One request changes at most `limit` of them, in the order of their ids, and fewer where they take much CPU.
+        `remaining` says how many are left: repeat the request for them. A refused timer is a row of `failed`; it does
+        not stop the others.
         """
         return self._outcome(self._change(header, body, "enable"), stops=False)
 
     def disable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Disable many timers.
 
-        As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
+        The limits are those of `:batchEnable`. `stopped` says for each timer whether its next moment was stopped.
         """
         return self._outcome(self._change(header, body, "disable"), stops=True)
 
     def delete(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Delete many timers.
 
-        As many as of `:batchEnable`. `stopped` says of each whether it came in time for the next moment.
+        The limits are those of `:batchEnable`. `stopped` says for each timer whether its next moment was stopped.
         """
         return self._outcome(self._change(header, body, "delete"), stops=True)
 

@@ -1,4 +1,4 @@
-"""Many new timers over v1, each taken or refused on its own."""
+"""Many new timers over v1, each accepted or refused on its own."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class NewTimerOutcome(Sent):
     problem: Annotated[
         Problem | None,
         Field(
-            description="null: it was done. Else why not, with pointers from this timer on; with created true, why it "
+            description="null: it was done. Else why not, with pointers into this timer; with created true, why it "
             "could not be enabled"
         ),
     ]
@@ -80,7 +80,7 @@ class BatchCreateResource:
     def create(self, header: ActingHeader, body: NewTimersBody) -> NewTimersOutcome:
         """Make many timers.
 
-        Each is taken or refused on its own. One that is made and could not be enabled has an id and a problem.
+        Each is accepted or refused on its own. A timer that is made but could not be enabled has an id and a problem.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -118,7 +118,7 @@ def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None
 
 
 def _made_up_keys(header: ActingHeader) -> Iterator[str]:
-    """Yield keys for timers that have none; under an `Idempotency-Key` the same again, so that none is made twice."""
+    """Yield keys for timers without one; the same keys for the same `Idempotency-Key`, so none is made twice."""
     for number in count():
         said = f"{header.app}\n{header.idempotency_key}\n{number}"
         yield token_hex(12) if header.idempotency_key is None else sha256(said.encode()).hexdigest()[:24]

@@ -1,4 +1,4 @@
-"""When a timer fires: one shape for all kinds of schedules."""
+"""The schedule in v1: one model for all kinds."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -29,9 +29,9 @@ class Schedule(Given):
     exclude_calendar: ExcludeCalendar = None
 
     def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
-        """Return what is given, by the names that `ScheduleFields` has for it; raises `Refused`.
+        """Return the given fields by their names in `ScheduleFields`; raises `Refused`.
 
-        `path` is what stands before the names of these fields.
+        `path` is the prefix of these fields' names.
         """
         asked: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         for name, own in _SPANS.items():
@@ -53,12 +53,12 @@ class Schedule(Given):
 
 
 def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFields:
-    """Return a whole schedule as the shared rules read it; raises `Refused`."""
+    """Return a whole schedule in the terms of the shared rules; raises `Refused`."""
     schedule.refuse_unless_one_rule(path.rstrip("."))
     return ScheduleFields.of_checked(**schedule.of_rules(path))
 
 
-# Words of the compatible paths, of other schedulers, and of people, for fields of a timer here.
+# Words of the compatible paths, other schedulers and people for a timer's fields here.
 WORDS: Mapping[str, str] = {
     **OWN_NAMES,
     "cronExpression": "schedule.cron",

@@ -57,11 +57,13 @@ class ShownTarget(Sent):
 
 
 class ShownMisfire(Sent):
-    """What becomes of firings that are found late."""
+    """What happens to firings that are found late."""
 
     policy: MisfirePolicy
     grace: Span
-    catchup_window: Annotated[Span, Field(description="0s: no such bound")]
+    catchup_window: Annotated[
+        Span, Field(description="firings found later than this are never made; 0s: no limit")
+    ]
 
 
 class ShownWords(Sent):
@@ -72,7 +74,7 @@ class ShownWords(Sent):
 
 
 class ShownWarning(Sent):
-    """What may surprise about a schedule within 13 months of its first moment."""
+    """What may surprise about a schedule in the 13 months after its first moment."""
 
     code: WarningCode
     text: str
@@ -89,7 +91,7 @@ class ShownMoment(Sent):
 
 
 class ShownPreview(Sent):
-    """What a schedule comes to."""
+    """A schedule's next moments, the schedule in words, and warnings."""
 
     next_moments: list[ShownMoment]
     words: ShownWords
@@ -103,24 +105,24 @@ class ShownTimer(Sent):
     id: Annotated[int, Field(examples=[890342217101453])]
     key: Annotated[str, Field(examples=["order-42"])]
     app: Annotated[str, Field(examples=["shop"])]
-    status: Annotated[Status, Field(description="finished: it is enabled, and no moment is left")]
+    status: Annotated[Status, Field(description="finished: enabled, and no moment is left")]
     enabled: bool
     schedule: ShownSchedule
     target: ShownTarget
     misfire: ShownMisfire
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
-    version: Annotated[int, Field(description="grows with every change; the ETag is made of it")]
+    version: Annotated[int, Field(description="grows with every change; the ETag holds it")]
     created_at: Text
     updated_at: Text
 
 
 class ShownTimerChange(ShownTimer):
-    """A timer just made or changed: what its schedule comes to, and how soon the change counts."""
+    """A timer just made or changed: the preview of its schedule, and how soon the change takes effect."""
 
     counts_within: Annotated[
         Span,
         Field(
-            description="the change counts for every moment later than this after the answer: as a rule 1s; "
+            description="the change takes effect for moments later than this after the answer: usually 1s; "
             f"{show_duration(COUNTS_WITHIN_MS)} where Redis could not be told at once",
             examples=["1s"],
         ),
@@ -129,24 +131,24 @@ class ShownTimerChange(ShownTimer):
 
 
 class ShownStop(Sent):
-    """The moment for which switching a timer off came just in time, or just did not."""
+    """What became of the timer's next moment when the timer was disabled or deleted."""
 
     at: Text
     state: Annotated[
         StopState,
         Field(
-            description="cancelled: no call of this moment is made any more. in_flight: a call of it may be on its "
-            "way; its record will say. already_fired: a call of it was sent, and there is no later moment"
+            description="cancelled: no call of this moment is made any more. in_flight: its call may be on its way; "
+            "its record will say. already_fired: its call was sent, and there is no later moment"
         ),
     ]
 
 
 class SwitchedOffTimer(Sent):
-    """A timer that was switched off."""
+    """A disabled or deleted timer, and what became of its next moment."""
 
     timer: ShownTimer
     stopped: Annotated[
-        ShownStop | None, Field(description="null: there is no moment to stop, or it could not be told")
+        ShownStop | None, Field(description="null: there is no moment to stop, or it is not known")
     ]
     counts_within: Span
 
@@ -173,7 +175,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
 
 
 def changed_timer(timer: Timer, now: int, counts_within_ms: int) -> ShownTimerChange:
-    """Return a timer with what its schedule comes to from `now` (ms UTC) on, were it enabled by then."""
+    """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled."""
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return ShownTimerChange(
@@ -197,7 +199,7 @@ def preview(schedule: Moments, now: int, count: int) -> ShownPreview:
 
 
 def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
-    """Return a stopped moment as it is shown."""
+    """Return a stopped moment as answers show it."""
     return None if stopped is None else ShownStop(at=show_moment(stopped.at_ms), state=stopped.state)
 
 

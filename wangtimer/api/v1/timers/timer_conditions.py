@@ -1,4 +1,4 @@
-"""The conditions by which v1 lists an app's timers, and changes many of them."""
+"""The conditions that select an app's timers for a list or a bulk change in v1."""
 
 from typing import Annotated
 
@@ -10,23 +10,23 @@ from wangtimer.store.sql.timer_lists import TimerFilter
 
 
 class TimerConditions(Given):
-    """Which of an app's timers: those that all of these hold of."""
+    """Which of an app's timers: those that meet all conditions."""
 
     key: Annotated[NameText | None, Field(description="this very key")] = None
-    key_prefix: Annotated[NameText | None, Field(alias="keyPrefix", description="the key begins with it")] = (
-        None
-    )
-    key_contains: Annotated[
-        NameText | None, Field(alias="keyContains", description="the key has it, in either case")
+    key_prefix: Annotated[
+        NameText | None, Field(alias="keyPrefix", description="the key begins with this")
     ] = None
-    status: Annotated[StatusWord | None, Field(description="timers of this status alone")] = None
+    key_contains: Annotated[
+        NameText | None, Field(alias="keyContains", description="the key contains this; case does not matter")
+    ] = None
+    status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
     tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
     next_before: NextBefore = None
 
     def wanted_of(self, app: str, path: str = "") -> TimerFilter:
-        """Return what is asked for of an app's timers; raises `Refused` for a moment that cannot be read.
+        """Return the filter of an app's timers; raises `Refused` for a moment that cannot be read.
 
-        `path` is what stands before the names of these fields, as "filter." does.
+        `path` is the prefix of these fields' names, such as "filter.".
         """
         return wanted_timers(
             app,

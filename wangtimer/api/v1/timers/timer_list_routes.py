@@ -1,4 +1,4 @@
-"""Lists of timers over v1: filtered, sorted, page by page."""
+"""Lists of timers over v1: filtered, sorted and in pages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey
 from wangtimer.wiring import Wiring
 
-# Their names here, and those that the store sorts by.
+# Names of sort keys here, and in the store.
 _SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "updatedAt"}
 
 
@@ -31,7 +31,7 @@ class TimerListQuery(TimerConditions):
 
     sort: Annotated[
         Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"],
-        Field(description="a minus: largest first"),
+        Field(description="with a minus the largest comes first"),
     ] = "id"
     limit: Limit = PAGE
     cursor: Cursor | None = None
@@ -43,7 +43,7 @@ class TimerListQuery(TimerConditions):
 
 
 class ShownLastOutcome(Sent):
-    """What became of a timer's latest firing that has an outcome."""
+    """The outcome of a timer's latest firing that has one."""
 
     fire_at: Text
     status: Literal["succeeded", "failed", "skipped"]
@@ -73,8 +73,8 @@ class TimerListResource:
     def page(self, header: AppHeader, query: TimerListQuery) -> ListedTimers:
         """List timers.
 
-        Rows that come and go meanwhile neither hide nor repeat others. Each has its next moment and its last outcome. A
-        page whose timers take much CPU is shorter; `nextCursor` leads on.
+        Rows that come and go between two pages neither hide nor repeat others. Each has its next moment and its last
+        outcome. A page is shorter where its timers take much CPU; `nextCursor` leads to the rest.
         """
         wiring = self.wiring()
         now, order = int(wiring.clock.now_ms()), query.order
@@ -88,7 +88,7 @@ class TimerListResource:
 
 
 def add_list_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the route of the list of timers: of one path, all must be of one blueprint."""
+    """Add the route of the list of timers. All routes of one path must be in one blueprint."""
     routes.add("get", "/timers", TimerListResource(wiring).page, "listTimers", {200: ListedTimers})
 
 

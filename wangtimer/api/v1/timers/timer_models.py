@@ -133,16 +133,16 @@ class Misfire(Given):
     policy: Annotated[
         Literal["fire_all", "fire_latest", "skip"] | None,
         Field(
-            description="make all, one only where no later moment has come by then, or none; "
+            description="what becomes of late firings: all are made, one only if no later moment has come, or none; "
             f"{USUAL.policy} by default"
         ),
     ] = None
     grace: Annotated[
-        GivenDuration, duration(f"late is what is found later than this; {_GRACE} by default", _GRACE)
+        GivenDuration, duration(f"a firing found later than this is late; {_GRACE} by default", _GRACE)
     ] = None
     catchup_window: Annotated[
         GivenDuration,
-        duration("firings found later than this are never made; 0s, the default, is no such bound", "1h"),
+        duration("firings found later than this are never made; 0s, the default, means no limit", "1h"),
         Field(alias="catchupWindow"),
     ] = None
 
@@ -169,7 +169,7 @@ Key = Annotated[Name, Field(description="the app's own key for it, unique in the
 
 @taking_v1_fields
 class TimerFields(OfTimers):
-    """What a timer may have beside its schedule and target."""
+    """A timer's fields beside its schedule and target."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS}
 
@@ -183,7 +183,7 @@ class TimerFields(OfTimers):
 
 
 class WholeTimerBody(TimerFields):
-    """A timer as it is to be: what is not given gets its default."""
+    """A whole timer: a field that is absent gets its default."""
 
     schedule: Schedule
     target: Target
@@ -201,12 +201,12 @@ class NewTimerBody(WholeTimerBody):
 
     key: Annotated[
         Name | None,
-        Field(description="the app's own key for it, unique in the app; made up where it is left out"),
+        Field(description="the app's own key for it, unique in the app; made up where it is absent"),
     ] = None
 
 
 class TimerPatch(TimerFields):
-    """What is to change of a timer (JSON merge patch, RFC 7396): what is not given stays, null gives a default."""
+    """Changes of a timer (JSON merge patch, RFC 7396): a field that is absent stays, null gives it its default."""
 
     key: Key | None = None
     schedule: Annotated[
@@ -216,7 +216,7 @@ class TimerPatch(TimerFields):
         ),
     ] = None
     target: TargetChange | None = None
-    enabled: Annotated[bool | None, Field(description="switched in the same commit as all else")] = None
+    enabled: Annotated[bool | None, Field(description="changed in the same commit as all else")] = None
 
     def changed_terms(self) -> ChangedTerms:
         """Return the change as the shared rules have it; raises `Refused`."""
@@ -229,7 +229,7 @@ class TimerPatch(TimerFields):
 
 
 class PreviewBody(OfTimers):
-    """A schedule to look at."""
+    """A schedule to preview."""
 
     schedule: Schedule
     count: PreviewCount = 10

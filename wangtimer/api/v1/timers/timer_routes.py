@@ -50,8 +50,8 @@ class TimerResource:
     def create(self, header: ActingHeader, body: NewTimerBody) -> Reply | Response:
         """Make a timer.
 
-        It is enabled, and fires from its next moment on, unless `enabled` is false; both in one commit. The answer
-        shows the next five moments.
+        It is enabled in the same commit and fires from its next moment on, unless `enabled` is false. The answer shows
+        the next five moments.
         """
         wiring, now = self.wiring(), self._now()
         key = body.key or token_hex(12)
@@ -75,10 +75,10 @@ class TimerResource:
         return Reply(self._plain(timer), headers=_tagged(timer))
 
     def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
-        """Make a timer, or replace the one there is.
+        """Make a timer, or replace an existing one.
 
-        By `key:` it is made where the app has none of this key (201). The same request again changes nothing, save that
-        `delay` counts from each request.
+        With `key:` it is made where the app has no timer of this key (201). A repeat of the same request changes
+        nothing, except that `delay` counts from each request.
         """
         now, find = self._now(), self._calendars_of(header.app)
         registrar: Registrar = self.wiring().registrar
@@ -105,8 +105,8 @@ class TimerResource:
     def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
         """Change a timer.
 
-        By JSON merge patch (RFC 7396), in one commit. A moment of the old schedule later than `countsWithin` no longer
-        fires, those of the new one do.
+        The body is a JSON merge patch (RFC 7396), applied in one commit. Moments of the old schedule more than
+        `countsWithin` away no longer fire; those of the new one do.
         """
         now, find = self._now(), self._calendars_of(header.app)
         asked = body.changed_terms()
@@ -123,7 +123,7 @@ class TimerResource:
     def delete(self, path: TimerPath, header: ChangeHeader) -> Reply:
         """Delete a timer.
 
-        Its key is free, its firings stay on record. `stopped` says what becomes of the next moment.
+        Its key is free again; its firings stay on record. `stopped` says what becomes of the next moment.
         """
         wiring = self.wiring()
         timer_id = self._id_of(path, header)
@@ -132,7 +132,7 @@ class TimerResource:
     def enable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Enable a timer.
 
-        One moment up to a minute past fires at once; longer past is refused. Twice is the same as once.
+        A one-shot up to a minute past fires at once; an older one is refused. A repeat changes nothing.
         """
         timer = self.wiring().registrar.enable(header.app, self._id_of(path, header), header.version)
         return self._changed(timer, self._now())
@@ -140,8 +140,8 @@ class TimerResource:
     def disable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Disable a timer.
 
-        A moment later than `countsWithin` no longer fires, nor does what was asked for before (fire, replay, backfill).
-        `stopped` says what becomes of the next moment. Twice is the same as once.
+        Moments more than `countsWithin` away no longer fire. Firings that were requested before (fire, replay,
+        backfill) stop too. `stopped` says what becomes of the next moment. A repeat changes nothing.
         """
         return self._off(
             self.wiring().registrar.disable(header.app, self._id_of(path, header), header.version)
@@ -150,7 +150,7 @@ class TimerResource:
     def preview(self, header: AppHeader, body: PreviewBody) -> ShownPreview:
         """Preview a schedule.
 
-        Its next moments, it in words, and what may surprise about it. Nothing is stored.
+        The answer has its next moments, the schedule in words, and warnings. Nothing is stored.
         """
         now = self._now()
         asked = schedule_of(
