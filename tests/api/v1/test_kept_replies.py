@@ -59,6 +59,26 @@ def test_a_timer_is_fired_once(world: V1World) -> None:
     assert fire(world, "two").json["id"] != first.json["id"]
 
 
+def test_a_create_gets_its_first_answer_again_though_it_would_be_refused_by_now(world: V1World) -> None:
+    now = int(world.clock.now)
+    new = {"schedule": {"every": "1s", "endAt": now + 5_000}, "target": {"url": URL}}
+    first = world.send("POST", TIMERS, new, Idempotency_Key="one")
+    world.clock.now += 10_000
+    assert world.send("POST", TIMERS, new).status == 400
+    again = world.send("POST", TIMERS, new, Idempotency_Key="one")
+    assert (again.status, again.json) == (first.status, first.json) == (201, first.json)
+    for header in ("Location", "ETag"):
+        assert again.headers[header] == first.headers[header]
+
+
+def test_a_timer_that_was_fired_and_deleted_gets_its_first_answer_again(world: V1World) -> None:
+    world.made(enabled=False)
+    first = fire(world)
+    assert world.send("DELETE", f"{TIMERS}/key:expire", rule=ONE_TIMER).status < 300
+    again = fire(world)
+    assert (again.status, again.json) == (first.status, first.json) == (201, first.json)
+
+
 def test_the_same_key_for_another_timer_or_operation_is_refused(world: V1World) -> None:
     world.made(enabled=False)
     world.made(key="other", enabled=False)

@@ -144,15 +144,18 @@ class DemandResource:
         one more firing. Exception: a repeat with the same `Idempotency-Key`.
         """
         wiring = self.wiring()
-        timer_id = path.id_in(header.app, wiring.timers)
+
+        def fire(keep: FiringToKeep | None = None) -> Reply:
+            timer_id = path.id_in(header.app, wiring.timers)
+            return _fired(wiring.on_demand.fire_now(header.app, timer_id, keep), header.app)
+
         if header.idempotency_key is None:
-            return _fired(wiring.on_demand.fire_now(header.app, timer_id), header.app)
+            return fire()
 
-        def fire(asked: Asked) -> Response:
-            keep = FiringToKeep(asked, lambda firing: kept_text(response_of(_fired(firing, header.app))))
-            return response_of(_fired(wiring.on_demand.fire_now(header.app, timer_id, keep), header.app))
+        def fire_once(asked: Asked) -> Response:
+            return response_of(fire(FiringToKeep(asked, lambda firing: _kept(firing, header.app))))
 
-        return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire)
+        return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
 
     def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
         """Cancel a future firing.
@@ -273,6 +276,10 @@ def _key(firing_id: str, index: int) -> tuple[int, int]:
         return FiringPath(firing_id=firing_id).timer_and_moment
     except Refused as refused:
         raise Refused(refused.code, f"ids.{index}", refused.reason, refused.mend) from None
+
+
+def _kept(firing: Firing, app: str) -> str:
+    return kept_text(response_of(_fired(firing, app)))
 
 
 def _replayed(done: Replayed) -> ReplayOutcome:

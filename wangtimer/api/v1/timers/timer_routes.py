@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
 
-import orjson
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.http.kept_answer import REPLAYED, answer_once, asked_under
+from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.durations import show_duration
-from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.serving import Reply, Routes, response_of
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
 from wangtimer.api.v1.timers.longest_call import edited_within, new_within
@@ -37,7 +36,7 @@ from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, Time
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.kept_answers import ToKeep
+from wangtimer.store.sql.kept_answers import Asked, ToKeep
 from wangtimer.wiring import Wiring
 
 
@@ -54,20 +53,22 @@ class TimerResource:
         the next five moments.
         """
         wiring, now = self.wiring(), self._now()
-        key = body.key or token_hex(12)
-        most_ms = wiring.settings.callback_timeout_ms
-        new = new_within(new_timer(header.app, body.terms(key), now, self._calendars_of(header.app)), most_ms)
+        terms = body.terms(body.key or token_hex(12))
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
+            new = new_timer(header.app, terms, now, self._calendars_of(header.app))
+            new = new_within(new, wiring.settings.callback_timeout_ms)
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
 
         if header.idempotency_key is None:
             return self._made(create(), now)
-        asked = asked_under(header.app, header.idempotency_key, body, "v1 ")
-        return answer_once(
-            wiring.kept_answers, asked, now, create, lambda timer: self._shown(timer, now), _as_made
-        )
+
+        def create_once(asked: Asked) -> Response:
+            keep = ToKeep(asked, lambda timer: kept_text(response_of(self._made(timer, now))))
+            return response_of(self._made(create(keep), now))
+
+        return once_with_it(self.wiring, "create", {"header": header, "body": body}, create_once)
 
     def get(self, path: TimerPath, header: AppHeader) -> Reply:
         """Read a timer."""
@@ -256,9 +257,3 @@ def _tagged(timer: Timer) -> dict[str, str]:
 
 def _place(timer_id: int) -> str:
     return f"/v1/timers/{timer_id}"
-
-
-def _as_made(answer: bytes) -> Response:
-    made = orjson.loads(answer)
-    headers = {"Location": _place(made["id"]), ETAG: etag(made["version"])}
-    return Response(answer, 201, headers, mimetype="application/json")
