@@ -37,7 +37,11 @@ def inserting(dialect: Dialect) -> ManyRows:
 def written_row(row: Mapping[str, Any], texts: Texts) -> str:
     """Write a timer's row, in the order of the insert's columns."""
     values = [row[name] for name in _INSERTED]
-    written = [texts.write(value) if isinstance(value, str) else number(value) for value in values]
+    # Half of the columns are mostly NULL: no call is made for these.
+    written = [
+        "NULL" if value is None else texts.write(value) if isinstance(value, str) else number(value)
+        for value in values
+    ]
     return f"({','.join(written)})"
 
 
