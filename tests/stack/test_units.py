@@ -80,7 +80,7 @@ def test_workers_have_the_time_that_a_call_may_take_and_are_asked_by_their_node_
 
 
 def test_the_cluster_adds_no_variables_that_look_like_settings() -> None:
-    # For a Service `wangtimer` it would add WANGTIMER_PORT and seven more.
+    # For a Service `wangtimer` it would add eight that begin as settings do, one of them for its port.
     assert {name for name, pod in pods().items() if pod.get("enableServiceLinks") is not False} == set()
 
 
