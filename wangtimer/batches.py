@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.errors import Conflict, StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import is_over
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches, Versions
+from wangtimer.store.sql.timer_batches import Draft, NameTaken, TimerBatches, Versions, draft
 from wangtimer.store.sql.timers import name_taken
 
 
@@ -26,7 +26,7 @@ class ChangeOne(Protocol):
 # How a timer stands afterwards, or why it was not changed, by its id.
 Results = dict[int, Timer | WangTimerError]
 
-# Rows and timers that one transaction enables or switches off: it holds locks for a fraction of a second.
+# Rows and timers that one transaction creates, enables or switches off: it holds locks for a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
 TIMERS_A_TRANSACTION = 500
 # A timer with a calendar counts as so many: 100 with 4,000 days each, none seen before, take 0.25 s of CPU.
@@ -41,11 +41,18 @@ MOMENTS_A_REQUEST = 30_000
 class Made:
     """What became of a timer that was to be created: `timer` if it was, `error` if not.
 
-    Both are set where it was created but could not be enabled.
+    Both are set where it was stored disabled because it could not be enabled.
     """
 
     timer: Timer | None = None
     error: WangTimerError | None = None
+
+
+class _Wanted(NamedTuple):
+    """A timer to store, or why it is refused; with both it is stored disabled."""
+
+    draft: Draft | None
+    error: WangTimerError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +67,39 @@ class Batches:
     timers: TimerBatches
     clock: Clock
 
-    def create(self, app: str, new: Sequence[NewTimer], enable: Sequence[bool]) -> list[Made]:
-        """Store timers, and enable those for which `enable` has True at the same place; results are in that order too.
+    def create(
+        self, app: str, new: Sequence[NewTimer], enable: Sequence[bool], stay_disabled: bool = False
+    ) -> list[Made]:
+        """Store timers, enabled where `enable` has True at the same place; results are in that order too.
 
-        A refused timer spoils no other. Raises `StoreAway`.
+        An enabled timer is committed with its near part, some hundred timers in one transaction. A refused timer spoils
+        no other; if one cannot be enabled, it is refused, or stored disabled (`stay_disabled`). Raises `StoreAway` and
+        `Conflict` if nothing is stored; later ones are the errors of the timers that are left.
         """
         now = int(self.clock.now_ms())
-        refused = [_refusal(one, now) for one in new]
-        good = [one for one, error in zip(new, refused, strict=True) if error is None]
-        stored = iter(self.timers.create(app, good, now))
-        made = [
-            _made(next(stored), one) if error is None else Made(error=error)
-            for one, error in zip(new, refused, strict=True)
-        ]
-        to_enable = [one.timer for one, asked in zip(made, enable, strict=True) if asked and one.timer]
-        results = self.enable(to_enable, is_whole=True)
-        return [
-            one
-            if one.timer is None or one.timer.id not in results
-            else _enabled(one.timer, results[one.timer.id])
-            for one in made
-        ]
+        made: list[Made] = []
+        wanted: list[_Wanted] = []
+        for some in self._wanted(new, enable, now, stay_disabled):
+            wanted += some
+            try:
+                made += self._store(app, some, now)
+            except (StoreAway, Conflict) as error:
+                if not any(one.timer for one in made):
+                    raise
+                left = wanted[len(made) :]
+                made += [Made(error=one.error or error) for one in left]
+                return made + [Made(error=error) for _ in new[len(made) :]]
+        return made
 
-    def enable(self, timers: Sequence[Timer], as_read: bool = False, is_whole: bool = False) -> Results:
+    def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
 
-        `as_read`: a timer that somebody changed since it was read is refused. `is_whole`: the budget does not count.
+        `as_read`: a timer that somebody changed since it was read is refused.
         """
         results: Results = {timer.id: timer for timer in timers if timer.definition.is_enabled}
         timers = [timer for timer in timers if timer.id not in results]
         now = int(self.clock.now_ms())
-        for plans in self._plans(timers, now, results, is_whole):
+        for plans in self._plans(timers, now, results):
             try:
                 together = self._enable_together(plans, now)
             except StoreAway as error:
@@ -161,19 +170,64 @@ class Batches:
         is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
         return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
-    def _plans(
-        self, timers: Sequence[Timer], now: int, refused: Results, is_whole: bool
-    ) -> Iterator[list[Plan]]:
+    def _wanted(
+        self, new: Sequence[NewTimer], enable: Sequence[bool], now: int, stay_disabled: bool
+    ) -> Iterator[list[_Wanted]]:
+        """Yield what is wanted of the timers in order, as many as make one transaction."""
+        some: list[_Wanted] = []
+        rows = weight = 0
+        for one, is_enabled in zip(new, enable, strict=True):
+            some.append(wanted := self._wanted_of(one, is_enabled, now, stay_disabled))
+            if wanted.draft is not None:
+                rows += len(wanted.draft.moments)
+                weight += _weight(wanted.draft.timer)
+            if rows >= ROWS_A_TRANSACTION or weight >= TIMERS_A_TRANSACTION:
+                yield some
+                some, rows, weight = [], 0, 0
+        if some:
+            yield some
+
+    def _wanted_of(self, new: NewTimer, is_enabled: bool, now: int, stay_disabled: bool) -> _Wanted:
+        """Return the timer's draft, enabled if it is to be."""
+        try:
+            refuse_past(new.schedule, now)
+        except WangTimerError as error:
+            return _Wanted(None, error)
+        disabled = draft(new, self.timers.ids.next(now), now)
+        if not is_enabled:
+            return _Wanted(disabled, None)
+        try:
+            return _Wanted(disabled.enabled_by(self.registrar.first_plan(disabled.timer, now)), None)
+        except WangTimerError as error:
+            return _Wanted(disabled if stay_disabled else None, error)
+
+    def _store(self, app: str, wanted: Sequence[_Wanted], now: int) -> list[Made]:
+        """Store the drafts in one transaction, and tell Redis of the enabled timers."""
+        drafts = [one.draft for one in wanted if one.draft is not None]
+        if not drafts:
+            return [Made(error=one.error) for one in wanted]
+        created = self.timers.create(app, drafts, now, self.registrar.firings_of)
+        enabled = [
+            one.definition for one in created.timers if isinstance(one, Timer) and one.definition.is_enabled
+        ]
+        is_told = not enabled or self.registrar.tell_redis(enabled, created.pending, now)
+        stored = iter(created.timers)
+        return [
+            Made(error=one.error) if one.draft is None else _made(next(stored), one, is_told)
+            for one in wanted
+        ]
+
+    def _plans(self, timers: Sequence[Timer], now: int, refused: Results) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, as many as make one transaction; no more once the budget is over."""
         plans: list[Plan] = []
         rows = weight = 0
         for number, timer in enumerate(timers):
-            if number and not plans and is_over() and not is_whole:
+            if number and not plans and is_over():
                 break
             try:
                 plans.append(self.registrar.first_plan(timer, now))
             except TooMuchWork as error:
-                if number and not is_whole:
+                if number:
                     break
                 refused[timer.id] = error
                 continue
@@ -236,21 +290,9 @@ def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Re
     return results
 
 
-def _refusal(new: NewTimer, now: int) -> WangTimerError | None:
-    try:
-        refuse_past(new.schedule, now)
-    except WangTimerError as error:
-        return error
-    return None
-
-
-def _made(stored: Timer | NameTaken, new: NewTimer) -> Made:
-    return (
-        Made(error=name_taken(new.app, new.name, stored.by))
-        if isinstance(stored, NameTaken)
-        else Made(stored)
-    )
-
-
-def _enabled(created: Timer, result: Timer | WangTimerError) -> Made:
-    return Made(result) if isinstance(result, Timer) else Made(created, result)
+def _made(stored: Timer | NameTaken, wanted: _Wanted, is_told: bool) -> Made:
+    if isinstance(stored, NameTaken):
+        assert wanted.draft is not None
+        new = wanted.draft.new
+        return Made(error=name_taken(new.app, new.name, stored.by))
+    return Made(replace(stored, is_told=is_told), wanted.error)

@@ -11,7 +11,9 @@ from sqlalchemy import event
 
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, DEFS, URL, Answered, World, definition
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import StoreAway, Unplannable
+from wangtimer.core.timers.timer import Timer
+from wangtimer.registrar import Registrar
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 KIB = 1_024
@@ -124,7 +126,7 @@ def test_they_are_enabled_if_asked_to_and_fire_at_once(world: World) -> None:
         alone = world.enabled(**one | {"name": one["name"] + " alone"})
         mine, its = (world.wiring.timers.get("shop", timer_id) for timer_id in (made["id"], alone))
         assert (mine.planned_until, mine.next_fire_at) == (its.planned_until, its.next_fire_at)
-        assert (mine.definition.status, mine.definition.version) == ("enabled", 2)
+        assert (mine.definition.status, mine.definition.version) == ("enabled", 1)
         assert mine.ending == its.ending
         planned = [
             [record.firing.fire_at for record in world.wiring.firings.records(timer_id, 99)]
@@ -219,13 +221,14 @@ def test_of_batches_of_the_same_names_at_once_each_name_is_made_once(
 def test_what_is_created_and_cannot_be_enabled_says_so_of_each(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def be_away(*_: Any) -> None:
-        raise StoreAway("SQL", "switched off by the test")
+    def first_plan(_self: Registrar, timer: Timer, _now: int) -> None:
+        raise Unplannable(timer.id)
 
-    monkeypatch.setattr(type(world.wiring.batches.timers), "enable", be_away)
+    monkeypatch.setattr(Registrar, "first_plan", first_plan)
     answered = create(world, item("a"), item("b", cron="x"), enable=True)
-    assert [(one["code"], one["created"]) for one in answered.data] == [(50301, True), (40008, False)]
+    assert [(one["code"], one["created"]) for one in answered.data] == [(50001, True), (40008, False)]
     assert (answered.json["created"], answered.json["failed"]) == (1, 2)
+    assert world.get(DEF, app="shop", id=answered.data[0]["id"]).data["statusName"] == "disabled"
 
 
 def test_without_redis_they_are_enabled_and_the_sweep_tells_it_later(

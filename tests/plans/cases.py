@@ -11,8 +11,8 @@ from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.planning import plan
-from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.flow.planning import firings_of, plan
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.cancelling import without
@@ -30,7 +30,7 @@ from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
-from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
 from wangtimer.testing.doubles import HandClock
@@ -161,7 +161,7 @@ class Stores:
 
     def _of_batches(self) -> list[Case]:
         batches = self.batches
-        made = [one for one in batches.create(LARGE_APP, self.new(1_000), next(self._moments)) if one]
+        made = [one for one in self._created().timers if isinstance(one, Timer)]
         plans = [plan(one.planned_from(NOW + 1), NOW + MINUTE_MS, 10) for one in made]
         rows = sorted(
             (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
@@ -169,13 +169,20 @@ class Stores:
         )
         ids = [one.id for one in made]
         return [
-            Case(
-                "TimerBatches.create", lambda: batches.create(LARGE_APP, self.new(1_000), next(self._moments))
-            ),
+            Case("TimerBatches.create", lambda: self._created(is_enabled=True)),
             Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
         ]
+
+    def _created(self, is_enabled: bool = False) -> Created:
+        now, ids = next(self._moments), self.batches.ids
+        drafts = [draft(one, ids.next(now), now) for one in self.new(1_000)]
+        if is_enabled:
+            drafts = [one.enabled_by(plan(one.timer, now + MINUTE_MS, 10)) for one in drafts]
+        return self.batches.create(
+            LARGE_APP, drafts, now, lambda plans: firings_of(plans, {}, BucketRule(9, 1))
+        )
 
     def _of_timer_lists(self) -> list[Case]:
         lists = self.timer_lists

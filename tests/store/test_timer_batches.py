@@ -1,20 +1,25 @@
 """Many timers in one transaction, which bears repeating."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from tests.store.definitions import NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.test_timers import EVERY_MINUTE, NOW, ONE_BUCKET
+from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags
-from wangtimer.store.sql.timer_batches import NameTaken, TimerBatches
+from wangtimer.store.sql.timer_batches import Created, Draft, NameTaken, TimerBatches, draft
 from wangtimer.store.sql.timers import TimerStore
 
 
@@ -40,15 +45,35 @@ def many(*names: str, schedule: Schedule = EVERY_MINUTE) -> list[NewTimer]:
     return [NewTimer("shop", name, schedule, NOTIFY, tags=("t",)) for name in names]
 
 
+def stored(batches: TimerBatches, new: list[NewTimer]) -> list[Timer | NameTaken]:
+    """Store disabled timers."""
+    return batches.create(
+        "shop", [draft(one, batches.ids.next(NOW), NOW) for one in new], NOW, firings_of_plans
+    ).timers
+
+
 def created(batches: TimerBatches, *names: str, schedule: Schedule = EVERY_MINUTE) -> list[Timer]:
-    made = batches.create("shop", many(*names, schedule=schedule), NOW)
+    made = stored(batches, many(*names, schedule=schedule))
     return [timer for timer in made if isinstance(timer, Timer)]
+
+
+def firings_of_plans(plans: list[Plan]) -> list[Firing]:
+    return firings_of(plans, {}, ONE_BUCKET)
+
+
+def enabled_drafts(batches: TimerBatches, new: list[NewTimer]) -> list[Draft]:
+    drafts = [draft(one, batches.ids.next(NOW), NOW) for one in new]
+    return [one.enabled_by(plan(one.timer, NOW + 2 * MINUTE_MS, 1_000)) for one in drafts]
+
+
+def create_enabled(batches: TimerBatches, new: list[NewTimer]) -> Created:
+    return batches.create("shop", enabled_drafts(batches, new), NOW, firings_of_plans)
 
 
 def planned(timers: list[Timer], minutes: int = 2) -> tuple[list[Plan], list[Firing]]:
     # As they are when they are enabled some time after they were read.
     plans = [plan(timer.planned_from(NOW + 1), NOW + minutes * MINUTE_MS, 1_000) for timer in timers]
-    return plans, firings_of(plans, {}, ONE_BUCKET)
+    return plans, firings_of_plans(plans)
 
 
 def test_timers_are_read_as_they_were_returned(batches: TimerBatches, timers: TimerStore) -> None:
@@ -61,13 +86,13 @@ def test_a_batch_of_large_bodies_fits_into_what_the_server_takes(batches: TimerB
     """A quote is written in four bytes: 8 MB of them would be 32, twice what MariaDB takes at once."""
     call = NOTIFY._replace(body='"' * 60_000)
     new = [NewTimer("shop", f"large-{i}", ONCE, call) for i in range(140)]
-    made = batches.create("shop", new, NOW)
+    made = stored(batches, new)
     assert [one.definition.notify for one in made if isinstance(one, Timer)] == [call] * 140
 
 
 def test_a_name_in_use_or_given_twice_is_left_out(batches: TimerBatches, timers: TimerStore) -> None:
     taken = timers.create(NewTimer("shop", "b", ONCE, NOTIFY), NOW)
-    made, *rest = batches.create("shop", many("a", "b", "a"), NOW)
+    made, *rest = stored(batches, many("a", "b", "a"))
     assert isinstance(made, Timer)
     assert (made.name, rest) == ("a", [NameTaken(taken.id), NameTaken(made.id)])
 
@@ -77,6 +102,54 @@ def test_a_create_whose_answer_was_lost_returns_what_it_made(
 ) -> None:
     assert [timer.name for timer in created(forgetful, "a", "b")] == ["a", "b"]
     assert len(timers.page("shop", 0, 9)) == 2
+
+
+def test_timers_made_enabled_are_committed_with_their_firings(
+    database: Database, batches: TimerBatches, timers: TimerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = NewTimer("shop", "counted", EVERY_MINUTE, NOTIFY, ending=Ending(most=3))
+    taken = created(batches, "taken")
+    steps: list[Step | None] = []
+    write = database.write
+
+    def noted(work: Callable[[Connection], Any], step: Step | None = None) -> Any:
+        steps.append(step)
+        return write(work, step)
+
+    monkeypatch.setattr(database, "write", noted)
+    made = create_enabled(batches, [*many("b", "a", "taken", "b"), counted])
+    b, a, *refused, last = made.timers
+    assert steps == [Step.SQL_CREATE_MANY]
+    assert refused == [NameTaken(taken[0].id), NameTaken(timers.id_of("shop", "b") or 0)]
+    for timer in (a, b, last):
+        assert isinstance(timer, Timer)
+        assert timers.get("shop", timer.id) == timer
+        assert (timer.definition.is_enabled, timer.definition.version) == (True, 1)
+        assert len(FiringStore(database).records(timer.id, 9)) == 2
+    assert len({one.timer_id for one in made.pending}) == 3
+    assert FiringStore(database).records(taken[0].id, 9) == []
+
+
+def test_timers_made_enabled_whose_answer_was_lost_are_made_once_and_wait(
+    forgetful: TimerBatches, timers: TimerStore
+) -> None:
+    made = create_enabled(forgetful, many("a", "b"))
+    assert made.timers == timers.page("shop", 0, 9)
+    assert len(made.pending) == 4
+
+
+def test_after_a_clash_of_ids_the_firings_are_those_of_the_new_ids(
+    database: Database, batches: TimerBatches, timers: TimerStore
+) -> None:
+    other = created(batches, "other")[0]
+    (of_a,) = enabled_drafts(batches, many("a"))
+    made = batches.create("shop", [of_a.of_id(other.id)], NOW, firings_of_plans)
+    (timer,) = made.timers
+    assert isinstance(timer, Timer)
+    assert timer.id != other.id
+    assert timers.get("shop", timer.id) == timer
+    assert {one.timer_id for one in made.pending} == {timer.id}
+    assert FiringStore(database).records(other.id, 9) == []
 
 
 def test_enabled_timers_are_read_as_they_were_returned(batches: TimerBatches, timers: TimerStore) -> None:

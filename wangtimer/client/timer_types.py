@@ -107,10 +107,7 @@ class TimersPage(TypedDict):
 
 
 class NewTimerOutcome(TypedDict):
-    """The result of one of several new timers; `problem` None: it was done.
-
-    With both an `id` and a `problem`: it was made but could not be enabled.
-    """
+    """The result of one of several new timers; `problem` None: it was made, else it was not."""
 
     index: int
     id: int | None

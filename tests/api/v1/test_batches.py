@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import TIMERS, URL, Answered, V1World
-from wangtimer.core.errors import StoreAway
+from wangtimer.core import fail_points
+from wangtimer.core.errors import StoreAway, Unplannable
+from wangtimer.core.fail_points import Step
+from wangtimer.registrar import Registrar
 
 
 def item(key: str, **fields: Any) -> dict[str, Any]:
@@ -57,18 +60,66 @@ def test_what_is_wrong_with_one_stops_no_other(world: V1World, bad: Any, code: i
     assert (made["created"], made["failed"]) == (2, 1)
 
 
-def test_one_that_cannot_be_enabled_is_made_and_says_why(
+def test_a_batch_whose_process_died_after_its_first_commit_is_enabled_all_the_same(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def be_away(*_: Any) -> None:
-        raise StoreAway("SQL", "switched off by the test")
+    def die(step: Step) -> None:
+        if step is Step.SQL_CREATE_MANY:
+            raise SystemExit
 
-    monkeypatch.setattr(type(world.wiring.batches.timers), "enable", be_away)
-    made = create(world, item("a"), item("b", enabled=False)).json
-    assert [one["created"] for one in made["items"]] == [True, True]
-    assert made["items"][0]["problem"]["code"] == 50301
+    new = [item(f"t{number}") for number in range(600)]
+    with monkeypatch.context() as patched:
+        patched.setattr(fail_points, "after", die)
+        with pytest.raises(SystemExit):
+            create(world, *new)
+    first = world.send("GET", TIMERS, query={"limit": 500}).json["items"]
+    assert {one["status"] for one in first} == {"enabled"}
+    assert len(first) == 500
+    again = create(world, *new).json
+    assert [one["problem"] is None for one in again["items"]] == [False] * 500 + [True] * 100
+    counted = change(world, "Enable", all=True, dryRun=True).json
+    assert counted["matched"] == 0
+    assert {len(world.wiring.firings.records(one["id"], 9)) for one in first} == {
+        len(world.wiring.firings.records(again["items"][-1]["id"], 9))
+    }
+
+
+def test_one_that_cannot_be_enabled_is_refused_and_not_made(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Registrar.first_plan
+
+    def first_plan(self: Registrar, timer: Any, now: int) -> Any:
+        if timer.name == "a":
+            raise Unplannable(timer.id)
+        return plan(self, timer, now)
+
+    monkeypatch.setattr(Registrar, "first_plan", first_plan)
+    made = create(world, item("a"), item("b", enabled=False), item("c")).json
+    assert [one["created"] for one in made["items"]] == [False, True, True]
+    assert made["items"][0]["problem"]["code"] == 50001
     assert (made["created"], made["failed"]) == (2, 1)
-    assert statuses(world) == {"a": "disabled", "b": "disabled"}
+    assert statuses(world) == {"b": "disabled", "c": "enabled"}
+
+
+def test_what_is_left_when_sql_goes_away_in_the_middle_is_a_row_each(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = type(world.wiring.batches.timers)
+    store, calls = batches.create, list[int]()
+
+    def then_be_away(self: Any, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise StoreAway("SQL", "switched off by the test")
+        return store(self, *given)
+
+    monkeypatch.setattr(batches, "create", then_be_away)
+    made = create(world, *(item(f"t{number}") for number in range(1_000))).json
+    assert (made["created"], made["failed"]) == (500, 500)
+    assert {one["problem"]["code"] for one in made["items"] if not one["created"]} == {50301}
+    calls.append(1)
+    assert create(world, item("x")).status == 503
 
 
 def test_timers_are_enabled_disabled_and_deleted_by_keys_ids_and_conditions(world: V1World) -> None:

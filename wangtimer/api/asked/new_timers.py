@@ -41,16 +41,20 @@ def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list
     return [read_one(one) for one in given]
 
 
-def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Made]:
-    """Make the timers, enable those that ask for it, and return what became of each.
+def make_each(
+    batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError], stay_disabled: bool = False
+) -> list[Made]:
+    """Make the timers, enabled where they ask for it, and return what became of each.
 
-    Raises `TooMuchWork`, `StoreAway`.
+    One that cannot be enabled is refused, or made disabled (`stay_disabled`). Raises `TooMuchWork`; `StoreAway` and
+    `Conflict` if none is made.
     """
     good = [one for one in asked if isinstance(one, ToMake)]
     enabled = [one.new.schedule for one in good if one.enable]
     if batches.how_many_to_enable(enabled) < len(enabled):
         raise TooMuchWork
-    made = iter(batches.create(app, [one.new for one in good], [one.enable for one in good]))
+    news, enable = [one.new for one in good], [one.enable for one in good]
+    made = iter(batches.create(app, news, enable, stay_disabled))
     return [next(made) if isinstance(one, ToMake) else Made(error=one) for one in asked]
 
 

@@ -1,6 +1,6 @@
 """Many timers at once: a few statements for all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS
-from wangtimer.core.schedules.schedule import Schedule, bounds_in
+from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.calendar_marks import calendar_mark
@@ -23,14 +23,25 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import inserting, read_rows, timer_of, written_row
-from wangtimer.store.sql.timers import change, changed_to, marked, new_row, remove_tags
+from wangtimer.store.sql.timer_rows import inserting, read_rows, terms, timer_of, written_row
+from wangtimer.store.sql.timers import (
+    change,
+    changed_to,
+    enabled_at_once,
+    marked,
+    marks_of,
+    new_row,
+    remove_tags,
+)
 
 # If others create timers of the same names meanwhile, the rest is tried again, this often.
 TRIES = 5
 
 # Versions by timer's id, as they were read.
 Versions = Mapping[int, int]
+
+# Returns the firings of plans, sorted by key.
+FiringsOf = Callable[[list[Plan]], list[Firing]]
 
 _NAMED = by_index(
     select(timers).where(
@@ -63,36 +74,82 @@ class NameTaken:
     by: int
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A new timer: its row, and how it stands once it is stored. With its first plan, `near`, it is stored enabled."""
+
+    new: NewTimer
+    row: dict[str, Any]
+    timer: Timer
+    near: Plan | None = None
+
+    @property
+    def moments(self) -> tuple[int, ...]:
+        """The moments of its first plan."""
+        return () if self.near is None else self.near.moments
+
+    def enabled_by(self, near: Plan) -> "Draft":
+        """Return the draft of the enabled timer."""
+        made = enabled_at_once(near)
+        row = self.row | marks_of(made)
+        if made.ending != self.new.ending:
+            # Its moments are counted from now on.
+            row |= terms(made)
+        return Draft(self.new, row, made, near)
+
+    def of_id(self, timer_id: int) -> "Draft":
+        """Return the draft with another id."""
+        timer = replace(self.timer, definition=self.timer.definition._replace(timer_id=timer_id))
+        near = None if self.near is None else replace(self.near, timer=timer)
+        return Draft(self.new, self.row | {"id": timer_id}, timer, near)
+
+
+def draft(new: NewTimer, timer_id: int, now: int) -> Draft:
+    """Return the draft of a disabled timer that is made at `now` (ms UTC)."""
+    row = new_row(new, timer_id, now)
+    return Draft(new, row, timer_of(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What became of each draft, in their order, and the firings that wait to be added to slices."""
+
+    timers: list[Timer | NameTaken]
+    pending: list[Firing]
+
+
 class TimerBatches:
-    """The changes of `TimerStore` for many timers, in one transaction each."""
+    """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._ids = TimerIds()
+        self.ids = TimerIds()
 
-    def create(self, app: str, new: Sequence[NewTimer], now: int) -> list[Timer | NameTaken]:
-        """Store disabled timers of one app; return `NameTaken` in place of each whose name is in use.
+    def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
+        """Store timers of one app, the enabled ones with their near firings, in one transaction.
 
-        An earlier timer of `new` may have the name too. Raises `StoreAway`, and `Conflict` if others keep creating
-        timers of these names: nothing is stored then.
+        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. Raises
+        `StoreAway`, and `Conflict` if others keep creating timers of these names: nothing is stored then.
         """
-        schedules = {one.name: one.schedule for one in reversed(new)}
-        for _ in range(TRIES):
-            # New ids each time: the clash may have been one of ids.
-            rows: dict[str, dict[str, Any]] = {}
-            ids = [self._ids.next(now) for _ in new]
-            first_of_name = [
-                rows.setdefault(one.name, row := new_row(one, timer_id, now)) is row
-                for one, timer_id in zip(new, ids, strict=True)
-            ]
+        for number in range(TRIES):
+            if number:
+                # The clash may have been one of ids.
+                drafts = [one.of_id(self.ids.next(now)) for one in drafts]
+            named: dict[str, Draft] = {}
+            are_first = [named.setdefault(one.timer.name, one) is one for one in drafts]
+            plans = [one.near for one in named.values() if one.near is not None]
             try:
-                made = self._insert_free(app, rows, schedules)
+                made, pending = self._insert_free(app, named, firings_of(plans) if plans else [])
             except IntegrityError:
                 continue
-            return [
-                made[one.name] if is_first else _taken_by(made[one.name])
-                for one, is_first in zip(new, first_of_name, strict=True)
-            ]
+            timers = [made[one.timer.name] for one in drafts]
+            return Created(
+                [
+                    one if is_first else _taken_by(one)
+                    for one, is_first in zip(timers, are_first, strict=True)
+                ],
+                pending,
+            )
         raise Conflict(
             "timers", "somebody else is creating timers of these names", "repeat it where it is still wanted"
         )
@@ -156,47 +213,54 @@ class TimerBatches:
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
     def _insert_free(
-        self, app: str, rows: dict[str, dict[str, Any]], schedules: Mapping[str, Schedule]
-    ) -> dict[str, Timer | NameTaken]:
-        """Insert the rows whose names are free; return by name their timers, and `NameTaken` for the others."""
+        self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing]
+    ) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
+        """Insert the drafts whose names are free, with their firings.
+
+        Return by name their timers, and `NameTaken` for the others; and those of the firings that wait to be fired.
+        """
         tries = 0
 
-        def work(sql: Connection) -> dict[str, Timer | NameTaken]:
+        def work(sql: Connection) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
             nonlocal tries
             tries += 1
-            named = {"of_app": app, "names": list(rows)}
+            named = {"of_app": app, "names": list(drafts)}
             held = {row["name"]: row for row in sql.execute(_NAMED, named).mappings()}
             # The first try may have been applied although the connection was lost.
-            own = {name for name, row in held.items() if tries > 1 and row["id"] == rows[name]["id"]}
+            own = {name for name, row in held.items() if tries > 1 and row["id"] == drafts[name].timer.id}
             # In order of name, as all others insert them: so that no two wait for each other.
-            free = [row for name, row in sorted(rows.items()) if name not in held]
-            made = [timer_of(row) for row in free]
+            free = [draft for name, draft in sorted(drafts.items()) if name not in held]
             if free:
-                _mark_calendars(sql, app, free, schedules)
-                inserting(sql.dialect).run(sql, free, written_row)
-                _add_tags_of(sql, made)
+                _insert(sql, app, free)
+            made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
+            ids = {timer.id for timer in made.values()}
+            pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             taken: dict[str, Timer | NameTaken] = {name: NameTaken(row["id"]) for name, row in held.items()}
-            return taken | {timer.name: timer for timer in [*made, *(timer_of(held[name]) for name in own)]}
+            return taken | made, pending
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
+
+
+def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
+    """Insert the drafts' rows and tags."""
+    _mark_calendars(sql, app, drafts)
+    inserting(sql.dialect).run(sql, [one.row for one in drafts], written_row)
+    _add_tags_of(sql, [one.timer for one in drafts])
 
 
 def _taken_by(found: Timer | NameTaken) -> NameTaken:
     return found if isinstance(found, NameTaken) else NameTaken(found.id)
 
 
-def _mark_calendars(
-    sql: Connection, app: str, rows: Sequence[dict[str, Any]], schedules: Mapping[str, Schedule]
-) -> None:
+def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     """Note in each row which upload its days come from; one query for all rows with the same days."""
     marks: dict[Calendar, int] = {}
-    for row in rows:
-        schedule = schedules[row["name"]]
-        bounds = bounds_in(schedule)
+    for one in drafts:
+        bounds = bounds_in(one.new.schedule)
         if bounds is not None and bounds.excluded is not None:
             if bounds.excluded not in marks:
-                marks[bounds.excluded] = calendar_mark(sql, app, schedule)
-            row["calendar_at"] = marks[bounds.excluded]
+                marks[bounds.excluded] = calendar_mark(sql, app, one.new.schedule)
+            one.row["calendar_at"] = marks[bounds.excluded]
 
 
 def _switch_off(

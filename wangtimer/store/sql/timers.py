@@ -136,8 +136,8 @@ class TimerStore:
             made, firings = timer_of(row), list[Firing]()
             if plan_near is not None:
                 near, firings = plan_near(made)
-                made = _enabled_at_once(near)
-                row |= _marks_of(made)
+                made = enabled_at_once(near)
+                row |= marks_of(made)
                 if made.ending != new.ending:
                     # Its moments are counted from now on.
                     row |= terms(made)
@@ -402,7 +402,7 @@ def _insert(
     return insert_missing(sql, firings)
 
 
-def _enabled_at_once(near: Plan) -> Timer:
+def enabled_at_once(near: Plan) -> Timer:
     """Return a new timer that is enabled from the start, at its first version."""
     definition = near.timer.definition._replace(status=TimerStatus.ENABLED)
     return marked(replace(near.timer, definition=definition), near)
@@ -494,7 +494,7 @@ def change(
     If its terms differ from those it `was` read with, they are written too.
     """
     changed = changed_to(status, timer, now)
-    columns: dict[str, Any] = _marks_of(changed) | {
+    columns: dict[str, Any] = marks_of(changed) | {
         "version": changed.definition.version,
         "disabled_at": changed.definition.disabled_at,
         "tombstone": tombstone,
@@ -509,7 +509,7 @@ def change(
     return changed
 
 
-def _marks_of(timer: Timer) -> dict[str, Any]:
+def marks_of(timer: Timer) -> dict[str, Any]:
     """Return the columns that say whether and from when a timer is to be planned."""
     return {
         "status": timer.definition.status.value,

@@ -97,7 +97,7 @@ class BatchViews:
         def read(given: object) -> ToMake:
             return ToMake(new_timer(body.app, read_model(TimerTerms, given), now, find), body.enable)
 
-        results = make_each(wiring.batches, body.app, read_each(body.timers, read))
+        results = make_each(wiring.batches, body.app, read_each(body.timers, read), stay_disabled=True)
         data = [_shown(index, one) for index, one in enumerate(results)]
         return CreatedAnswer(
             data=data,

@@ -56,10 +56,7 @@ class NewTimerOutcome(Sent):
     created: bool
     problem: Annotated[
         Problem | None,
-        Field(
-            description="null: it was done. Else why not, with pointers into this timer; with created true, why it "
-            "could not be enabled"
-        ),
+        Field(description="null: it was made. Else why not, with pointers into this timer"),
     ]
 
 
@@ -80,7 +77,8 @@ class BatchCreateResource:
     def create(self, header: ActingHeader, body: NewTimersBody) -> NewTimersOutcome:
         """Make many timers.
 
-        Each is accepted or refused on its own. A timer that is made but could not be enabled has an id and a problem.
+        Each is accepted or refused on its own. A timer is made and enabled in one commit, so a repeat after a lost
+        answer leaves none disabled.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
