@@ -101,8 +101,7 @@ def purge() -> None:
     """Delete what is past its retention: settled firings, deleted timers, kept answers, finished timers."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
-            wiring().purger.purge()
-            wiring().finished_purger.purge()
+            do_in_turn(wiring().purger.purge, wiring().finished_purger.purge)
 
 
 # Timers that follow already are left as they are; one run at a time in this process.
