@@ -13,8 +13,7 @@ log = structlog.get_logger()
 
 # Timers one transaction looks at: some ten ms, so that nothing waits behind it.
 PAGE = 500
-# One purge deletes so many at most, since the sweep tells Redis of each, and ends after `LONGEST_S`.
-MOST_DELETED = 20_000
+# A purge ends after this long, however much is left. The sweep tells Redis of each deleted timer, 20,000 every 5 s.
 LONGEST_S = 20.0
 PAUSE_S = 0.01
 
@@ -36,21 +35,21 @@ class FinishedPurger:
         ends_at = self.clock.monotonic() + LONGEST_S
         purged = 0
         for days in (*self.timers.kept_days(), None, KEPT_AFTER_FAILURE):
-            purged += self._purge(days, now, MOST_DELETED - purged, ends_at)
+            purged += self._purge(days, now, ends_at)
         if purged:
             log.info("finished_timers_purged", timers=purged)
         return purged
 
-    def _purge(self, days: int | None, now: int, most: int, ends_at: float) -> int:
-        """Delete at most `most` timers that are kept for `days`, and whose days are over at `now` (ms UTC).
+    def _purge(self, days: int | None, now: int, ends_at: float) -> int:
+        """Delete timers that are kept for `days`, and whose days are over at `now` (ms UTC), until `ends_at`.
 
         Timers that wait for an outcome are passed over; the next purge looks at them again, oldest first.
         """
         upto = now - (self.default_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
         purged = 0
         behind: tuple[int, int] | None = (-1, 0)
-        while behind is not None and purged < most and self.clock.monotonic() < ends_at:
-            page = self.timers.delete_page(days, upto, behind, min(PAGE, most - purged), now)
+        while behind is not None and self.clock.monotonic() < ends_at:
+            page = self.timers.delete_page(days, upto, behind, PAGE, now)
             purged += page.deleted
             behind = page.last
             self.clock.sleep(PAUSE_S)

@@ -1,11 +1,13 @@
-"""The purger: deletes settled firings past retention, and answers kept for a day, a few at a time."""
+"""The purger: deletes settled firings and deleted timers past retention, and old kept answers, a few at a time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.in_turn import do_in_turn
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
@@ -14,7 +16,7 @@ log = structlog.get_logger()
 
 # Rows one transaction deletes: a few ms, so that nothing waits behind it.
 PAGE = 1_000
-# One purge ends after this long, however much is left.
+# A purge spends so long on each kind of row, however much is left.
 LONGEST_S = 20.0
 PAUSE_S = 0.01
 
@@ -32,19 +34,32 @@ class Purger:
     def purge(self) -> int:
         """Delete settled firings past retention, timers deleted that long ago, and answers kept for a day.
 
-        Returns how many firings were deleted. Raises `StoreAway`.
+        Returns how many firings were deleted. Each of the three is tried, and goes on until its time is over. Raises
+        the first error (`StoreAway`) after all of them.
         """
         now = int(self.clock.now_ms())
         before = now - self.retention_ms
-        ends_at = self.clock.monotonic() + LONGEST_S
         purged = 0
-        while (page := self.firings.purge(before, PAGE)) and self.clock.monotonic() < ends_at:
-            purged += page
-            self.clock.sleep(PAUSE_S)
-        # A day later than firings, so that none of theirs is left.
-        self.timers.purge(before - DAY_MS, PAGE)
-        while self.answers.purge(now, PAGE) == PAGE and self.clock.monotonic() < ends_at:
-            self.clock.sleep(PAUSE_S)
+
+        def purge_firings() -> None:
+            nonlocal purged
+            purged = self._page_by_page(lambda: self.firings.purge(before, PAGE))
+
+        do_in_turn(
+            purge_firings,
+            # A day later than firings, so that none of theirs is left.
+            lambda: self._page_by_page(lambda: self.timers.purge(before - DAY_MS, PAGE)),
+            lambda: self._page_by_page(lambda: self.answers.purge(now, PAGE)),
+        )
         if purged:
             log.info("purged", firings=purged)
+        return purged
+
+    def _page_by_page(self, purge_page: Callable[[], int]) -> int:
+        """Delete one page after the other until none is left or `LONGEST_S` is over; return how many rows."""
+        ends_at = self.clock.monotonic() + LONGEST_S
+        purged = 0
+        while self.clock.monotonic() < ends_at and (page := purge_page()):
+            purged += page
+            self.clock.sleep(PAUSE_S)
         return purged

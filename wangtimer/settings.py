@@ -27,6 +27,9 @@ FEED_EVERY_S = 2
 RECONCILE_EVERY_S = 10
 
 
+# s; how long a stopping callback process waits for its calls beyond their time-out, so that each ends by itself.
+_DRAIN_MARGIN_S = 2.0
+
 # Each database with the one driver that is installed, named or not.
 _DRIVERS = ("mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb", "sqlite", "sqlite+pysqlite")
 # Other names that people use for our settings, too different to be found as misspellings.
@@ -273,7 +276,8 @@ class Settings(BaseSettings):
         ge=LEAST_TIMEOUT_MS,
         le=MOST_TIMEOUT_MS,
         description="ms; total time one callback may take, connect included; a timer may have less "
-        "(`target.timeout`)",
+        "(`target.timeout`). A callback process that stops waits for its calls for 2 s more than this: above 10,000, "
+        "raise the stop limit of whatever supervises it, to this and 10 s more",
     )
     callback_connect_timeout_ms: int = Field(
         default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"
@@ -382,6 +386,11 @@ class Settings(BaseSettings):
         if "database_url" in self.model_fields_set:
             return None
         return Path(make_url(self.database_url).database or "").absolute()
+
+    @property
+    def drain_s(self) -> float:
+        """How long a stopping callback process waits for its calls: none is cut off before its time-out."""
+        return self.callback_timeout_ms / 1_000 + _DRAIN_MARGIN_S
 
     @property
     def window_ms(self) -> int:

@@ -19,10 +19,6 @@ from wangtimer.worker import PatientConsumer, Watchdog
 
 log = structlog.get_logger()
 
-# How long a stopping callback worker waits for its running callbacks.
-DRAIN_S = 12.0
-
-
 # Ticks closer than this come from a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3
 SAME_FEEDING_S = 0.3
@@ -101,8 +97,7 @@ def purge() -> None:
     """Delete what is past its retention: settled firings, deleted timers, kept answers, finished timers."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
-            wiring().purger.purge()
-            wiring().finished_purger.purge()
+            do_in_turn(wiring().purger.purge, wiring().finished_purger.purge)
 
 
 # Timers that follow already are left as they are; one run at a time in this process.
@@ -151,4 +146,4 @@ def _stop_polling(**_: Any) -> None:
 @worker_shutdown.connect
 def _drain(**_: Any) -> None:
     if "executor" in vars(wiring()):
-        wiring().executor.drain(DRAIN_S)
+        wiring().executor.drain(wiring().settings.drain_s)

@@ -16,7 +16,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import MOST_DELETED, PAGE, FinishedPurger
+from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
@@ -191,15 +191,34 @@ def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
     assert FinishedTimers(database).kept_days() == [0, 7, 3_650]
 
 
-def test_a_purge_goes_on_page_by_page_and_ends_at_its_most(
+def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wangtimer.finished_purger.PAGE", 4)
-    monkeypatch.setattr("wangtimer.finished_purger.MOST_DELETED", 10)
+    monkeypatch.setattr("wangtimer.finished_purger.LONGEST_S", 2 * PAUSE_S)
     for number in range(13):
-        finished(database, str(number), AT - number, keep_days=0 if number % 2 else None)
-    assert PAGE < MOST_DELETED
-    assert [purge(database, AT + DEFAULT_DAYS * DAY_MS) for _ in range(3)] == [10, 3, 0]
+        finished(database, str(number), AT - number)
+    assert [purge(database) for _ in range(3)] == [8, 5, 0]
+
+
+def test_a_purge_is_bounded_by_its_time_alone(database: Database) -> None:
+    """Else finished timers would grow without bound where more than a fixed number a minute finish."""
+    timers = EndlessTimers(database)
+    deleted = FinishedPurger(timers, HandClock(AT + 1), DEFAULT_DAYS).purge()
+    assert deleted == timers.pages * PAGE >= LONGEST_S / PAUSE_S * PAGE
+
+
+class EndlessTimers(FinishedTimers):
+    """Has a full page of finished timers whenever it is asked."""
+
+    pages = 0
+
+    def delete_page(
+        self, days: int | None, upto: int, after: tuple[int, int], limit: int, now: int
+    ) -> FinishedPage:
+        del days, upto, now
+        self.pages += 1
+        return FinishedPage(limit, (after[0] + 1, 0))
 
 
 def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Database) -> None:

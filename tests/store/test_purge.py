@@ -1,13 +1,16 @@
 """What is past retention goes; what is not settled stays, however old."""
 
+import pytest
+
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer
-from wangtimer.purger import Purger
+from wangtimer.purger import PAUSE_S, Purger
 from wangtimer.store.sql.firings import Overdue
 from wangtimer.testing.doubles import HandClock
 
@@ -62,6 +65,53 @@ def test_a_purge_goes_on_page_by_page_until_nothing_is_left(sql: SqlWorld) -> No
     clock = HandClock(AT + DAY_MS)
     assert Purger(sql.firings, sql.timers, sql.answers, clock, retention_ms=DAY_MS).purge() == 2_500
     assert left(sql, 1) == [AT + 1]
+
+
+def test_deleted_timers_and_kept_answers_go_page_by_page_too(
+    sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    delete_timers(sql, 10)
+    purger_of(sql).purge()
+    assert deleted_left(sql) == 0
+
+
+def test_a_purge_of_each_kind_ends_when_its_time_is_over(
+    sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
+    settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
+    delete_timers(sql, 20)
+    assert purger_of(sql).purge() == 8
+    assert deleted_left(sql) == 12
+
+
+def test_what_fails_to_go_stops_no_other_kind(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    delete_timers(sql, 3)
+
+    def fail(before: int, limit: int) -> int:
+        raise StoreAway("SQL", "the statement took too long")
+
+    monkeypatch.setattr(sql.firings, "purge", fail)
+    with pytest.raises(StoreAway):
+        purger_of(sql).purge()
+    assert deleted_left(sql) == 0
+
+
+def purger_of(sql: SqlWorld) -> Purger:
+    """Return the purger of a moment at which all that was deleted by `AT` may go."""
+    return Purger(sql.firings, sql.timers, sql.answers, HandClock(AT + 2 * DAY_MS + 1), retention_ms=DAY_MS)
+
+
+def delete_timers(sql: SqlWorld, number: int) -> None:
+    for each in range(number):
+        made = sql.timers.create(NewTimer("shop", f"t{each}", Once(AT), NOTIFY), AT - 9)
+        sql.timers.delete("shop", made.id, AT)
+
+
+def deleted_left(sql: SqlWorld) -> int:
+    return len(sql.timers.changed_behind((0, 0), 99))
 
 
 def test_overdue_counts_what_has_no_outcome_and_finds_the_oldest(sql: SqlWorld) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import redis
 
 from wangtimer.core.errors import BadSetting
+from wangtimer.settings import read_settings
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
 from wangtimer.stack.ports import HOST
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import SERVERS_RANK, Service
-from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
+from wangtimer.stack.supervisor import STOP_SECONDS, StartError, StopRequest, Supervisor, wait_for
 from wangtimer.stack.valkey_server import embedded_argv, valkey_program
 
 DEFAULT_DATA_DIRECTORY = Path(".wangtimer")
@@ -25,6 +26,9 @@ PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
 
 # An append-only file of some hundred MB takes this long to read.
 VALKEY_SECONDS = 20.0
+
+# A worker may take a chunk for 2 s more before it waits for its calls, and records their outcomes after.
+STOP_MARGIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ def embedded_stack(
 ) -> Iterator[EmbeddedStack]:
     """Hold the data directory, start everything and wait until it is ready (or `stop` has come); end it afterwards.
 
-    Raises `Conflict` when the directory is in use, `BadSetting` when the port is, `StartError`.
+    Raises `Conflict` when the directory is in use, `BadSetting` when the port is or a setting is wrong, `StartError`.
     """
+    stop_seconds = seconds_to_stop(read_settings().drain_s)
     _check_free(port)
     with held_directory(path) as held:
         supervisor = Supervisor(say)
@@ -53,7 +58,7 @@ def embedded_stack(
             _start_service(stack, port, stop)
             yield stack
         finally:
-            supervisor.stop()
+            supervisor.stop(stop_seconds)
 
 
 def run_embedded(
@@ -69,6 +74,11 @@ def run_embedded(
         stack.supervisor.tend_until(lambda: stop.has_come)
         _say("stopping")
     return 0
+
+
+def seconds_to_stop(drain_s: float) -> float:
+    """Return how long each process has to end: more than a callback process waits for its calls."""
+    return max(STOP_SECONDS, drain_s + STOP_MARGIN_SECONDS)
 
 
 def _check_free(port: int) -> None:

@@ -18,8 +18,8 @@ FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
 SOUND_AFTER_SECONDS = 30.0
 
-# More than a callback takes by default (10 s in all) and gunicorn gives its requests (12 s), so that a planned stop
-# cuts nothing that is under way.
+# More than a callback process waits for its calls by default (12 s) and gunicorn gives its requests (12 s), so that a
+# planned stop cuts nothing that is under way.
 STOP_SECONDS = 15.0
 
 

@@ -1,0 +1,77 @@
+"""The tasks of Celery: what one does in turn is tried whatever fails; a stop waits for the calls under way."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from celery.signals import worker_shutdown
+
+from wangtimer import tasks
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.pace import Pace
+from wangtimer.settings import Settings
+from wangtimer.stack.embedded import seconds_to_stop
+from wangtimer.testing.doubles import HandClock
+
+
+@dataclass
+class Purges:
+    """A purger that notes that it was asked, and then fails."""
+
+    asked: list[str]
+    name: str
+
+    def purge(self) -> int:
+        self.asked.append(self.name)
+        raise StoreAway("SQL", f"no room for the {self.name}")
+
+
+@dataclass
+class Parts:
+    """The parts that `purge` uses."""
+
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def purger(self) -> Purges:
+        return Purges(self.asked, "firings")
+
+    @property
+    def finished_purger(self) -> Purges:
+        return Purges(self.asked, "finished timers")
+
+    def pace(self, task: str, least_s: float) -> Pace:
+        del task
+        return Pace(HandClock(), least_s)
+
+
+def test_a_purge_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = Parts()
+    monkeypatch.setattr(tasks, "wiring", lambda: parts)
+    with pytest.raises(StoreAway, match="firings"):
+        tasks.purge()
+    assert parts.asked == ["firings", "finished timers"]
+
+
+@dataclass
+class Draining:
+    """The parts that a stop uses, and for how long (s) it waits for calls."""
+
+    settings: Settings
+    waited_s: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.executor = self
+
+    def drain(self, timeout_s: float) -> None:
+        self.waited_s.append(timeout_s)
+
+
+@pytest.mark.parametrize("timeout_ms", [500, 10_000, 300_000])
+def test_a_planned_stop_cuts_no_call_off_before_its_time_out(
+    monkeypatch: pytest.MonkeyPatch, timeout_ms: int
+) -> None:
+    parts = Draining(Settings(callback_timeout_ms=timeout_ms))
+    monkeypatch.setattr(tasks, "wiring", lambda: parts)
+    worker_shutdown.send(sender=None)
+    assert parts.waited_s == [timeout_ms / 1_000 + 2]
+    assert seconds_to_stop(parts.settings.drain_s) > parts.waited_s[0] + 2
