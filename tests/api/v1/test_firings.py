@@ -198,7 +198,8 @@ def test_a_firing_shows_its_request_as_it_was_sent_with_secrets_masked(world: V1
     assert (request["method"], request["attempt"], request["body"]) == ("POST", 1, '{"order":42}')
     headers = request["headers"]
     assert [headers[name] for name in ("Authorization", "Cookie", "X-Api-Key")] == [["***"]] * 3
-    assert headers["X-Tag"] == ["a", "b"]
+    assert headers["X-Tag"] == ["***", "***"]
+    assert headers["Content-Type"] == ["application/json"]
     assert headers["webhook-id"] == [firing_id]
     assert headers["X-WangTimer-Attempt"] == ["1"]
     assert headers["Content-Length"] == ["12"]
