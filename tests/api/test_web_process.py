@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,23 @@ def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
         refused = session.post(f"{api}/api/timer/v1/def", data=chunks(), headers=header, timeout=10)
         assert (refused.status_code, refused.json()["code"]) == (413, 41301)
         assert session.get(f"{api}/api/timer/v1/defs?app=shop", timeout=5).json()["data"] == []
+
+
+@pytest.mark.parametrize("name", ["WangTimer-App", "Idempotency-Key", "If-Match"])
+def test_a_header_that_may_stand_once_is_refused_when_it_stands_twice(api: str, name: str) -> None:
+    given = {"WangTimer-App": "shop", "Idempotency-Key": "a", "If-Match": '"1"'}
+    connection = HTTPConnection(api.removeprefix("http://"), timeout=10)
+    connection.putrequest("POST", "/v1/timers/key:none:enable")
+    for header, value in given.items():
+        connection.putheader(header, value)
+    connection.putheader(name.lower(), "evil")
+    connection.putheader("Accept", "a/a")
+    connection.putheader("Accept", "b/b")
+    connection.endheaders()
+    refused = connection.getresponse()
+    problem = json.loads(refused.read())
+    assert (refused.status, problem["code"], problem["parameter"]) == (400, 40003, name)
+    assert problem["detail"] == "given twice; give it once"
 
 
 def test_every_filter_at_its_longest_fits_the_request_line(api: str) -> None:

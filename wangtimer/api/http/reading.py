@@ -16,7 +16,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, send
 from wangtimer.api.http.fractions_as_written import Fraction
-from wangtimer.api.http.refusals import AsWritten, Refused, refusal_of, shown
+from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
+from wangtimer.api.http.repeated_headers import is_repeated
 from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.core.work_budget import work_budget
 
@@ -91,10 +92,14 @@ def read_model(model: type[Model], given: Any) -> Model:
 
 
 def read_header(model: type[BaseModel]) -> dict[str, str]:
-    """Return the headers of the request that a model has fields for."""
+    """Return the headers of the request that a model has fields for; raises `Refused` for one given twice."""
     headers = request.headers
     names = (field.alias or name for name, field in model.model_fields.items())
-    return {name: value for name in names if (value := headers.get(name)) is not None}
+    found = {name: value for name in names if (value := headers.get(name)) is not None}
+    for name, value in found.items():
+        if is_repeated(value):
+            raise AsWritten(ErrorCode.DUPLICATE_FIELD, name, "given twice", "give it once", part=Part.HEADER)
+    return found
 
 
 def read_query() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
+from wangtimer.api.http.repeated_headers import join_repeated
 from wangtimer.settings import read_settings
 
 # How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each
@@ -165,6 +166,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         conn.sock.await_body(self._body_s)
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.parser = conn.sock.few(req.body.reader.parser)
+        req.headers = join_repeated(req.headers)
         try:
             stays_open = super().handle_request(req, conn)
         except SlowReader:
