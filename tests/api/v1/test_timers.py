@@ -152,6 +152,16 @@ def test_a_change_of_another_version_is_refused_and_stores_nothing(world: V1Worl
     assert world.send("GET", place, rule=ONE).etag == patched.etag
 
 
+def test_a_put_for_any_version_creates_nothing(world: V1World) -> None:
+    whole = {"schedule": {"every": "1m"}, "target": {"url": URL}}
+    refused = world.send("PUT", f"{TIMERS}/key:expire", whole, rule=ONE, If_Match="*")
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (412, 41201, "If-Match")
+    assert world.stored() == (0, 0)
+    world.made()
+    replaced = world.send("PUT", f"{TIMERS}/key:expire", whole, rule=ONE, If_Match="*")
+    assert (replaced.status, replaced.json["version"]) == (200, 2)
+
+
 def test_put_by_key_makes_a_timer_and_then_replaces_it(world: V1World) -> None:
     whole = {"schedule": {"every": "1m"}, "target": {"url": URL}}
     made = world.send("PUT", f"{TIMERS}/key:nightly", whole, rule=ONE)

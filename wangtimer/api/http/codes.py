@@ -82,7 +82,10 @@ class ErrorCode(Enum):
     )
     PRECONDITION_FAILED = (
         41201,
-        "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it.",
+        (
+            "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it; or a `PUT` "
+            "with `If-Match` found none."
+        ),
     )
     BODY_TOO_LARGE = (
         41301,
