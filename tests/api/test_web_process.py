@@ -84,6 +84,33 @@ def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
         assert session.get(f"{api}/api/timer/v1/defs?app=shop", timeout=5).json()["data"] == []
 
 
+@pytest.mark.parametrize(
+    ("path", "parts", "in_chunks", "status"),
+    [
+        ("/nothing", 300, False, 404),
+        ("/v1/timers", 300, False, 413),
+        ("/v1/timers", 300, True, 413),
+        ("/nothing", 1, False, 404),
+    ],
+)
+def test_an_answer_before_the_end_of_the_body_says_that_the_connection_closes(
+    api: str, path: str, parts: int, in_chunks: bool, status: int
+) -> None:
+    header = {"Content-Type": "application/json", "WangTimer-App": "shop"}
+    sent = [b" " * 1_000] * parts
+    body = iter(sent) if in_chunks else b"".join(sent)
+    answered = requests.post(f"{api}{path}", data=body, headers=header, timeout=10)
+    assert (answered.status_code, answered.headers["Connection"]) == (status, "close")
+
+
+def test_an_answer_after_the_whole_body_keeps_the_connection(api: str) -> None:
+    header = {"Content-Type": "application/json", "WangTimer-App": "shop"}
+    for body in (b"{}", iter([b"{", b"}"])):
+        answered = requests.post(f"{api}/v1/timers", data=body, headers=header, timeout=10)
+        assert (answered.status_code, answered.headers["Connection"]) == (400, "keep-alive")
+    assert requests.get(f"{api}/healthz", timeout=10).headers["Connection"] == "keep-alive"
+
+
 @pytest.mark.parametrize("name", ["WangTimer-App", "Idempotency-Key", "If-Match"])
 def test_a_header_that_may_stand_once_is_refused_when_it_stands_twice(api: str, name: str) -> None:
     given = {"WangTimer-App": "shop", "Idempotency-Key": "a", "If-Match": '"1"'}
