@@ -1,37 +1,73 @@
 """Requests to targets as they may be shown: without the secrets in them."""
 
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote_plus
 
 MASK = "***"
-# Headers and query parameters with names of this kind, in any spelling, hold secrets.
+# The headers, in lower case, whose values are shown. Any other may hold a secret, whatever its name.
+_OPEN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "accept-language",
+        "cache-control",
+        "connection",
+        "content-encoding",
+        "content-language",
+        "content-length",
+        "content-type",
+        "date",
+        "host",
+        "idempotency-key",
+        "pragma",
+        "prefer",
+        "traceparent",
+        "user-agent",
+        "webhook-id",
+        "x-correlation-id",
+        "x-request-id",
+        "x-wangtimer-app",
+        "x-wangtimer-attempt",
+        "x-wangtimer-fire-at",
+        "x-wangtimer-timer",
+    }
+)
+# Query parameters with names of this kind, in any spelling, hold secrets.
 _SECRET = re.compile(
-    r"auth(?!or)|authori[sz]|cookie|token|secret|passw|pwd|credential|session|signature"
-    r"|(?:api|access|private|app)[-_. ]?key",
+    r"auth(?!or)|authori[sz]|cookie|token|secret|pass|pwd|credential|session|signature|bearer|jwt|hmac|saml|key|code"
+    r"|(?<![a-z])(?:sig|sign|sid|sas|otp|pin|psk|mac)(?![a-z])",
     re.I,
 )
-
-
-def is_secret(name: str) -> bool:
-    """Tell whether a header or query parameter of this name holds a secret, as far as its name tells."""
-    return _SECRET.search(name) is not None
+# Characters of a query value that may be shown. Tokens are longer.
+_MOST_SHOWN = 20
 
 
 def shown_header(name: str, value: str) -> str:
-    """Return a header's value, `***` where its name says that it is a secret."""
-    return MASK if is_secret(name) else value
+    """Return a header's value, or `***` unless its name is one of the few that hold no secrets."""
+    return value if name.lower() in _OPEN_HEADERS else MASK
 
 
 def shown_target(url: str) -> str:
-    """Return a target's URL with `***` for its user and password, and for query values with the name of a secret."""
+    """Return a target's URL with `***` for its user and password, and for query values that may be secrets.
+
+    Those are values of parameters with the name of a secret, long values, and values with a user in them.
+    """
     scheme, separator, rest = url.partition("://")
-    place, slash, path = rest.partition("/")
+    front, mark, query = rest.partition("?")
+    place, slash, path = front.partition("/")
     _, at, host = place.rpartition("@")
     whole = f"{scheme}{separator}{f'{MASK}@' if at else ''}{host}{slash}{path}"
-    front, mark, query = whole.partition("?")
-    return f"{front}{mark}{'&'.join(map(_shown_pair, query.split('&')))}" if mark else whole
+    return f"{whole}{mark}{'&'.join(map(_shown_pair, query.split('&')))}" if mark else whole
 
 
 def _shown_pair(pair: str) -> str:
-    name, equals, _ = pair.partition("=")
-    return f"{name}={MASK}" if equals and is_secret(unquote(name)) else pair
+    name, equals, value = pair.partition("=")
+    if not equals:
+        return pair if _is_harmless(pair) else MASK
+    return pair if _is_harmless(value) and _SECRET.search(unquote_plus(name)) is None else f"{name}={MASK}"
+
+
+def _is_harmless(value: str) -> bool:
+    plain = unquote_plus(value)
+    return len(plain) <= _MOST_SHOWN and "@" not in plain

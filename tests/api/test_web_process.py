@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,50 @@ def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
         refused = session.post(f"{api}/api/timer/v1/def", data=chunks(), headers=header, timeout=10)
         assert (refused.status_code, refused.json()["code"]) == (413, 41301)
         assert session.get(f"{api}/api/timer/v1/defs?app=shop", timeout=5).json()["data"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "parts", "in_chunks", "status"),
+    [
+        ("/nothing", 300, False, 404),
+        ("/v1/timers", 300, False, 413),
+        ("/v1/timers", 300, True, 413),
+        ("/nothing", 1, False, 404),
+    ],
+)
+def test_an_answer_before_the_end_of_the_body_says_that_the_connection_closes(
+    api: str, path: str, parts: int, in_chunks: bool, status: int
+) -> None:
+    header = {"Content-Type": "application/json", "WangTimer-App": "shop"}
+    sent = [b" " * 1_000] * parts
+    body = iter(sent) if in_chunks else b"".join(sent)
+    answered = requests.post(f"{api}{path}", data=body, headers=header, timeout=10)
+    assert (answered.status_code, answered.headers["Connection"]) == (status, "close")
+
+
+def test_an_answer_after_the_whole_body_keeps_the_connection(api: str) -> None:
+    header = {"Content-Type": "application/json", "WangTimer-App": "shop"}
+    for body in (b"{}", iter([b"{", b"}"])):
+        answered = requests.post(f"{api}/v1/timers", data=body, headers=header, timeout=10)
+        assert (answered.status_code, answered.headers["Connection"]) == (400, "keep-alive")
+    assert requests.get(f"{api}/healthz", timeout=10).headers["Connection"] == "keep-alive"
+
+
+@pytest.mark.parametrize("name", ["WangTimer-App", "Idempotency-Key", "If-Match"])
+def test_a_header_that_may_stand_once_is_refused_when_it_stands_twice(api: str, name: str) -> None:
+    given = {"WangTimer-App": "shop", "Idempotency-Key": "a", "If-Match": '"1"'}
+    connection = HTTPConnection(api.removeprefix("http://"), timeout=10)
+    connection.putrequest("POST", "/v1/timers/key:none:enable")
+    for header, value in given.items():
+        connection.putheader(header, value)
+    connection.putheader(name.lower(), "evil")
+    connection.putheader("Accept", "a/a")
+    connection.putheader("Accept", "b/b")
+    connection.endheaders()
+    refused = connection.getresponse()
+    problem = json.loads(refused.read())
+    assert (refused.status, problem["code"], problem["parameter"]) == (400, 40003, name)
+    assert problem["detail"] == "given twice; give it once"
 
 
 def test_every_filter_at_its_longest_fits_the_request_line(api: str) -> None:

@@ -198,7 +198,8 @@ def test_a_firing_shows_its_request_as_it_was_sent_with_secrets_masked(world: V1
     assert (request["method"], request["attempt"], request["body"]) == ("POST", 1, '{"order":42}')
     headers = request["headers"]
     assert [headers[name] for name in ("Authorization", "Cookie", "X-Api-Key")] == [["***"]] * 3
-    assert headers["X-Tag"] == ["a", "b"]
+    assert headers["X-Tag"] == ["***", "***"]
+    assert headers["Content-Type"] == ["application/json"]
     assert headers["webhook-id"] == [firing_id]
     assert headers["X-WangTimer-Attempt"] == ["1"]
     assert headers["Content-Length"] == ["12"]
@@ -236,3 +237,22 @@ def test_a_change_shortly_before_may_not_have_counted_yet(
     world.wiring.database.write(lambda connection: connection.execute(sql), Step.SQL_EDIT)
     found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
     assert found["requestState"] == state
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "soon", 7, True])
+def test_a_start_that_cannot_be_is_named_as_the_request_names_it(small_world: V1World, moment: Any) -> None:
+    small_world.made()
+    range_of_all = {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z", "startAt": moment}
+    for path, rule in (
+        (f"{TIMERS}/key:expire", ONE_TIMER + ":backfill"),
+        ("/v1/firings", "/v1/firings:replay"),
+    ):
+        verb = rule.rpartition(":")[2]
+        refused = small_world.send("POST", f"{path}:{verb}", range_of_all, rule=rule)
+        assert (refused.status, refused.json["pointer"]) == (400, "/startAt")
+
+
+def test_a_start_of_a_schedule_is_named_in_its_schedule(small_world: V1World) -> None:
+    schedule = {"every": "1m", "startAt": "soon"}
+    refused = small_world.send("POST", TIMERS, {"schedule": schedule, "target": {"url": URL}})
+    assert refused.json["pointer"] == "/schedule/startAt"

@@ -92,6 +92,23 @@ def test_json_is_sent_with_its_content_type_unless_another_is_named(small_world:
     assert named.json["target"]["headers"] == {"content-type": ["application/x-order+json"]}
 
 
+@pytest.mark.parametrize(
+    "number", ["12345678901234567890.5", "1.10", "1e5", "-0.0", "123456789012345678901234567890", "1E-400"]
+)
+def test_json_keeps_the_digits_of_each_number(small_world: V1World, number: str) -> None:
+    sent = f'{{"schedule":{{"delay":"1h"}},"target":{{"url":"{URL}","json":{{"a":[{number}]}}}}}}'
+    made = small_world.send("POST", TIMERS, sent.encode())
+    assert made.json["target"]["body"] == f'{{"a":[{number}]}}'
+
+
+def test_a_number_that_is_too_large_is_refused_and_its_place_named(small_world: V1World) -> None:
+    sent = f'{{"schedule":{{"delay":"1h"}},"target":{{"url":"{URL}","json":{{"a":[1.5,-1e999]}}}}}}'
+    refused = small_world.send("POST", TIMERS, sent.encode())
+    assert (refused.status, refused.json["code"]) == (400, 40007)
+    assert refused.json["pointer"] == "/target/json/a/1"
+    assert refused.json["detail"] == "the number is too large; write one below 1.8e308, or text"
+
+
 def test_a_patch_changes_what_it_names_and_nothing_else(world: V1World) -> None:
     made = world.made(
         target={"url": URL, "method": "PUT", "headers": {"X-A": "1", "X-B": "2"}, "body": "x"}, tags=["a"]
@@ -133,6 +150,16 @@ def test_a_change_of_another_version_is_refused_and_stores_nothing(world: V1Worl
         refused = world.send(method, path, change, rule=rule, If_Match=made.etag)
         assert (refused.status, refused.json["parameter"]) == (412, "If-Match")
     assert world.send("GET", place, rule=ONE).etag == patched.etag
+
+
+def test_a_put_for_any_version_creates_nothing(world: V1World) -> None:
+    whole = {"schedule": {"every": "1m"}, "target": {"url": URL}}
+    refused = world.send("PUT", f"{TIMERS}/key:expire", whole, rule=ONE, If_Match="*")
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (412, 41201, "If-Match")
+    assert world.stored() == (0, 0)
+    world.made()
+    replaced = world.send("PUT", f"{TIMERS}/key:expire", whole, rule=ONE, If_Match="*")
+    assert (replaced.status, replaced.json["version"]) == (200, 2)
 
 
 def test_put_by_key_makes_a_timer_and_then_replaces_it(world: V1World) -> None:

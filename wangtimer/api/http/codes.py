@@ -17,7 +17,11 @@ class ErrorCode(Enum):
     BAD_REQUEST = 40000, "The HTTP request itself cannot be read."
     BROKEN_JSON = 40001, "The body is not JSON in UTF-8 (`NaN`, half surrogates and deep nesting included)."
     NOT_AN_OBJECT = 40002, "The body is JSON, but not an object."
-    DUPLICATE_FIELD = 40003, "A field or query parameter is given twice."
+    DUPLICATE_FIELD = (
+        40003,
+        "A field, a query parameter, or one of the headers `WangTimer-App`, `Idempotency-Key` and `If-Match` is given "
+        "twice.",
+    )
     UNKNOWN_FIELD = 40004, "A field or query parameter that does not exist here."
     MISSING_FIELD = 40005, "A required field or query parameter is missing."
     WRONG_TYPE = 40006, 'A field has the wrong type: `"1"` is not a number.'
@@ -78,7 +82,10 @@ class ErrorCode(Enum):
     )
     PRECONDITION_FAILED = (
         41201,
-        "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it.",
+        (
+            "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it; or a `PUT` "
+            "with `If-Match` found none."
+        ),
     )
     BODY_TOO_LARGE = (
         41301,

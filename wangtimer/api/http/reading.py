@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from itertools import chain, islice
+from math import isinf
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import orjson
@@ -14,7 +15,9 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, send
-from wangtimer.api.http.refusals import AsWritten, Refused, refusal_of, shown
+from wangtimer.api.http.fractions_as_written import Fraction
+from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
+from wangtimer.api.http.repeated_headers import is_repeated
 from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.core.work_budget import work_budget
 
@@ -89,10 +92,14 @@ def read_model(model: type[Model], given: Any) -> Model:
 
 
 def read_header(model: type[BaseModel]) -> dict[str, str]:
-    """Return the headers of the request that a model has fields for."""
+    """Return the headers of the request that a model has fields for; raises `Refused` for one given twice."""
     headers = request.headers
     names = (field.alias or name for name, field in model.model_fields.items())
-    return {name: value for name in names if (value := headers.get(name)) is not None}
+    found = {name: value for name in names if (value := headers.get(name)) is not None}
+    for name, value in found.items():
+        if is_repeated(value):
+            raise AsWritten(ErrorCode.DUPLICATE_FIELD, name, "given twice", "give it once", part=Part.HEADER)
+    return found
 
 
 def read_query() -> dict[str, Any]:
@@ -148,6 +155,8 @@ def read_object(raw: bytes) -> dict[str, Any]:
         raise _broken("it is nested too deep")
     if not isinstance(found, dict):
         raise Refused(ErrorCode.NOT_AN_OBJECT, "", "the body is no JSON object", "write {...}")
+    if parts.has_infinite:
+        raise _infinite(found)
     return found
 
 
@@ -184,6 +193,8 @@ class _Parts:
 
     def __init__(self) -> None:
         self._left = MOST_PARTS
+        # Whether a number was larger than a float can hold.
+        self.has_infinite = False
 
     def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """Return the object of these fields; raises `Refused` for a field given twice, and for too many fields."""
@@ -206,14 +217,32 @@ class _Parts:
         return int(digits)
 
     def fraction(self, digits: str) -> float:
-        """Return a number that is not whole."""
+        """Return a number that is not whole, with its digits."""
         self._count()
-        return float(digits)
+        found = Fraction(digits)
+        self.has_infinite = self.has_infinite or isinf(found)
+        return found
 
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
             raise _too_many_parts()
+
+
+def _infinite(found: dict[str, Any]) -> Refused:
+    place, _ = next((place, value) for place, value in _fractions(found, ()) if isinf(value))
+    return AsWritten(
+        ErrorCode.BAD_VALUE, ".".join(place), "the number is too large", "write one below 1.8e308, or text"
+    )
+
+
+def _fractions(found: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Fraction]]:
+    """Yield each fraction and the names and indexes that lead to it."""
+    if isinstance(found, Fraction):
+        yield place, found
+    elif isinstance(found, dict | list):
+        for name, inner in found.items() if isinstance(found, dict) else enumerate(found):
+            yield from _fractions(inner, (*place, str(name)))
 
 
 def _refuse_many_parts(raw: bytes) -> None:

@@ -5,7 +5,8 @@ What a client sent is never quoted in the log or in an answer: a broken header l
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from socket import SO_LINGER, SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
 
@@ -16,6 +17,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
+from wangtimer.api.http.repeated_headers import join_repeated
 from wangtimer.settings import read_settings
 
 # How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each
@@ -165,6 +167,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         conn.sock.await_body(self._body_s)
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.parser = conn.sock.few(req.body.reader.parser)
+        req.headers = join_repeated(req.headers)
+        req.should_close = partial(_ends_connection, req, req.should_close)
         try:
             stays_open = super().handle_request(req, conn)
         except SlowReader:
@@ -184,6 +188,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             util.write_error(client, status, reason, type(exc).__name__)
         except OSError:
             self.log.debug("nobody takes the answer")
+
+
+def _ends_connection(req: Any, client_wants: Callable[[], bool]) -> bool:
+    """Tell whether the connection ends with the answer: the client wants it, or not all of the body was read.
+
+    gunicorn asks before it writes the answer's head.
+    """
+    reader = req.body.reader
+    is_read = reader.parser is None if isinstance(reader, ChunkedReader) else reader.length == 0
+    return not is_read or client_wants()
 
 
 def _status_of(exc: ParseException) -> tuple[int, str]:

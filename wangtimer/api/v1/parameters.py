@@ -63,7 +63,8 @@ IfMatch = Annotated[
     str | None,
     Field(
         alias=IF_MATCH,
-        description="the ETag of the timer as you know it: refused (412) where the timer has changed since",
+        description="the ETag of the timer as you know it: refused (412) where the timer has changed since. "
+        "`*`: any version, but the timer must exist",
         examples=['"3"'],
     ),
     AfterValidator(lambda tag: tag if tag is None else _version(tag)),

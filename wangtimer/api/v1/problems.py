@@ -103,9 +103,9 @@ def problem_of_row(error: WangTimerError) -> Problem:
     return problem_of(fault_of(error)).model_copy(update={"parameter": None})
 
 
-def note_names(named: Mapping[Subject, Named], fields_in: Part) -> None:
-    """Note how this request names what an error may be about, and which part has its fields."""
-    g.v1_named, g.v1_fields_in = named, fields_in
+def note_names(named: Mapping[Subject, Named], fields_in: Part, body_fields: frozenset[str]) -> None:
+    """Note how this request names what an error may be about, which part has its fields, and the body's own fields."""
+    g.v1_named, g.v1_fields_in, g.v1_body_fields = named, fields_in, body_fields
 
 
 def _named(fault: Fault) -> Named | None:
@@ -120,7 +120,9 @@ def _named(fault: Fault) -> Named | None:
 
 
 def _own(field: str, fault: Fault) -> str:
-    return field if isinstance(fault.cause, AsWritten) else own_name(field)
+    # `startAt` is in the schedule of a timer; some bodies have one of their own.
+    is_own = isinstance(fault.cause, AsWritten) or field.partition(".")[0] in g.get("v1_body_fields", ())
+    return field if is_own else own_name(field)
 
 
 def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:

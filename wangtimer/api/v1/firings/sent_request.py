@@ -23,15 +23,16 @@ class SentRequest(Sent):
     url: Annotated[
         str,
         Field(
-            description="query values with names such as token are masked",
+            description="masked are the user and password, and query values that are long or have names such as token, "
+            "key or code",
             examples=["https://shop.example/orders/expire?token=***"],
         ),
     ]
     headers: Annotated[
         dict[str, list[str]],
         Field(
-            description="each header that went over the connection, with its values; those with names such as "
-            "Authorization, Cookie or X-Api-Key are masked",
+            description="each header that went over the connection, with its values; all are masked but those of "
+            "headers that hold no secrets, such as Content-Type, User-Agent and those of the service",
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
     ]

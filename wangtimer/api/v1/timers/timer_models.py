@@ -1,6 +1,5 @@
 """What v1's callers may say of a timer."""
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,6 +21,7 @@ from wangtimer.api.asked.terms import (
 )
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
+from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
@@ -118,7 +118,7 @@ def _body_of(
         return target.body, headers
     if target.body is not None:
         raise Refused(ErrorCode.BAD_VALUE, "target.json", "body is given too", "give one of them")
-    body = json.dumps(target.json_, ensure_ascii=False, separators=(",", ":"))
+    body = json_text(target.json_)
     if any(name.lower() == "content-type" for name, _ in headers):
         return body, headers
     return body, (*headers, ("Content-Type", "application/json"))

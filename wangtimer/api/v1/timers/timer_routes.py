@@ -100,6 +100,7 @@ class TimerResource:
             lambda was: edited_within(replaced_timer(terms, was, now, find), was, most_ms),
             header.version,
             body.enabled,
+            must_exist=header.if_match is not None,
         )
         return self._made(timer, now) if created else self._changed(timer, now)
 
