@@ -121,6 +121,18 @@ def test_a_receiver_acts_once_and_answers_what_the_service_goes_by() -> None:
     assert asked(receiver, HEADERS, length="99999999")[0] == "400 Bad Request"
 
 
+@pytest.mark.parametrize("came", [b"", b'{"order": 4'], ids=["nothing", "a part"])
+def test_a_body_that_was_cut_off_is_refused_and_its_repeat_is_acted_on(came: bytes) -> None:
+    acted: list[ReceivedCall] = []
+    receiver = Receiver(acted.append)
+    whole = b'{"order": 42}'
+    status, said = asked(receiver, HEADERS, came, length=str(len(whole)))
+    assert (status, acted) == ("400 Bad Request", [])
+    assert f"has {len(came)} bytes of 13" in said
+    assert asked(receiver, HEADERS, whole) == ("204 No Content", "")
+    assert [call.body for call in acted] == [whole]
+
+
 def test_what_failed_is_asked_for_again() -> None:
     faults = [ZeroDivisionError("no"), None]
 

@@ -17,7 +17,7 @@ _ID, _OURS = "webhook-id", "x-wangtimer-"
 
 
 class NotACallback(ValueError):
-    """A request without the headers of a callback, or with unreadable ones: answer 400."""
+    """A request without the headers of a callback, with unreadable ones, or with a part of its body: answer 400."""
 
 
 class StillActing(Exception):
@@ -127,8 +127,8 @@ class Receiver:
     """A WSGI application that calls `act` once for each firing, on any path.
 
     It answers 204 once `act` has returned, and for a firing it has seen; 500 where `act` raises, so the firing is tried
-    again; 400 for a request that is not a callback; 503 while `act` runs for the same firing. The exception of `act`
-    goes to the server's error log.
+    again; 400 for a request that is not a callback, or whose body was cut off; 503 while `act` runs for the same
+    firing. The exception of `act` goes to the server's error log.
 
         from wsgiref.simple_server import make_server
         make_server("127.0.0.1", 8080, Receiver(expire)).serve_forever()
@@ -173,8 +173,11 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _body(environ: Mapping[str, Any]) -> bytes:
+    """Return the whole body; raises `NotACallback` where the connection broke within it."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
         raise NotACallback(f"no callback has a body of {length[:20]} bytes")
     body: bytes = environ["wsgi.input"].read(int(length))
+    if len(body) != int(length):
+        raise NotACallback(f"the body was cut off: it has {len(body)} bytes of {length}; send it again")
     return body
