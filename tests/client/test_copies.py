@@ -8,7 +8,7 @@ from wangtimer.api.asked.many_timers import MOST_CHANGED
 from wangtimer.api.asked.new_timers import MOST_TIMERS
 from wangtimer.api.http import kept_answer, own_callbacks
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import MOST_A_PAGE, MethodWord
+from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.durations import read_duration
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
@@ -35,6 +35,7 @@ class _Sent(Exception):
 
 def test_limits_are_the_service_s() -> None:
     assert calls.MOST_A_PAGE == MOST_A_PAGE
+    assert receiver.MOST_TIMER_ID == MOST_ID
     assert many_timer_calls.MOST_A_ROUND == MOST_CHANGED == MOST_TIMERS
 
 
