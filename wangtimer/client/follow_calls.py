@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from math import ceil
 
 from .calls import MOST_A_PAGE, Which
 from .errors import NotFound
@@ -14,6 +15,7 @@ from .timer_calls import TimerCalls
 from .values import Moment, moment_ms, written
 
 EVERY_S = 1.0
+LOOK_AT_STOP_EVERY_S = 1.0
 # How far back each read goes. A requested firing enters the list a little after its own moment.
 LOOK_BACK_MS = 60_000
 # Of older firings, how many without an outcome are read each time.
@@ -43,10 +45,12 @@ class FollowCalls(TimerCalls, FiringCalls):
         return islice(followed.outcomes(since), most)
 
     def _pause(self, seconds: float, stop: threading.Event | None) -> None:
-        if stop is None:
-            self._transport.pause(seconds)
-        else:
-            stop.wait(seconds)
+        """Wait as the client does; with `stop`, in short parts, so that it ends soon after `stop` is set."""
+        parts = 1 if stop is None else max(1, ceil(seconds / LOOK_AT_STOP_EVERY_S))
+        for _ in range(parts):
+            if stop is not None and stop.is_set():
+                return
+            self._transport.pause(seconds / parts)
 
 
 @dataclass(slots=True)
