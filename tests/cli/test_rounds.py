@@ -107,6 +107,24 @@ def test_one_change_whose_answer_was_lost_is_exit_code_3(told: Told, run: Run) -
     assert result.stderr.endswith("; the request may have been carried out\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("timers", "preview", "--cron", "@daily"),
+        ("timers", "bulk", "disable", "--all", "--dry-run"),
+        ("firings", "replay", "--since", "1h", "--dry-run"),
+    ],
+)
+def test_what_changes_nothing_is_never_in_doubt(
+    told: Told, run: Run, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.client.transport._pause_s", lambda tries: 0.0)
+    told.fails = [503] * 4
+    result = run(*command)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "may have been carried out" not in result.stderr
+
+
 def test_rounds_that_break_off_say_what_was_done(told: Told, run: Run) -> None:
     told.answers = answers(change(0, 2_500), change(1_000, 1_500))
     told.answers.append({"code": 50301, "detail": "SQL is away; repeat it"})

@@ -1,14 +1,17 @@
 """What the client has a copy of, since it imports nothing of the service, is the service's own."""
 
+from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wangtimer.api.asked.many_timers import MOST_CHANGED
 from wangtimer.api.asked.new_timers import MOST_TIMERS
 from wangtimer.api.http import kept_answer, own_callbacks
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import MOST_A_PAGE, MethodWord
+from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.durations import read_duration
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
@@ -23,6 +26,7 @@ from wangtimer.client.timer_fields import (
     TargetPatch,
     TimerFields,
 )
+from wangtimer.client.values import read_span
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.misfire import USUAL
@@ -35,6 +39,7 @@ class _Sent(Exception):
 
 def test_limits_are_the_service_s() -> None:
     assert calls.MOST_A_PAGE == MOST_A_PAGE
+    assert receiver.MOST_TIMER_ID == MOST_ID
     assert many_timer_calls.MOST_A_ROUND == MOST_CHANGED == MOST_TIMERS
 
 
@@ -42,6 +47,72 @@ def test_codes_and_spellings_are_the_service_s() -> None:
     assert ErrorCode.UNKNOWN_TIMER.number == calls.UNKNOWN_TIMER
     assert calls._BY_KEY == BY_KEY
     assert (own_callbacks.ID, own_callbacks.OURS.lower()) == (receiver._ID, receiver._OURS)
+
+
+@pytest.mark.parametrize(
+    ("text", "span_ms"),
+    [
+        ("0s", 0),
+        ("250ms", 250),
+        ("90s", 90_000),
+        ("1.5s", 1_500),
+        ("1.0005s", 1_001),
+        ("2w", 1_209_600_000),
+        ("1h30m", 5_400_000),
+        ("30m1h", 5_400_000),
+        ("0.5d12h", 86_400_000),
+        ("999999999999999.999999999w", 604_800_000_000_000_000_000_000),
+        ("PT90S", 90_000),
+        ("PT0.0001S", 1),
+        ("P1W", 604_800_000),
+        ("P1DT1.5H", 91_800_000),
+        *dict.fromkeys(
+            (
+                "",
+                "10",
+                "s",
+                "1",
+                "-1s",
+                "1,5s",
+                "1.s",
+                ".5s",
+                "1 s",
+                "1S",
+                "1y",
+                "1s\n",
+                "\u0661s",
+                "1234567890123456s",
+                "1.1234567890s",
+                "1s" * 11,
+                "P",
+                "PT",
+                "P1DT",
+                "P1",
+                "P1M",
+                "P1Y",
+                "PT1D",
+                "PT1S1M",
+                "P1D1W",
+            )
+        ).items(),
+    ],
+)
+def test_spans_are_read_as_the_service_reads_them(text: str, span_ms: int | None) -> None:
+    assert (_read(read_span, text), _read(read_duration, text)) == (span_ms, span_ms)
+
+
+@given(
+    st.one_of(st.from_regex(r"(\d{1,16}(\.\d{0,10})?(ms|[wdhms])){1,12}"), st.text("P1.0TWDHMS", max_size=12))
+)
+def test_any_text_is_read_alike(text: str) -> None:
+    assert _read(read_span, text) == _read(read_duration, text)
+
+
+def _read(read: Callable[[str], int], text: str) -> int | None:
+    try:
+        return read(text)
+    except ValueError:
+        return None
 
 
 def test_headers_are_the_service_s(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.store.sql.firings import insert_missing
 
 TARGET: Any = {"url": "http://target.example/"}
-SECOND_MS, MINUTE_MS = 1_000, 60_000
+SECOND_MS, MINUTE_MS, DAY_MS = 1_000, 60_000, 86_400_000
 
 
 class Scene:
@@ -95,6 +95,63 @@ def test_a_firing_that_waits_is_told_however_late_its_outcome_comes(served: Serv
     found = scene.follow(timer_id)
     assert sorted(moments_of(found, timer_id)) == old
     assert {one["status"] for one in found} == {"failed"}
+
+
+def test_however_many_wait_each_is_told(served: Served, timer_id: int) -> None:
+    now = served.world.clock.now
+    old = [now - 60 * MINUTE_MS + number * SECOND_MS for number in range(1_030)]
+    scene = Scene(served, [])
+    scene.fired(timer_id, now - 120 * MINUTE_MS)
+    # They come in two halves: what waits at the beginning, and what comes due while it is followed.
+    scene.pending(timer_id, *old[:515])
+    scene.events = [
+        lambda: scene.pending(timer_id, *old[515:]),
+        lambda: scene.fired(timer_id, now - 1),
+        lambda: scene.settled(timer_id, *old),
+        lambda: None,
+    ]
+    found = moments_of(scene.follow(timer_id), timer_id)
+    assert sorted(found) == [*old, now - 1]
+
+
+def test_a_long_range_is_read_page_by_page_in_the_order_of_its_moments(served: Served, timer_id: int) -> None:
+    now = served.world.clock.now
+    # Seconds, then ms, then days: no width of a page suits all.
+    moments = [
+        *(now - 40 * DAY_MS + number * SECOND_MS for number in range(700)),
+        *(now - 30 * DAY_MS + number for number in range(900)),
+        *(now - (29 - number) * DAY_MS for number in range(29)),
+    ]
+    scene = Scene(served, [])
+    scene.fired(timer_id, *moments)
+    assert moments_of(scene.follow(timer_id, since=moments[0]), timer_id) == moments
+
+
+def test_the_first_of_a_long_range_comes_without_all_the_others(served: Served, timer_id: int) -> None:
+    moments = fired(served.world, timer_id, 2_000)
+    scene = Scene(served, [])
+    read: list[int] = []
+    listed = scene.client.list_firings
+
+    def counted(**asked: Any) -> Any:
+        page = listed(**asked)
+        read.append(len(page["items"]))
+        return page
+
+    scene.client.list_firings = counted  # type: ignore[method-assign]
+    assert moments_of(scene.follow(timer_id, since=moments[0], most=1), timer_id) == moments[:1]
+    # A page of the latest, which the list begins with, and a page of the earliest.
+    assert sum(read) <= 1_000, read
+
+
+def test_it_ends_in_the_middle_of_a_long_range_where_it_is_told_to(served: Served, timer_id: int) -> None:
+    (first, *_) = fired(served.world, timer_id, 3)
+    scene = Scene(served, [])
+    with scene.client:
+        following = scene.client.follow(timer_id, since=first, stop=scene.stop)
+        next(following)
+        scene.stop.set()
+        assert list(following) == []
 
 
 def test_a_replayed_firing_is_told_again(served: Served, timer_id: int) -> None:

@@ -73,6 +73,31 @@ def test_what_cannot_be_read_is_no_callback(name: str, value: str) -> None:
         ReceivedCall.read({**HEADERS, name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("webhook-id", "8-1795207483123"),
+        ("webhook-id", "7-1795207483124"),
+        ("webhook-id", "7"),
+        ("webhook-id", "x" * 10_000),
+        ("X-WangTimer-Timer", "8"),
+        ("X-WangTimer-Fire-At", "1795207483124"),
+    ],
+)
+def test_an_id_that_is_not_its_timer_and_moment_is_no_callback(name: str, value: str) -> None:
+    with pytest.raises(NotACallback, match="webhook-id") as found:
+        ReceivedCall.read({**HEADERS, name: value})
+    assert len(str(found.value)) < 200
+
+
+@pytest.mark.parametrize("timer_id", ["0", "-7", "9" * 4_000])
+def test_an_id_that_no_timer_has_is_no_callback(timer_id: str) -> None:
+    headers = {**HEADERS, "X-WangTimer-Timer": timer_id, "webhook-id": f"{timer_id}-1795207483123"}
+    with pytest.raises(NotACallback, match="x-wangtimer-timer") as found:
+        ReceivedCall.read(headers)
+    assert len(str(found.value)) < 200
+
+
 def test_a_firing_is_acted_on_once_and_again_where_that_failed() -> None:
     seen = SeenFirings()
 
@@ -119,6 +144,18 @@ def test_a_receiver_acts_once_and_answers_what_the_service_goes_by() -> None:
     assert [(call.app, call.body) for call in came] == [("商店", b'{"order": 42}')]
     assert asked(receiver, {"webhook-id": "x"})[0] == "400 Bad Request"
     assert asked(receiver, HEADERS, length="99999999")[0] == "400 Bad Request"
+
+
+@pytest.mark.parametrize("came", [b"", b'{"order": 4'], ids=["nothing", "a part"])
+def test_a_body_that_was_cut_off_is_refused_and_its_repeat_is_acted_on(came: bytes) -> None:
+    acted: list[ReceivedCall] = []
+    receiver = Receiver(acted.append)
+    whole = b'{"order": 42}'
+    status, said = asked(receiver, HEADERS, came, length=str(len(whole)))
+    assert (status, acted) == ("400 Bad Request", [])
+    assert f"has {len(came)} bytes of 13" in said
+    assert asked(receiver, HEADERS, whole) == ("204 No Content", "")
+    assert [call.body for call in acted] == [whole]
 
 
 def test_what_failed_is_asked_for_again() -> None:

@@ -436,3 +436,26 @@ def test_only_a_refusal_says_that_nothing_was_done(
     with pytest.raises(ClientError) as look:
         client.get_timer(7)
     assert (change.value.was_in_doubt, look.value.was_in_doubt) == (is_in_doubt, False)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.preview_schedule(cron="@daily"),
+        lambda client: client.batch_disable_timers(all=True, dry_run=True),
+        lambda client: next(client.change_timers_in_rounds("delete", all=True, dry_run=True)),
+        lambda client: client.replay_firings(since=1, spread={"dryRun": True}),
+        lambda client: client.backfill_timer(7, since=1, until=2, dryRun=True),
+    ],
+    ids=["preview", "round", "rounds", "replay", "backfill"],
+)
+@pytest.mark.parametrize("fault", [503, "cut", "incomplete"])
+def test_what_changes_nothing_is_never_in_doubt(
+    told: Told, client: Client, ask: Callable[[Client], Any], fault: int | str
+) -> None:
+    told.fails = [] if fault == "incomplete" else [fault] * 4
+    with pytest.raises(ClientError) as caught:
+        ask(client)
+    assert not caught.value.was_in_doubt
+    # It is sent again all the same.
+    assert len(told.came) == (1 if fault == "incomplete" else 4)

@@ -1,9 +1,12 @@
 """Timers that are changed while time passes."""
 
+import threading
+from datetime import timedelta
+
 import pytest
 
 from tests.testing.timers import URL, statuses, timer, times
-from wangtimer.client import Conflict
+from wangtimer.client import Client, Conflict
 from wangtimer.testing import WangTimer
 
 
@@ -141,6 +144,34 @@ def test_timers_follow_a_calendar_that_changes(wangtimer: WangTimer) -> None:
     wangtimer.client.put_calendar("plant", weekdays=["saturday", "sunday"], days=["2027-01-05"])
     assert [f"{call.at:%a %d}" for call in wangtimer.advance(days=2)] == ["Wed 06"]
     assert wangtimer.client.get_calendar("plant")["following"]["left"] == 0
+
+
+@pytest.mark.timeout(20)
+def test_time_passes_while_the_client_follows_until_it_is_told_to_stop(wangtimer: WangTimer) -> None:
+    timer(wangtimer, delay="2m")
+    stop = threading.Event()
+    following = wangtimer.client.follow("key:nightly", every=60.0, stop=stop)
+    assert next(following)["status"] == "succeeded"
+    stop.set()
+    before = wangtimer.now
+    assert list(following) == []
+    assert wangtimer.now == before
+
+
+@pytest.mark.timeout(20)
+def test_a_pause_of_following_ends_soon_after_it_is_told_to_stop(wangtimer: WangTimer) -> None:
+    timer(wangtimer, cron="0 0 1 1 *")
+    stop = threading.Event()
+    begin = wangtimer.now
+
+    def sleep(seconds: float) -> None:
+        wangtimer.advance(seconds=seconds)
+        if wangtimer.now - begin >= timedelta(seconds=3):
+            stop.set()
+
+    client = Client(wangtimer.url, "test", session=wangtimer.session, sleep=sleep)
+    assert list(client.follow("key:nightly", every=3_600.0, stop=stop)) == []
+    assert wangtimer.now - begin == timedelta(seconds=3)
 
 
 def test_the_client_follows_what_happens_while_it_waits(wangtimer: WangTimer) -> None:

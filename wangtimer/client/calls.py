@@ -84,6 +84,12 @@ class Calls:
         """Post a request that must not act twice, with an Idempotency-Key: the given one, or a new one."""
         return self._post(path, body, uuid4().hex if idempotency_key is None else idempotency_key)
 
+    def _try_out(
+        self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """Post a request that changes nothing: a preview or a dry run."""
+        return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key), is_trial=True))
+
     def _ask(self, call: Call) -> Answer:
         if self.app is None:
             raise ValueError("this operation needs an app; name it: Client(url, app)")

@@ -112,7 +112,7 @@ class FiringCalls(Calls):
         request has an Idempotency-Key: the given one, or a new one.
         """
         body = given({"since": since, "until": until, **spread})
-        post = self._post if body.get("dryRun") else self._post_once
+        post = self._try_out if body.get("dryRun") else self._post_once
         answer = post(f"{self._path(which)}:backfill", body, idempotency_key)
         return answer.counts(Backfill, "planned", "nextSince")
 
@@ -131,7 +131,7 @@ class FiringCalls(Calls):
                 spread["startAt"] = done["lastDueAt"]
 
     def _replay(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
-        post = self._post if body.get("dryRun") else self._post_once
+        post = self._try_out if body.get("dryRun") else self._post_once
         return post(f"{FIRINGS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
 
 

@@ -1,23 +1,25 @@
 """A timer's outcomes as they come: its list of firings is read again and again."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from math import ceil
 
-from .calls import Which
+from .calls import MOST_A_PAGE, Which
 from .errors import NotFound
+from .filters import FiringFilter
 from .firing_calls import FiringCalls
-from .firing_types import Firing
+from .firing_types import Firing, FiringsPage
 from .timer_calls import TimerCalls
 from .values import Moment, moment_ms, written
 
 EVERY_S = 1.0
+LOOK_AT_STOP_EVERY_S = 1.0
 # How far back each read goes. A requested firing enters the list a little after its own moment.
 LOOK_BACK_MS = 60_000
-# Older firings without an outcome: how many are read each time, and how many are remembered at most.
+# Of older firings, how many without an outcome are read each time.
 LOOKED_AT = 20
-MOST_OPEN = 1_000
 
 
 class FollowCalls(TimerCalls, FiringCalls):
@@ -34,26 +36,29 @@ class FollowCalls(TimerCalls, FiringCalls):
     ) -> Iterator[Firing]:
         """Yield each firing of a timer that gets its outcome from now on; with `since`, also those from that moment on.
 
-        It asks every so many seconds. It ends after `most` outcomes, when `stop` is set, and when the timer is finished
-        or deleted and none of its firings waits for an outcome. It does not see replays and backfills of moments more
-        than a minute past. Raises `NotFound` where there is no such timer.
+        They come in the order of their moments, but for firings that wait long for their outcome. A long range is read
+        page by page. It asks every so many seconds. It ends after `most` outcomes, when `stop` is set, and when the
+        timer is finished or deleted and none of its firings waits for an outcome. It does not see replays and backfills
+        of moments more than a minute past. Raises `NotFound` where there is no such timer.
         """
         followed = Followed(self, self.get_timer(which)["id"], every, stop)
         return islice(followed.outcomes(since), most)
 
     def _pause(self, seconds: float, stop: threading.Event | None) -> None:
-        if stop is None:
-            self._transport.pause(seconds)
-        else:
-            stop.wait(seconds)
+        """Wait as the client does; with `stop`, in short parts, so that it ends soon after `stop` is set."""
+        parts = 1 if stop is None else max(1, ceil(seconds / LOOK_AT_STOP_EVERY_S))
+        for _ in range(parts):
+            if stop is not None and stop.is_set():
+                return
+            self._transport.pause(seconds / parts)
 
 
 @dataclass(slots=True)
 class Followed:
     """A timer that is followed.
 
-    Each read lists firings from `start_ms` on. `open` are firings without an outcome. `told` are the outcomes, each
-    with its moment, that the next read finds again.
+    Each read lists firings from `start_ms` on. `open` are the ids of all firings without an outcome, however many.
+    `told` are the outcomes, each with its moment, that the next read finds again.
     """
 
     client: FollowCalls
@@ -72,9 +77,13 @@ class Followed:
             self.start_ms = moment_ms(written(since))
         was_over = False
         while not self._is_stopped:
-            fresh = sorted([*self._latest(), *self._older()], key=lambda firing: firing["fireAt"])
-            yield from fresh
-            if was_over and not fresh and not self.open:
+            is_quiet = True
+            for firing in chain(self._older(), self._latest()):
+                is_quiet = False
+                yield firing
+                if self._is_stopped:
+                    return
+            if was_over and is_quiet and not self.open:
                 return
             was_over = not self.open and self._is_over()
             # One more read after the end: firings that came due meanwhile are in the list by now.
@@ -88,38 +97,71 @@ class Followed:
     def _pass_by_what_was(self) -> None:
         for latest in self.client.firings(timer=self.timer_id, most=1):
             self.start_ms = moment_ms(latest["fireAt"]) - LOOK_BACK_MS
-            for firing in self.client.firings(timer=self.timer_id, status="pending", most=MOST_OPEN):
+            for firing in self.client.firings(timer=self.timer_id, status="pending"):
                 self.open[firing["id"]] = None
-            list(self._latest())
+            for _ in self._latest():
+                pass
 
     def _latest(self) -> Iterator[Firing]:
-        """Yield the latest firings whose outcome is new."""
-        newest = start = self.start_ms
-        for firing in self._listed(start):
-            fire_at = moment_ms(firing["fireAt"])
-            newest = fire_at if newest is None else max(newest, fire_at)
-            if firing["status"] == "pending":
-                self._keep_open(firing["id"])
-            elif self._is_new(firing, fire_at):
-                yield firing
-        if newest is not None:
-            self.start_ms = max(newest - LOOK_BACK_MS, start or 0)
-            self.told = {one: at for one, at in self.told.items() if at >= self.start_ms}
+        """Yield the latest firings whose outcome is new, in the order of their moments."""
+        for page in self._pages():
+            fresh = [firing for firing in page if self._is_fresh(firing)]
+            self._begin_later(moment_ms(page[-1]["fireAt"]))
+            yield from fresh
 
-    def _listed(self, start_ms: int | None) -> Iterator[Firing]:
-        if start_ms is None:
-            return self.client.firings(timer=self.timer_id)
-        return self.client.firings(timer=self.timer_id, since=start_ms)
+    def _is_fresh(self, firing: Firing) -> bool:
+        if firing["status"] == "pending":
+            self.open[firing["id"]] = None
+            return False
+        return self._is_new(firing, moment_ms(firing["fireAt"]))
 
-    def _keep_open(self, firing_id: str) -> None:
-        self.open[firing_id] = None
-        if len(self.open) > MOST_OPEN:
-            del self.open[next(iter(self.open))]
+    def _begin_later(self, newest_ms: int) -> None:
+        """Let the next read begin a little before the newest firing that this one has come to."""
+        self.start_ms = max(newest_ms - LOOK_BACK_MS, self.start_ms or 0)
+        self.told = {one: at for one, at in self.told.items() if at >= self.start_ms}
+
+    def _pages(self) -> Iterator[list[Firing]]:
+        """Yield the firings from `start_ms` on, earliest first, a page at a time; no page is empty.
+
+        The service lists the latest first. So a longer list is read in spans of time of no more than a page each.
+        """
+        page = self._page(self.start_ms, None)
+        rows = page["items"]
+        if page["nextCursor"] is None:
+            if rows:
+                yield rows[::-1]
+            return
+        newest_ms, low_ms = moment_ms(rows[0]["fireAt"]), self.start_ms or 0
+        width_ms = _narrower(rows)
+        while low_ms <= newest_ms and not self._is_stopped:
+            high_ms = min(low_ms + width_ms - 1, newest_ms)
+            page = self._page(low_ms, high_ms)
+            rows = page["items"]
+            if page["nextCursor"] is not None:
+                width_ms = _narrower(rows)
+                continue
+            if rows:
+                yield rows[::-1]
+            low_ms = high_ms + 1
+            if len(rows) < MOST_A_PAGE // 2:
+                width_ms *= 2
+
+    def _page(self, low_ms: int | None, high_ms: int | None) -> FiringsPage:
+        """Return the latest firings of a span of time, both ends in it; None: no limit, and now."""
+        wanted: FiringFilter = {"timer": self.timer_id}
+        if low_ms is not None:
+            wanted["since"] = low_ms
+        if high_ms is not None:
+            wanted["until"] = high_ms
+        return self.client.list_firings(limit=MOST_A_PAGE, **wanted)
 
     def _older(self) -> Iterator[Firing]:
         """Yield older firings that had no outcome before and have one now."""
         older = [one for one in self.open if self.start_ms is not None and _moment_in(one) < self.start_ms]
-        for firing_id in older[:LOOKED_AT]:
+        still_open = 0
+        for firing_id in older:
+            if still_open == LOOKED_AT:
+                return
             del self.open[firing_id]
             try:
                 firing: Firing = self.client.get_firing(firing_id)
@@ -128,6 +170,7 @@ class Followed:
             if firing["status"] == "pending":
                 # It goes to the end, so each has its turn.
                 self.open[firing_id] = None
+                still_open += 1
             else:
                 yield firing
 
@@ -143,6 +186,11 @@ class Followed:
             return self.client.get_timer(self.timer_id)["status"] == "finished"
         except NotFound:
             return True
+
+
+def _narrower(rows: Sequence[Firing]) -> int:
+    """Return half the span of time, in ms, of rows that are latest first: of firings that come evenly, half a page."""
+    return max(1, (moment_ms(rows[0]["fireAt"]) - moment_ms(rows[-1]["fireAt"])) // 2)
 
 
 def _moment_in(firing_id: str) -> int:

@@ -107,7 +107,7 @@ class ManyTimerCalls(Calls):
         **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         body = {**written(which), "dryRun": dry_run, "limit": limit, **given({"afterId": after_id})}
-        post = self._post if dry_run else self._post_once
+        post = self._try_out if dry_run else self._post_once
         answer = post(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key)
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 

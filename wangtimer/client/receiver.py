@@ -11,13 +11,17 @@ from typing import Any
 MOST_SEEN = 100_000
 KEPT_S = 86_400.0
 MOST_BODY_BYTES = 1_048_576
+MOST_TIMER_ID = 2**63 - 1
+# Of a header, in an error.
+SHOWN_CHARACTERS = 50
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID, _OURS = "webhook-id", "x-wangtimer-"
+_TIMER, _FIRE_AT = f"{_OURS}timer", f"{_OURS}fire-at"
 
 
 class NotACallback(ValueError):
-    """A request without the headers of a callback, or with unreadable ones: answer 400."""
+    """A request whose headers are not those of a callback, or whose body was cut off: answer 400."""
 
 
 class StillActing(Exception):
@@ -28,7 +32,7 @@ class StillActing(Exception):
 class ReceivedCall:
     """A callback: the firing's `id`, the same on every attempt; the timer, its app, the moment, the attempt (from 1).
 
-    `body` has the bytes that were sent.
+    `id` is `TIMER-MOMENT`. `body` has the bytes that were sent.
     """
 
     id: str
@@ -43,11 +47,12 @@ class ReceivedCall:
         """Read a request's headers, named in any case; raises `NotACallback`."""
         named = {name.lower(): value for name, value in headers.items()}
         try:
-            return cls(
+            timer_id, fire_at_ms = int(named[_TIMER]), int(named[_FIRE_AT])
+            call = cls(
                 named[_ID],
-                int(named[f"{_OURS}timer"]),
+                timer_id,
                 named[f"{_OURS}app"],
-                _EPOCH + timedelta(milliseconds=int(named[f"{_OURS}fire-at"])),
+                _EPOCH + timedelta(milliseconds=fire_at_ms),
                 int(named[f"{_OURS}attempt"]),
                 body,
             )
@@ -55,6 +60,18 @@ class ReceivedCall:
             raise NotACallback(f"the request has no header {error.args[0]}: it is not a callback") from None
         except (ValueError, OverflowError) as error:
             raise NotACallback(f"a header of the callback cannot be read: {error}") from None
+        _refuse_contradictions(call, fire_at_ms)
+        return call
+
+
+def _refuse_contradictions(call: ReceivedCall, fire_at_ms: int) -> None:
+    """Raise `NotACallback` for an id that no firing has: receivers remember ids, so one may not be of any length."""
+    if not 0 < call.timer_id <= MOST_TIMER_ID:
+        raise NotACallback(f"header {_TIMER} is not the id of a timer: write 1 to {MOST_TIMER_ID}")
+    expected = f"{call.timer_id}-{fire_at_ms}"
+    if call.id != expected:
+        shown = call.id[:SHOWN_CHARACTERS]
+        raise NotACallback(f"header {_ID} is {shown}; by {_TIMER} and {_FIRE_AT} it is {expected}")
 
 
 class SeenFirings:
@@ -127,8 +144,8 @@ class Receiver:
     """A WSGI application that calls `act` once for each firing, on any path.
 
     It answers 204 once `act` has returned, and for a firing it has seen; 500 where `act` raises, so the firing is tried
-    again; 400 for a request that is not a callback; 503 while `act` runs for the same firing. The exception of `act`
-    goes to the server's error log.
+    again; 400 for a request that is not a callback, or whose body was cut off; 503 while `act` runs for the same
+    firing. The exception of `act` goes to the server's error log.
 
         from wsgiref.simple_server import make_server
         make_server("127.0.0.1", 8080, Receiver(expire)).serve_forever()
@@ -173,8 +190,11 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _body(environ: Mapping[str, Any]) -> bytes:
+    """Return the whole body; raises `NotACallback` where the connection broke within it."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
         raise NotACallback(f"no callback has a body of {length[:20]} bytes")
     body: bytes = environ["wsgi.input"].read(int(length))
+    if len(body) != int(length):
+        raise NotACallback(f"the body was cut off: it has {len(body)} bytes of {length}; send it again")
     return body

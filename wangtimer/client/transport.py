@@ -24,7 +24,10 @@ USER_AGENT = "wangtimer-client"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operation; `bears_repeating`: a repeat has no further effect."""
+    """One operation; `bears_repeating`: a repeat has no further effect.
+
+    `is_trial`: it changes nothing although it is no GET, as a preview or a dry run.
+    """
 
     method: str
     path: str
@@ -34,6 +37,12 @@ class Call:
     bears_repeating: bool = True
     # The status of an error that counts as an answer here.
     accepted: int | None = None
+    is_trial: bool = False
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the service may have changed something once it got the call."""
+        return self.method != "GET" and not self.is_trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,11 @@ class Transport:
             body = _read(response, call)
             # A kept answer is the complete answer to the first try.
             is_in_doubt = was_in_doubt and REPLAYED not in response.headers
-            return Answer(call.path, response.status_code, body, is_in_doubt, call.method != "GET")
+            return Answer(call.path, response.status_code, body, is_in_doubt, call.may_change)
         except ClientError as error:
             # Only a 4xx says that nothing was done.
             is_refused = 400 <= response.status_code < 500
-            error.was_in_doubt = was_in_doubt or (call.method != "GET" and not is_refused)
+            error.was_in_doubt = was_in_doubt or (call.may_change and not is_refused)
             raise
 
     def _send(self, call: Call) -> tuple[requests.Response, bool]:
@@ -135,7 +144,7 @@ class Transport:
             _read(response, call)
         except ClientError as error:
             if response.status_code in AWAY or _is_under_way(error):
-                return Failure(error, call.method != "GET", wait_s=_retry_after_s(response))
+                return Failure(error, call.may_change, wait_s=_retry_after_s(response))
         return response
 
     def _unreachable(self, error: requests.RequestException, call: Call) -> Failure:
@@ -145,7 +154,7 @@ class Transport:
         if _was_never_sent(error):
             return Failure(Unreachable(f"cannot reach {self._shown}: {_why(error)}"), False, is_passing)
         return Failure(
-            Unreachable(f"no answer from {self._shown}: {_why(error)}"), call.method != "GET", is_passing
+            Unreachable(f"no answer from {self._shown}: {_why(error)}"), call.may_change, is_passing
         )
 
 

@@ -16,10 +16,11 @@ _MS = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _PART = r"\d{1,15}(?:\.\d{1,9})?"
-_SHORT = re.compile(rf"(?:{_PART}(?:ms|[wdhms]))+", re.ASCII)
+_SHORT = re.compile(rf"(?:{_PART}(?:ms|[wdhms])){{1,10}}", re.ASCII)
 _SHORT_PART = re.compile(rf"({_PART})(ms|[wdhms])", re.ASCII)
 _ISO = re.compile(
-    rf"P(?=\d|T\d)(?:({_PART})W)?(?:({_PART})D)?(?:T(?:({_PART})H)?(?:({_PART})M)?(?:({_PART})S)?)?", re.ASCII
+    rf"P(?=\d|T\d)(?:({_PART})W)?(?:({_PART})D)?(?:T(?=\d)(?:({_PART})H)?(?:({_PART})M)?(?:({_PART})S)?)?",
+    re.ASCII,
 )
 
 

@@ -48,6 +48,8 @@ def test_a_timer_without_a_key_gets_one(small_world: V1World) -> None:
     [
         ({"every": "5m"}, {"every": "5m", "timezone": "UTC"}),
         ({"every": "PT1M30S"}, {"every": "1m30s"}),
+        ({"every": "1.5s"}, {"every": "1s500ms"}),
+        ({"every": "2w"}, {"every": "14d"}),
         (
             {"cron": "0 0 9 ? * 2", "dialect": "quartz", "timezone": "Asia/Shanghai"},
             {"cron": "0 0 9 ? * 2", "dialect": "quartz", "timezone": "Asia/Shanghai"},
