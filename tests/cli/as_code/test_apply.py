@@ -65,7 +65,7 @@ def test_a_dry_run_shows_each_field_and_ends_with_2_and_changes_nothing(
     assert shown.stdout.splitlines() == [
         f"~ nightly  {file}:1",
         '    schedule.cron: "0 2 * * *" -> "30 2 * * *"',
-        '    target.body: "{\\"limit\\":100}" -> "{\\"limit\\":7}"',
+        "    target.body: it differs in what is not shown",
         f"~ often  {file}:4",
         "    enabled: true -> false",
         "0 to create, 2 to change, 0 to delete, 0 unchanged",
@@ -241,8 +241,20 @@ def test_what_a_header_holds_as_a_secret_is_not_shown(run: Run, file: Path) -> N
     run("apply", "-f", file, "--yes")
     file.write_text(NIGHTLY.replace("json:", "headers: {Authorization: Bearer x}, json:"))
     shown = run("apply", "-f", file, "--dry-run")
-    assert 'target.headers.Authorization: none -> "(not shown)"' in shown.stdout
+    assert 'target.headers.Authorization: none -> "***"' in shown.stdout
     assert "Bearer" not in shown.output
+
+
+def test_secrets_in_urls_are_shown_neither_of_a_new_timer_nor_of_a_changed_one(run: Run, file: Path) -> None:
+    file.write_text(NIGHTLY.replace("/fire", "/fire?token=sesame"))
+    made = run("apply", "-f", file, "--yes")
+    assert "POST http://target.example/fire?token=***" in made.stdout
+    file.write_text(NIGHTLY.replace("/fire", "/fire?token=openup"))
+    shown = run("apply", "-f", file, "--dry-run")
+    assert "target.url: it differs in what is not shown" in shown.stdout
+    told = run("apply", "-f", file, "--dry-run", "--json")
+    assert '"http://target.example/fire?token=***"' in told.stdout
+    assert not any(secret in one.output for one in (made, shown, told) for secret in ("sesame", "openup"))
 
 
 def test_a_service_that_cannot_be_reached_ends_with_1(file: Path) -> None:
