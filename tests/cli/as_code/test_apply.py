@@ -195,6 +195,31 @@ def test_a_one_shot_whose_moment_has_passed_is_let_be(run: Run, served: Served, 
     assert timers(served) == {}
 
 
+@pytest.mark.parametrize(
+    "rule", ["every: 1s", "every: 1s, anchorAt: 2027-01-01T00:00:00Z", "cron: 0 9 * * *"]
+)
+def test_a_number_of_firings_without_a_start_is_refused_for_it_would_start_again(
+    run: Run, served: Served, file: Path, rule: str
+) -> None:
+    file.write_text(f"key: few\nschedule: {{{rule}, maxFirings: 2}}\ntarget: {{url: {URL}}}\n")
+    refused = run("apply", "-f", file, "--yes")
+    assert refused.exit_code == 1
+    assert f"{file}:2: timer 'few': schedule.maxFirings: " in refused.stderr
+    assert "add startAt, as in" in refused.stderr
+    assert timers(served) == {}
+
+
+def test_a_number_of_firings_from_a_start_that_are_over_is_not_made_again(
+    run: Run, served: Served, file: Path
+) -> None:
+    schedule = "every: 1s, maxFirings: 2, startAt: 2020-01-01T00:00:00Z"
+    file.write_text(f"key: few\nschedule: {{{schedule}}}\ntarget: {{url: {URL}}}\n")
+    found = run("apply", "-f", file, "--yes")
+    assert found.exit_code == 0, found.output
+    assert "its last moment has passed, and it is not made" in found.stdout
+    assert timers(served) == {}
+
+
 def test_a_calendar_of_a_later_page_is_found(run: Run, served: Served, file: Path) -> None:
     calendars = [f"plant-{number:02}" for number in range(60)]
     for name in calendars:

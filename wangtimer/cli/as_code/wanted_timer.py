@@ -48,7 +48,7 @@ def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) 
     """Return the timer that a document of v1 (POST /v1/timers) asks for at `now` (ms UTC).
 
     Raises `InvalidInput`, its field by the name it has in the document. Beside what the service refuses, a file may not
-    leave out `key`, and may not have `delay`, which counts anew from each request.
+    leave out `key`, and may not have what counts anew from each request: `delay`, and `maxFirings` without `startAt`.
     """
     try:
         body: NewTimerBody = read_model(NewTimerBody, document)
@@ -91,6 +91,11 @@ def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> Non
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
         raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
+    schedule = body.schedule
+    if schedule.max_firings is not None and schedule.start_at is None:
+        mend = "add startAt, as in startAt: 2027-01-01T08:00:00+08:00: they are counted from there"
+        reason = "once they are over and the timer is deleted, the next run would make it again"
+        raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.maxFirings", reason, mend)
     if len(json.dumps(document, ensure_ascii=False).encode()) > MOST_BODY_BYTES:
         raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
 
