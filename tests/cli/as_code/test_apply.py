@@ -1,6 +1,7 @@
 """`wangtimer apply` against the real service."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, runner_of
 from tests.client.flaky import flaky
 from tests.client.served import Served
+from wangtimer.cli.as_code import apply_command
 from wangtimer.client import Client
 
 URL = "http://target.example/fire"
@@ -218,6 +220,25 @@ def test_a_number_of_firings_from_a_start_that_are_over_is_not_made_again(
     assert found.exit_code == 0, found.output
     assert "its last moment has passed, and it is not made" in found.stdout
     assert timers(served) == {}
+
+
+@pytest.mark.parametrize("ahead_ms", [-3_600_000, 3_600_000])
+def test_what_is_over_is_told_by_the_clock_of_the_service(
+    run: Run, served: Served, file: Path, ahead_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of this host is an hour away from the service's."""
+    service_now = int(time.time() * 1_000)
+    monkeypatch.setattr(apply_command, "now_ms", lambda: service_now + ahead_ms)
+    file.write_text(
+        "".join(
+            f"- {{key: {key}, schedule: {{at: {service_now + offset_ms}}}, target: {{url: '{URL}'}}}}\n"
+            for key, offset_ms in (("soon", 2_400_000), ("past", -2_400_000))
+        )
+    )
+    made = run("apply", "-f", file, "--yes")
+    assert made.exit_code == 0, made.output
+    assert f"past  {file}:2: its last moment has passed" in made.stdout
+    assert timers(served).keys() == {"soon"}
 
 
 def test_a_calendar_of_a_later_page_is_found(run: Run, served: Served, file: Path) -> None:
