@@ -344,15 +344,53 @@ def test_thousands_of_timers_are_made_in_batches(run: Run, served: Served, tmp_p
     assert "1103 deleted" in run("apply", "-f", file, "--set", "many", "--prune", "--yes").stdout
 
 
+TOO_MUCH_WORK = {
+    "type": "/docs/errors#40012",
+    "title": "Too much work",
+    "status": 400,
+    "code": 40012,
+    "detail": "send fewer timers",
+}
+
+
+def made_of(key: str) -> dict[str, Any]:
+    return {"index": 0, "id": 7, "key": key, "created": True, "problem": None}
+
+
 def test_a_batch_whose_answer_was_lost_is_sent_again_under_the_same_key(file: Path) -> None:
     file.write_text(f"key: nightly\nschedule: {{every: 5m}}\ntarget: {{url: {URL}}}\n")
-    made = {"index": 0, "id": 7, "key": "nightly", "created": True, "problem": None}
     with flaky() as told:
         told.losses = [2]
-        told.answers = [{"items": [], "nextCursor": None}, {"items": [made], "created": 1, "failed": 0}]
+        told.answers = [
+            {"items": [], "nextCursor": None},
+            {"items": [made_of("nightly")], "created": 1, "failed": 0},
+        ]
         done = runner_of(told.url)("apply", "-f", file, "--yes")
     assert done.exit_code == 0, done.output
     assert "1 created, 0 changed, 0 deleted" in done.stdout
     sent = [headers["Idempotency-Key"] for method, _, headers in told.came if method == "POST"]
     assert len(sent) == 2
     assert len(set(sent)) == 1
+
+
+def test_a_batch_that_is_too_much_work_is_halved_until_it_is_not(file: Path) -> None:
+    keys = ["a", "b", "c"]
+    file.write_text(
+        "".join(f"- {{key: {key}, schedule: {{every: 1s}}, target: {{url: '{URL}'}}}}\n" for key in keys)
+    )
+    with flaky() as told:
+        told.statuses = [200, 200, 200, 400, 200, 400, 200, 400]
+        told.answers = [
+            *[{"items": [], "nextCursor": None}] * 3,
+            TOO_MUCH_WORK,
+            {"items": [made_of("a")], "created": 1, "failed": 0},
+            TOO_MUCH_WORK,
+            {"items": [made_of("b")], "created": 1, "failed": 0},
+            TOO_MUCH_WORK,
+        ]
+        done = runner_of(told.url)("apply", "-f", file, "--yes")
+    assert done.exit_code == 3, done.output
+    assert "2 created, 0 changed, 0 deleted" in done.stdout
+    assert f"{file}:3: timer 'c' was not made: send fewer timers" in done.stderr
+    sent = [[one["key"] for one in body["timers"]] for body in told.bodies if "timers" in body]
+    assert sent == [["a", "b", "c"], ["a"], ["b", "c"], ["b"], ["c"]]
