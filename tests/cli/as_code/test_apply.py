@@ -172,6 +172,33 @@ def test_faults_are_named_by_file_line_and_key_and_nothing_is_sent(
     assert timers(served) == {}
 
 
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("1e999", "Infinity is not JSON"),
+        ("{a: [-1e999]}", "-Infinity is not JSON"),
+        (json.dumps({f"field-{number}": 1 for number in range(65)}), "an object has 65 fields"),
+        ("[" * 40 + "]" * 40, "it is nested too deep"),
+        ('"\\ud800"', "nicode"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_a_dry_run_refuses_what_the_service_cannot_read(
+    run: Run, file: Path, body: str, fault: str, suffix: str
+) -> None:
+    if suffix == "json":
+        body = body.replace("{a:", '{"a":')
+    text = (
+        f'[\n{{"key": "odd", "schedule": {{"every": "5m"}}, "target": {{"url": "{URL}", "json": {body}}}}}]'
+    )
+    file = file.with_suffix(f".{suffix}")
+    file.write_text(text)
+    refused = run("apply", "-f", file, "--dry-run")
+    assert refused.exit_code == 1, refused.output
+    assert refused.stderr.startswith(f"wangtimer: {file}:")
+    assert fault in refused.stderr
+
+
 def test_it_asks_before_it_does_anything(run: Run, served: Served, file: Path) -> None:
     assert run("apply", "-f", file, input="n\n").exit_code == 1
     assert timers(served) == {}
