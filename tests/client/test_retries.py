@@ -1,5 +1,6 @@
 """What is sent again, how often, and what is not."""
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -41,6 +42,12 @@ def pauses() -> list[float]:
 def client(told: Told, pauses: list[float]) -> Iterator[Client]:
     with client_of(told.url, pauses) as client:
         yield client
+
+
+def test_it_knows_when_the_service_sent_its_latest_answer(client: Client, told: Told) -> None:
+    assert client.answered_at is None
+    client.get_timer(7)
+    assert abs((client.answered_at or 0) - time.time() * 1_000) < 60_000
 
 
 def client_of(url: str, pauses: list[float], retries: int = 3) -> Client:

@@ -41,6 +41,11 @@ class Client(FollowCalls, ManyTimerCalls, CalendarCalls, HealthCalls):
             )
         super().__init__(Transport(base_url, timeout, retries, sleep, session), app)
 
+    @property
+    def answered_at(self) -> int | None:
+        """When the service sent its latest answer, by its own clock (ms UTC, whole seconds); None: none said when."""
+        return self._transport.answered_at
+
     def close(self) -> None:
         """Close the connections."""
         self._transport.close()

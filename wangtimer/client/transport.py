@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -85,6 +86,8 @@ class Transport:
         self._sleep = sleep
         self._owns_session = session is None
         self._session = _new_session() if session is None else session
+        # By the service's clock, in ms UTC.
+        self.answered_at: int | None = None
 
     def close(self) -> None:
         """Close the connections, unless the session was given."""
@@ -138,6 +141,7 @@ class Transport:
             )
         except requests.RequestException as error:
             return self._unreachable(error, call)
+        self.answered_at = _sent_at(response)
         if response.status_code == call.accepted:
             return response
         try:
@@ -220,6 +224,14 @@ def _is_problem(answer: Any) -> bool:
 def _pause_s(tries: int) -> float:
     """Return a pause that doubles with each try, ±50 %, so that clients do not return at the same time."""
     return float(min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1.5))
+
+
+def _sent_at(response: requests.Response) -> int | None:
+    """Return when an answer was sent, by its own word (ms UTC)."""
+    try:
+        return int(parsedate_to_datetime(response.headers.get("Date", "")).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _retry_after_s(response: requests.Response) -> float:

@@ -1,6 +1,7 @@
 """`wangtimer apply` against the real service."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, runner_of
 from tests.client.flaky import flaky
 from tests.client.served import Served
+from wangtimer.cli.as_code import apply_command
 from wangtimer.client import Client
 
 URL = "http://target.example/fire"
@@ -65,7 +67,7 @@ def test_a_dry_run_shows_each_field_and_ends_with_2_and_changes_nothing(
     assert shown.stdout.splitlines() == [
         f"~ nightly  {file}:1",
         '    schedule.cron: "0 2 * * *" -> "30 2 * * *"',
-        '    target.body: "{\\"limit\\":100}" -> "{\\"limit\\":7}"',
+        "    target.body: it differs in what is not shown",
         f"~ often  {file}:4",
         "    enabled: true -> false",
         "0 to create, 2 to change, 0 to delete, 0 unchanged",
@@ -170,6 +172,33 @@ def test_faults_are_named_by_file_line_and_key_and_nothing_is_sent(
     assert timers(served) == {}
 
 
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("1e999", "Infinity is not JSON"),
+        ("{a: [-1e999]}", "-Infinity is not JSON"),
+        (json.dumps({f"field-{number}": 1 for number in range(65)}), "an object has 65 fields"),
+        ("[" * 40 + "]" * 40, "it is nested too deep"),
+        ('"\\ud800"', "nicode"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_a_dry_run_refuses_what_the_service_cannot_read(
+    run: Run, file: Path, body: str, fault: str, suffix: str
+) -> None:
+    if suffix == "json":
+        body = body.replace("{a:", '{"a":')
+    text = (
+        f'[\n{{"key": "odd", "schedule": {{"every": "5m"}}, "target": {{"url": "{URL}", "json": {body}}}}}]'
+    )
+    file = file.with_suffix(f".{suffix}")
+    file.write_text(text)
+    refused = run("apply", "-f", file, "--dry-run")
+    assert refused.exit_code == 1, refused.output
+    assert refused.stderr.startswith(f"wangtimer: {file}:")
+    assert fault in refused.stderr
+
+
 def test_it_asks_before_it_does_anything(run: Run, served: Served, file: Path) -> None:
     assert run("apply", "-f", file, input="n\n").exit_code == 1
     assert timers(served) == {}
@@ -193,6 +222,50 @@ def test_a_one_shot_whose_moment_has_passed_is_let_be(run: Run, served: Served, 
     assert found.exit_code == 0
     assert "its last moment has passed, and it is not made" in found.stdout
     assert timers(served) == {}
+
+
+@pytest.mark.parametrize(
+    "rule", ["every: 1s", "every: 1s, anchorAt: 2027-01-01T00:00:00Z", "cron: 0 9 * * *"]
+)
+def test_a_number_of_firings_without_a_start_is_refused_for_it_would_start_again(
+    run: Run, served: Served, file: Path, rule: str
+) -> None:
+    file.write_text(f"key: few\nschedule: {{{rule}, maxFirings: 2}}\ntarget: {{url: {URL}}}\n")
+    refused = run("apply", "-f", file, "--yes")
+    assert refused.exit_code == 1
+    assert f"{file}:2: timer 'few': schedule.maxFirings: " in refused.stderr
+    assert "add startAt, as in" in refused.stderr
+    assert timers(served) == {}
+
+
+def test_a_number_of_firings_from_a_start_that_are_over_is_not_made_again(
+    run: Run, served: Served, file: Path
+) -> None:
+    schedule = "every: 1s, maxFirings: 2, startAt: 2020-01-01T00:00:00Z"
+    file.write_text(f"key: few\nschedule: {{{schedule}}}\ntarget: {{url: {URL}}}\n")
+    found = run("apply", "-f", file, "--yes")
+    assert found.exit_code == 0, found.output
+    assert "its last moment has passed, and it is not made" in found.stdout
+    assert timers(served) == {}
+
+
+@pytest.mark.parametrize("ahead_ms", [-3_600_000, 3_600_000])
+def test_what_is_over_is_told_by_the_clock_of_the_service(
+    run: Run, served: Served, file: Path, ahead_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of this host is an hour away from the service's."""
+    service_now = int(time.time() * 1_000)
+    monkeypatch.setattr(apply_command, "now_ms", lambda: service_now + ahead_ms)
+    file.write_text(
+        "".join(
+            f"- {{key: {key}, schedule: {{at: {service_now + offset_ms}}}, target: {{url: '{URL}'}}}}\n"
+            for key, offset_ms in (("soon", 2_400_000), ("past", -2_400_000))
+        )
+    )
+    made = run("apply", "-f", file, "--yes")
+    assert made.exit_code == 0, made.output
+    assert f"past  {file}:2: its last moment has passed" in made.stdout
+    assert timers(served).keys() == {"soon"}
 
 
 def test_a_calendar_of_a_later_page_is_found(run: Run, served: Served, file: Path) -> None:
@@ -241,8 +314,20 @@ def test_what_a_header_holds_as_a_secret_is_not_shown(run: Run, file: Path) -> N
     run("apply", "-f", file, "--yes")
     file.write_text(NIGHTLY.replace("json:", "headers: {Authorization: Bearer x}, json:"))
     shown = run("apply", "-f", file, "--dry-run")
-    assert 'target.headers.Authorization: none -> "(not shown)"' in shown.stdout
+    assert 'target.headers.Authorization: none -> "***"' in shown.stdout
     assert "Bearer" not in shown.output
+
+
+def test_secrets_in_urls_are_shown_neither_of_a_new_timer_nor_of_a_changed_one(run: Run, file: Path) -> None:
+    file.write_text(NIGHTLY.replace("/fire", "/fire?token=sesame"))
+    made = run("apply", "-f", file, "--yes")
+    assert "POST http://target.example/fire?token=***" in made.stdout
+    file.write_text(NIGHTLY.replace("/fire", "/fire?token=openup"))
+    shown = run("apply", "-f", file, "--dry-run")
+    assert "target.url: it differs in what is not shown" in shown.stdout
+    told = run("apply", "-f", file, "--dry-run", "--json")
+    assert '"http://target.example/fire?token=***"' in told.stdout
+    assert not any(secret in one.output for one in (made, shown, told) for secret in ("sesame", "openup"))
 
 
 def test_a_service_that_cannot_be_reached_ends_with_1(file: Path) -> None:
@@ -286,15 +371,53 @@ def test_thousands_of_timers_are_made_in_batches(run: Run, served: Served, tmp_p
     assert "1103 deleted" in run("apply", "-f", file, "--set", "many", "--prune", "--yes").stdout
 
 
+TOO_MUCH_WORK = {
+    "type": "/docs/errors#40012",
+    "title": "Too much work",
+    "status": 400,
+    "code": 40012,
+    "detail": "send fewer timers",
+}
+
+
+def made_of(key: str) -> dict[str, Any]:
+    return {"index": 0, "id": 7, "key": key, "created": True, "problem": None}
+
+
 def test_a_batch_whose_answer_was_lost_is_sent_again_under_the_same_key(file: Path) -> None:
     file.write_text(f"key: nightly\nschedule: {{every: 5m}}\ntarget: {{url: {URL}}}\n")
-    made = {"index": 0, "id": 7, "key": "nightly", "created": True, "problem": None}
     with flaky() as told:
         told.losses = [2]
-        told.answers = [{"items": [], "nextCursor": None}, {"items": [made], "created": 1, "failed": 0}]
+        told.answers = [
+            {"items": [], "nextCursor": None},
+            {"items": [made_of("nightly")], "created": 1, "failed": 0},
+        ]
         done = runner_of(told.url)("apply", "-f", file, "--yes")
     assert done.exit_code == 0, done.output
     assert "1 created, 0 changed, 0 deleted" in done.stdout
     sent = [headers["Idempotency-Key"] for method, _, headers in told.came if method == "POST"]
     assert len(sent) == 2
     assert len(set(sent)) == 1
+
+
+def test_a_batch_that_is_too_much_work_is_halved_until_it_is_not(file: Path) -> None:
+    keys = ["a", "b", "c"]
+    file.write_text(
+        "".join(f"- {{key: {key}, schedule: {{every: 1s}}, target: {{url: '{URL}'}}}}\n" for key in keys)
+    )
+    with flaky() as told:
+        told.statuses = [200, 200, 200, 400, 200, 400, 200, 400]
+        told.answers = [
+            *[{"items": [], "nextCursor": None}] * 3,
+            TOO_MUCH_WORK,
+            {"items": [made_of("a")], "created": 1, "failed": 0},
+            TOO_MUCH_WORK,
+            {"items": [made_of("b")], "created": 1, "failed": 0},
+            TOO_MUCH_WORK,
+        ]
+        done = runner_of(told.url)("apply", "-f", file, "--yes")
+    assert done.exit_code == 3, done.output
+    assert "2 created, 0 changed, 0 deleted" in done.stdout
+    assert f"{file}:3: timer 'c' was not made: send fewer timers" in done.stderr
+    sent = [[one["key"] for one in body["timers"]] for body in told.bodies if "timers" in body]
+    assert sent == [["a", "b", "c"], ["a"], ["b", "c"], ["b"], ["c"]]

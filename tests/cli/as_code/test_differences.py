@@ -90,12 +90,20 @@ def test_every_field_that_differs_is_told() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
-        ("target.headers.Authorization", "Bearer x", "(not shown)"),
-        ("target.headers.X-Api-Key", ["a", "b"], "(not shown)"),
+        ("target.headers.Authorization", "Bearer x", "***"),
+        ("target.headers.X-Session", "x", "***"),
+        ("target.headers.X-Passwd", "x", "***"),
+        ("target.headers.X-Credential", "x", "***"),
+        ("target.headers.X-Api-Key", ["a", "b"], ["***", "***"]),
         ("target.headers.X-By", "hand", "hand"),
         ("target.headers.Authorization", None, None),
         ("target.url", "http://x/token", "http://x/token"),
+        ("target.url", "http://me:pass@x/y?token=abc&a=1", "http://***@x/y?token=***&a=1"),
+        ("target.url", None, None),
+        ("target.body", "password=abc", "***"),
+        ("target.body", None, None),
+        ("schedule.cron", "0 9 * * *", "0 9 * * *"),
     ],
 )
-def test_secrets_of_headers_are_not_shown(name: str, value: Any, shown: Any) -> None:
+def test_secrets_of_a_call_are_not_shown(name: str, value: Any, shown: Any) -> None:
     assert shown_value(name, value) == shown

@@ -213,6 +213,7 @@ GOOD = (
     + task(4, "christmas", clocked="1", once=1)
     + task(5, "bounded", crontab="2", start="'2026-11-25 01:00:00'", expires="'2026-11-25 01:20:00'")
     + task(6, "once", crontab="1", once=1)
+    + task(7, "late", crontab="1", once=1, start="'2026-11-01 00:00:00'")
 )
 
 
@@ -240,6 +241,8 @@ def test_periodic_tasks_become_timers(source: str) -> None:
     hour = NOW + 3_600_000
     assert found["bounded"].moments == [hour + 300_000 * number for number in range(4)]
     assert len(found["once"].moments) == 1
+    assert found["once"].document["schedule"]["startAt"] == "2026-11-25T00:00:00.000+00:00"
+    assert len(found["late"].moments) == 1
 
 
 def test_tasks_that_are_no_timers_are_refused(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def test_it_writes_a_file_and_shows_what_each_becomes(offline: Run, crontab: Pat
     assert [one["key"] for one in yaml.safe_load(text)] == ["close", "poll"]
 
 
+def test_secrets_in_a_url_are_not_in_the_report_but_in_the_file(offline: Run, crontab: Path) -> None:
+    secret = "https://jobs.example/{name}?token=sesame"
+    done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", secret)
+    assert "POST https://jobs.example/poll?token=***" in done.stderr
+    assert "sesame" not in done.stderr
+    assert secret.replace("{name}", "poll") in done.stdout
+
+
 def test_without_a_file_the_timers_are_standard_output(offline: Run, crontab: Path) -> None:
     done = offline(
         "import", "crontab", "-", "--timezone", "UTC", "--target-url", URL, "--tag", "a", input=GOOD

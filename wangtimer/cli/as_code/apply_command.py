@@ -77,7 +77,7 @@ def apply(
     from wangtimer.cli.as_code.difference_report import differences_as_json, show_differences
     from wangtimer.cli.as_code.timer_files import BadFiles
 
-    applying = Applying(asked.client, set_name, int(time.time() * 1_000))
+    applying = Applying(asked.client, set_name, now_ms)
     try:
         found = applying.differences(files)
     except BadFiles as error:
@@ -99,6 +99,11 @@ def apply(
         show_line(f"{done.created} created, {done.changed} changed, {done.deleted} deleted")
     if done.faults:
         click.get_current_context().exit(PARTLY if done.count or done.was_in_doubt else REFUSED)
+
+
+def now_ms() -> int:
+    """Return the time by the clock of this host (ms UTC)."""
+    return int(time.time() * 1_000)
 
 
 def _refuse_unclear(set_name: str | None, prune: bool) -> None:

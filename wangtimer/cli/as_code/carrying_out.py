@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from wangtimer.api.asked.new_timers import MOST_BATCH_BYTES
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.cli.as_code.differences import Change, Differences, Row
 from wangtimer.cli.as_code.wanted_set import Wanted
 from wangtimer.cli.terminal.asking import Asked
-from wangtimer.client import Client, ClientError
+from wangtimer.client import Client, ClientError, Refused
 from wangtimer.client.many_timer_calls import MOST_A_ROUND
 
 # Requests at once, of those that change one timer each: v1 has no batch that takes changes.
@@ -46,11 +47,31 @@ def carry_out(asked: Asked, wanted: Differences, deletes: bool) -> Done:
     return done
 
 
+def _is_too_much(error: ClientError) -> bool:
+    """Tell whether the service did nothing of a request because it would take too much of its CPU."""
+    return (
+        isinstance(error, Refused) and error.code == ErrorCode.TOO_MUCH_WORK.number and not error.was_in_doubt
+    )
+
+
+def _not_made(batch: Sequence[Wanted]) -> str:
+    first = batch[0]
+    if len(batch) == 1:
+        return f"{first.place}: timer {first.timer.key!r} was not made"
+    return f"{len(batch)} timers from {first.place} on were not made"
+
+
 def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
+    """Create timers in one request; in two of half as many where one is too much work, down to a timer each."""
     try:
         items = client.batch_create_timers([one.timer.document for one in batch])["items"]
     except ClientError as error:
-        _note(done, f"{len(batch)} timers from {batch[0].place} on were not made", error)
+        if len(batch) > 1 and _is_too_much(error):
+            middle = len(batch) // 2
+            _create(client, batch[:middle], done)
+            _create(client, batch[middle:], done)
+        else:
+            _note(done, _not_made(batch), error)
         return
     for one, item in zip(batch, items, strict=True):
         done.created += bool(item["created"])

@@ -11,6 +11,7 @@ from wangtimer.cli.as_code.wanted_set import Wanted
 from wangtimer.cli.terminal.output import show_line
 from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.words.words import Language
+from wangtimer.shown_request import shown_target
 
 COLOURS = {"+": "green", "~": "yellow", "-": "red", "?": "cyan"}
 
@@ -67,14 +68,16 @@ def _head(sign: str, key: str, place: str) -> None:
 def _summary(one: Wanted) -> str:
     target = one.timer.shown["target"]
     off = "" if one.timer.shown["enabled"] else "; disabled"
-    return f"{describe(one.timer.schedule, Language.EN)}; {target['method']} {target['url']}{off}"
+    return (
+        f"{describe(one.timer.schedule, Language.EN)}; {target['method']} {shown_target(target['url'])}{off}"
+    )
 
 
 def _lines(change: Change) -> Iterator[str]:
     for field in change.fields:
         old, new = (_text(shown_value(field.name, value)) for value in (field.old, field.new))
-        changed = " (it differs)" if old == new else ""
-        yield f"{field.name}: {old} -> {new}{changed}"
+        changed = "it differs in what is not shown" if old == new else f"{old} -> {new}"
+        yield f"{field.name}: {changed}"
 
 
 def _text(value: Any) -> str:

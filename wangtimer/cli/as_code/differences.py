@@ -1,11 +1,11 @@
 """What has to change so that an app has the timers that files ask for."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from wangtimer.cli.as_code.wanted_set import Wanted, set_of
+from wangtimer.shown_request import MASK, shown_header, shown_target
 
 # A timer as an answer of v1 shows it.
 Row = Mapping[str, Any]
@@ -14,7 +14,6 @@ PARTS = ("schedule", "target", "misfire")
 SINGLE = ("enabled", "tags", "retentionDays", "deleteAfterFinish")
 # Fields of which each named value is told by itself.
 _HEADERS = "target.headers"
-_SECRET = re.compile(r"auth|cookie|token|secret|key|password|signature", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,18 @@ def of_other_sets(
 
 
 def shown_value(name: str, value: Any) -> Any:
-    """Return a value of a field as it may be shown: that of a header that holds a secret is not."""
-    if value is not None and name.startswith(f"{_HEADERS}.") and _SECRET.search(name.removeprefix(_HEADERS)):
-        return "(not shown)"
+    """Return a value of a field as it may be shown: no body, and no secret of a header or URL."""
+    if value is None:
+        return None
+    if name == "target.body":
+        return MASK
+    if name == "target.url":
+        return shown_target(value)
+    if name.startswith(f"{_HEADERS}."):
+        header = name.removeprefix(f"{_HEADERS}.")
+        if isinstance(value, list):
+            return [shown_header(header, one) for one in value]
+        return shown_header(header, value)
     return value
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 
 import yaml
 
+from wangtimer.api.http.reading import MOST_DIGITS
+from wangtimer.cli.as_code.core_yaml import CoreLoader, NodeCheck
+
 SUFFIXES = (".yaml", ".yml", ".json")
 MEND = "write a list of timers, or timers: with that list, or a timer a document"
+TOO_DEEP = "it is nested too deep"
 
 # Where the next value of a JSON list begins.
 _VALUE = re.compile(r"[^\s,]")
-
-_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,42 +71,6 @@ class TimerInFile:
         return line
 
 
-class _CoreLoader(_Loader):  # type: ignore[misc]
-    """Reads YAML as version 1.2 has it: a moment stays text, `on` and `1:30` too; a key given twice is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping; raises `yaml.YAMLError` for a key that is given twice."""
-        seen: set[object] = set()
-        for name, _ in node.value:
-            if isinstance(name, yaml.ScalarNode) and name.tag != "tag:yaml.org,2002:merge":
-                if name.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"{name.value!r} is given twice", name.start_mark
-                    )
-                seen.add(name.value)
-        found: dict[Any, Any] = super().construct_mapping(node, deep)
-        return found
-
-
-_CoreLoader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", r"~|null|Null|NULL|", "~nN\0"),
-    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
-    (
-        "float",
-        r"[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)",
-        "-+.0123456789",
-    ),
-    ("merge", r"<<", "<"),
-):
-    _CoreLoader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}",
-        re.compile(rf"(?:{_pattern})\Z"),
-        ["" if one == "\0" else one for one in _first],
-    )
-
-
 def read_timer_files(paths: Sequence[str]) -> list[TimerInFile]:
     """Return the timers of files, and of all YAML and JSON files in folders, in order; raises `BadFiles`."""
     found: list[TimerInFile] = []
@@ -138,9 +105,10 @@ def _timers_of(path: Path) -> Iterator[TimerInFile]:
 
 
 def _of_yaml(file: str, text: str) -> Iterator[TimerInFile]:
-    loader = _CoreLoader(text)
     found: list[TimerInFile] = []
+    loader: CoreLoader | None = None
     try:
+        loader = CoreLoader(text)
         while loader.check_node():
             found += _in_node(file, loader, loader.get_node())
     except yaml.MarkedYAMLError as error:
@@ -148,15 +116,20 @@ def _of_yaml(file: str, text: str) -> Iterator[TimerInFile]:
         raise _fault(file, 1 if mark is None else mark.line + 1, f"{error.problem or error}") from None
     except yaml.YAMLError as error:
         raise _fault(file, 1, str(error).splitlines()[0]) from None
+    except RecursionError:
+        raise _fault(file, 1, TOO_DEEP) from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return iter(found)
 
 
 def _in_node(file: str, loader: Any, node: yaml.Node) -> Iterator[TimerInFile]:
     listed = _listed(node)
+    check = NodeCheck(loader)
     for one in [node] if listed is None else listed:
         line = one.start_mark.line + 1
+        check.look_at(one)
         value = loader.construct_document(one)
         if value is None and listed is None:
             continue
@@ -174,9 +147,11 @@ def _listed(node: yaml.Node) -> list[yaml.Node] | None:
 
 def _of_json(file: str, text: str) -> Iterator[TimerInFile]:
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_unique, parse_int=_whole)
     except ValueError as error:
         raise _fault(file, getattr(error, "lineno", 1), getattr(error, "msg", str(error))) from None
+    except RecursionError:
+        raise _fault(file, 1, TOO_DEEP) from None
     if isinstance(value, dict) and value.keys() == {"timers"}:
         value = value["timers"]
     is_list = isinstance(value, list)
@@ -191,19 +166,26 @@ def _of_json(file: str, text: str) -> Iterator[TimerInFile]:
 def _lines_in_list(text: str, count: int) -> list[int]:
     """Return the line on which each value of the first list in a JSON text begins."""
     decoder, at, lines = json.JSONDecoder(), text.index("[") + 1, []
+    line, counted = 1, 0
     for _ in range(count):
         begin = _VALUE.search(text, at)
         assert begin is not None
-        lines.append(text.count("\n", 0, begin.start()) + 1)
+        line, counted = line + text.count("\n", counted, begin.start()), begin.start()
+        lines.append(line)
         _, at = decoder.raw_decode(text, begin.start())
     return lines
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number has too many digits; {MOST_DIGITS} are the most")
+    return int(digits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"{twice!r} is given twice")
     return found
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model
+from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, read_object
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.pointers import own_name
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
@@ -48,18 +48,19 @@ def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) 
     """Return the timer that a document of v1 (POST /v1/timers) asks for at `now` (ms UTC).
 
     Raises `InvalidInput`, its field by the name it has in the document. Beside what the service refuses, a file may not
-    leave out `key`, and may not have `delay`, which counts anew from each request.
+    leave out `key`, and may not have what counts anew from each request: `delay`, and `maxFirings` without `startAt`.
     """
     try:
+        document = _as_sent(document)
         body: NewTimerBody = read_model(NewTimerBody, document)
-        _refuse_unrepeatable(body, document)
+        _refuse_unrepeatable(body)
         new, is_over = _new_timer(body, app, now, find_calendar)
     except InvalidInput as error:
         raise InvalidInput(own_name(error.field), error.reason, error.mend, error.meant) from error
     timer = _timer_of(new, body.enabled, now)
     fields = ShownTimer(**timer_fields(timer, now)).model_dump(mode="json", by_alias=True)
     schedule = replace(new.ending, counted_from=now).applied_to(new.schedule)
-    return WantedTimer(new.name, document, fields, schedule, is_over)
+    return WantedTimer(new.name, cast(NewTimer, document), fields, schedule, is_over)
 
 
 def any_calendar(name: str) -> Calendar:
@@ -83,7 +84,20 @@ def one_of(names: frozenset[str]) -> FindCalendar:
     return find
 
 
-def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> None:
+def _as_sent(document: Any) -> dict[str, Any]:
+    """Return a document as the service reads it from a request; raises `InvalidInput` for what it cannot read."""
+    try:
+        raw = json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            ErrorCode.BROKEN_JSON, "", "a text is not Unicode", "escape no half of a sign"
+        ) from None
+    if len(raw) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
+    return read_object(raw)
+
+
+def _refuse_unrepeatable(body: NewTimerBody) -> None:
     if body.key is None:
         mend = "give each timer a key of your own: a file is applied by it"
         raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
@@ -91,8 +105,11 @@ def _refuse_unrepeatable(body: NewTimerBody, document: Mapping[str, Any]) -> Non
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
         raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
-    if len(json.dumps(document, ensure_ascii=False).encode()) > MOST_BODY_BYTES:
-        raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
+    schedule = body.schedule
+    if schedule.max_firings is not None and schedule.start_at is None:
+        mend = "add startAt, as in startAt: 2027-01-01T08:00:00+08:00: they are counted from there"
+        reason = "once they are over and the timer is deleted, the next run would make it again"
+        raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.maxFirings", reason, mend)
 
 
 def _new_timer(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from wangtimer.cli.importing.celery_module import interval
@@ -25,6 +25,8 @@ CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_yea
 OPTIONS = ("queue", "exchange", "routing_key", "priority", "headers", "expire_seconds")
 # A task that Celery makes for its own results.
 OWN_TASK = "celery.backend_cleanup"
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Tables = Mapping[str, Mapping[int, Row]]
 
@@ -50,7 +52,7 @@ def _found(row: Row, tables: Tables, now: int, key: str) -> Found:
         if text_of(row, "task") == OWN_TASK:
             raise NotTaken("it clears Celery's own results: leave it to Celery")  # noqa: TRY301
         schedule, moments = _schedule(row, kind, of, now)
-        schedule, moments = _bounded(row, schedule, moments, kind)
+        schedule, moments = _bounded(row, schedule, moments, kind, now)
         body = {
             "task": text_of(row, "task"),
             "args": _json(row, "args", []),
@@ -118,15 +120,18 @@ def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments
 
 
 def _bounded(
-    row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str
+    row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str, now: int
 ) -> tuple[dict[str, Any], TheirMoments]:
-    """Return the schedule within the task's start and end. A one-off task ends after one moment."""
+    """Return the schedule within the task's start and end. A one-off task has one moment from `now` (ms UTC) on."""
     start, end = _moment(row, "start_time"), _moment(row, "expires")
     is_once = flag_of(row, "one_off")
     if is_once and (number_of(row, "total_run_count") or 0):
         raise NotTaken("it is a one-off task that has already run")
     if kind == CLOCKED:
         return schedule, moments
+    if is_once:
+        # Its one moment is counted from a start; a file of timers has to say which.
+        start = max(start or EPOCH, EPOCH + timedelta(milliseconds=now))
     if start is not None:
         schedule = schedule | {"startAt": _shown(start)}
     if end is not None:

@@ -12,6 +12,7 @@ from wangtimer.cli.terminal.output import printable
 from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
+from wangtimer.shown_request import shown_target
 
 
 def show_report(found: Iterable[Imported | Refusal], to_stderr: bool) -> None:
@@ -33,7 +34,8 @@ def _of_refusal(one: Refusal) -> Iterator[str]:
 def _of_timer(one: Imported) -> Iterator[str]:
     yield f"{one.entry.key}  {one.entry.place}: {one.entry.original}"
     yield f"         {describe(one.schedule, Language.EN)}{'' if one.entry.is_enabled else '; disabled'}"
-    yield f"         {one.document['target'].get('method', 'POST')} {one.document['target']['url']}"
+    target = one.document["target"]
+    yield f"         {target.get('method', 'POST')} {shown_target(target['url'])}"
     yield f"         {_moments(one)}"
     for note in one.notes:
         yield f"         note: {note}"
