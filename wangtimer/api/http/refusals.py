@@ -125,6 +125,8 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
             reason = f"it has {_counted(len(given), 'character', 'characters')}"
         case "too_short" | "too_long":
             reason = f"it has {_counted(len(given), 'entry', 'entries')}"
+        case _ if "mend" in bound:
+            return bound["reason"], bound["mend"]
         case _:
             return "its value is not allowed", "see /docs for what it may be"
     least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))

@@ -1,0 +1,42 @@
+"""A refusal of v1 says what to write instead, in v1's words."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.v1.world import TIMERS, URL, V1World
+
+ONE = "/v1/timers/{which}"
+PLACE = f"{TIMERS}/key:expire"
+SPAN = "write it as in 90s, 1h30m, 250ms, or ISO 8601 as in PT90S"
+TARGET = {"url": URL}
+
+
+def refused(world: V1World, **fields: Any) -> dict[str, Any]:
+    """Return the problem of a timer with these fields."""
+    answered = world.send("POST", TIMERS, {"schedule": {"delay": "30m"}, "target": TARGET} | fields)
+    assert answered.status == 400, answered.json
+    problem: dict[str, Any] = answered.json
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer", "given"),
+    [
+        ({"schedule": {"delay": 1800}}, "/schedule/delay", "1800"),
+        ({"schedule": {"every": 60.5}}, "/schedule/every", "60.5"),
+        ({"schedule": {"cron": "0 9 * * *", "jitter": 5}}, "/schedule/jitter", "5"),
+        ({"target": TARGET | {"timeout": 5}}, "/target/timeout", "5"),
+        ({"misfire": {"grace": 2}}, "/misfire/grace", "2"),
+    ],
+)
+def test_a_number_for_a_span_gets_the_advice_of_a_text_that_is_none(
+    small_world: V1World, fields: dict[str, Any], pointer: str, given: str
+) -> None:
+    problem = refused(small_world, **fields)
+    assert (problem["pointer"], problem["detail"]) == (pointer, f"{given} is not a span of time; {SPAN}")
+
+
+def test_other_values_for_a_span_get_it_too(small_world: V1World) -> None:
+    for value in (True, {"minutes": 30}, ["30m"]):
+        assert refused(small_world, schedule={"delay": value})["detail"] == f"it is not text; {SPAN}"
