@@ -40,3 +40,21 @@ def test_a_number_for_a_span_gets_the_advice_of_a_text_that_is_none(
 def test_other_values_for_a_span_get_it_too(small_world: V1World) -> None:
     for value in (True, {"minutes": 30}, ["30m"]):
         assert refused(small_world, schedule={"delay": value})["detail"] == f"it is not text; {SPAN}"
+
+
+def test_a_key_in_use_is_no_reason_to_delete_a_timer(small_world: V1World) -> None:
+    first = small_world.made(key="expire")
+    again = small_world.send("POST", TIMERS, {"key": "expire", "schedule": {"delay": "30m"}, "target": TARGET})
+    assert (again.status, again.json["code"]) == (409, 40901)
+    assert again.json["detail"] == (
+        f"the key is in use, timer {first.json['id']}; to change that timer, PUT or PATCH it at /v1/timers/key:...; "
+        "to repeat a request, send the Idempotency-Key of the first"
+    )
+
+
+def test_a_request_that_names_no_app_gets_the_header_to_send(small_world: V1World) -> None:
+    problem = small_world.send("GET", TIMERS, app=None).json
+    assert problem["parameter"] == "WangTimer-App"
+    assert problem["detail"] == (
+        "missing; send the header WangTimer-App with your app's name, as in WangTimer-App: shop"
+    )

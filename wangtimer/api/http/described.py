@@ -26,12 +26,14 @@ class Described(BaseModel):
     """A model of the API.
 
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
-    words for its fields; None: those of the compatible paths. `named_by` has, of v1's models, the fields by which they
+    words for its fields; None: those of the compatible paths. `needed` says of a field that must be given how to give it.
+    `named_by` has, of v1's models, the fields by which they
     name what an error may be about.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
+    needed: ClassVar[Mapping[str, str]] = {}
     named_by: ClassVar[Mapping[Subject, str]] = {}
 
     @classmethod

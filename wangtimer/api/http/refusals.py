@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.described import Described
 from wangtimer.api.http.known_fields import known_fields
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 
@@ -102,7 +103,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
         case "missing" if first["loc"][-1] == "id":
             return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
         case "missing":
-            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+            needed = model.needed if issubclass(model, Described) else {}
+            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", needed.get(field, "it is required"))
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
         case kind if kind in _TYPE_NAMES:

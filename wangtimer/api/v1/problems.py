@@ -137,5 +137,9 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
             return ErrorCode.PRECONDITION_FAILED, fault.text
         case NameInUse():
             which = "" if fault.existing_id is None else f", timer {fault.existing_id}"
-            return fault.code, f"the key is in use{which}; choose another, or delete that timer first"
+            text = (
+                f"the key is in use{which}; to change that timer, PUT or PATCH it at /v1/timers/key:...; to repeat a "
+                "request, send the Idempotency-Key of the first"
+            )
+            return fault.code, text
     return fault.code, fault.text
