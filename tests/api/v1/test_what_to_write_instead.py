@@ -44,7 +44,9 @@ def test_other_values_for_a_span_get_it_too(small_world: V1World) -> None:
 
 def test_a_key_in_use_is_no_reason_to_delete_a_timer(small_world: V1World) -> None:
     first = small_world.made(key="expire")
-    again = small_world.send("POST", TIMERS, {"key": "expire", "schedule": {"delay": "30m"}, "target": TARGET})
+    again = small_world.send(
+        "POST", TIMERS, {"key": "expire", "schedule": {"delay": "30m"}, "target": TARGET}
+    )
     assert (again.status, again.json["code"]) == (409, 40901)
     assert again.json["detail"] == (
         f"the key is in use, timer {first.json['id']}; to change that timer, PUT or PATCH it at /v1/timers/key:...; "
@@ -58,3 +60,58 @@ def test_a_request_that_names_no_app_gets_the_header_to_send(small_world: V1Worl
     assert problem["detail"] == (
         "missing; send the header WangTimer-App with your app's name, as in WangTimer-App: shop"
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "example"),
+    [
+        ({"schedule": "30m"}, '{"delay": "30m"}'),
+        ({"target": URL}, '{"url": "https://shop.example/orders/expire"}'),
+        ({"misfire": "skip"}, '{"policy": "skip"}'),
+    ],
+)
+def test_a_text_for_an_object_gets_an_example_of_it(
+    small_world: V1World, fields: dict[str, Any], example: str
+) -> None:
+    assert refused(small_world, **fields)["detail"] == f"wrong type; write an object, as in {example}"
+    one_of_many = {"schedule": {"delay": "30m"}, "target": TARGET} | fields
+    batch = small_world.send("POST", f"{TIMERS}:batchCreate", {"timers": [one_of_many]}).json
+    assert batch["items"][0]["problem"]["detail"] == f"wrong type; write an object, as in {example}"
+
+
+def test_a_merge_patch_may_say_that_it_is_one(small_world: V1World) -> None:
+    small_world.made()
+    kind = "application/merge-patch+json"
+    patch = small_world.send("PATCH", PLACE, {"tags": ["a"]}, rule=ONE, Content_Type=kind)
+    assert (patch.status, patch.json["tags"]) == (200, ["a"])
+    whole = {"schedule": {"delay": "30m"}, "target": TARGET}
+    assert small_world.send("PUT", PLACE, whole, rule=ONE, Content_Type=kind).status == 415
+
+
+def test_a_plus_that_became_a_space_is_told(small_world: V1World) -> None:
+    query = {"since": "2026-11-20T08:00:00 08:00"}
+    problem = small_world.send("GET", "/v1/firings", query=query).json
+    assert problem["detail"].endswith("in a URL a + stands for a space: write + as %2B, or use Z")
+    other = small_world.send("GET", "/v1/firings", query={"since": "2026-11-20 08:00"}).json
+    assert other["detail"].endswith("write it as in 2026-11-20T18:16:51.123Z")
+
+
+@pytest.mark.parametrize(
+    ("path", "mend"),
+    [
+        ("/v1/timers/key:i1/fire", "a verb stands behind a colon: write /v1/timers/key:i1:fire"),
+        ("/v1/firings/7-1/replay", "a verb stands behind a colon: write /v1/firings/7-1:replay"),
+        (
+            "/v1/timers/key:a/b",
+            "a key with a slash cannot stand in a path; GET /v1/timers?key=... finds the timer's id",
+        ),
+        ("/v1/timer", "/docs shows what there is"),
+        ("/v1", "/docs shows what there is"),
+    ],
+)
+def test_a_path_that_does_not_exist_is_a_problem_with_the_path_that_was_meant(
+    small_world: V1World, path: str, mend: str
+) -> None:
+    answer = small_world.client.post(path, headers={"WangTimer-App": "shop"}, json={})
+    assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
+    assert answer.get_json()["detail"] == f"there is nothing at this path; {mend}"

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.described import Described
-from wangtimer.api.http.known_fields import known_fields
+from wangtimer.api.http.known_fields import example_at, known_fields
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 
 SHOWN_CHARACTERS = 64
@@ -107,6 +107,8 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
             return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", needed.get(field, "it is required"))
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
+        case "model_type" if example := example_at(model, first["loc"]):
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write an object, as in {example}")
         case kind if kind in _TYPE_NAMES:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
         case "literal_error" if not isinstance(first["input"], str):
