@@ -1,10 +1,15 @@
 """A refusal of v1 says what to write instead, in v1's words."""
 
+import json
+import re
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.api.v1.world import TIMERS, URL, V1World
+from wangtimer.cli.timers.cron_command import cron as cron_command
+from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 ONE = "/v1/timers/{which}"
 PLACE = f"{TIMERS}/key:expire"
@@ -35,6 +40,45 @@ def test_a_number_for_a_span_gets_the_advice_of_a_text_that_is_none(
 ) -> None:
     problem = refused(small_world, **fields)
     assert (problem["pointer"], problem["detail"]) == (pointer, f"{given} is not a span of time; {SPAN}")
+
+
+OTHER_WORDS = "everyMs|cronDialect|delayMs|jitterMs|misfireGraceMs|catchupWindowMs|timeoutMs|notifyHTTPParam"
+# Expressions whose warnings or refusals tell of an interval or of the quartz dialect.
+CRONS = ("*/7 * * * *", "*/90 * * * *", "0 9 ? * 2", "@every 5m", "0 0 L-3 * *", "0 9 * * 6L")
+
+
+def test_nothing_that_v1_or_the_command_line_says_has_words_of_the_compatible_paths(
+    small_world: V1World,
+) -> None:
+    said = []
+    schedules = [{"cron": cron} for cron in CRONS]
+    for schedule in (
+        *schedules,
+        {"every": "10ms"},
+        {"delay": "90000d"},
+        {"at": 5},
+        {"cron": "* * * * *", "jitter": "9d"},
+    ):
+        fields = {"schedule": schedule, "target": TARGET, "enabled": False}
+        said.append(small_world.send("POST", TIMERS, fields).json)
+        said.append(small_world.send("POST", "/v1/schedules:preview", {"schedule": schedule}).json)
+        said.append(small_world.send("POST", f"{TIMERS}:batchCreate", {"timers": [fields]}).json)
+    for misfire in ({"grace": "1ms"}, {"catchupWindow": "90000d"}):
+        said.append(refused(small_world, misfire=misfire))
+    told = [CliRunner().invoke(cron_command, [cron]).output for cron in CRONS]
+    text = json.dumps(said, ensure_ascii=False) + "".join(told)
+    assert "for an interval use every" in text
+    assert '"dialect": "quartz" knows it' in "".join(told)
+    assert (
+        re.findall(
+            r"everyMs|cronDialect|delayMs|jitterMs|misfireGraceMs|catchupWindowMs|notifyHTTPParam", text
+        )
+        == []
+    )
+
+
+def test_what_a_caller_wrote_stays_as_it_is() -> None:
+    assert in_words_of_v1("'everyMs' is the app's; use everyMs") == "'everyMs' is the app's; use every"
 
 
 def test_other_values_for_a_span_get_it_too(small_world: V1World) -> None:

@@ -21,6 +21,7 @@ from wangtimer.core.errors import (
     VersionChanged,
     WangTimerError,
 )
+from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 _VERB_BEHIND_A_SLASH = re.compile(
     r"(?P<which>/v1/(?:timers|firings|schedules)(?:/.+)?)/(?P<verb>enable|disable|fire|backfill|cancel|replay|preview|"
@@ -150,7 +151,7 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
             return fault.code, text
     if fault.code is ErrorCode.UNKNOWN_PATH:
         return fault.code, f"there is nothing at this path; {_meant_path(request.path)}"
-    return fault.code, fault.text
+    return fault.code, in_words_of_v1(fault.text)
 
 
 def _meant_path(path: str) -> str:
