@@ -159,3 +159,38 @@ def test_a_path_that_does_not_exist_is_a_problem_with_the_path_that_was_meant(
     answer = small_world.client.post(path, headers={"WangTimer-App": "shop"}, json={})
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
     assert answer.get_json()["detail"] == f"there is nothing at this path; {mend}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"status": "disabled"}, "did you mean enabled?"),
+        ({"version": 3}, "is sent as the header If-Match"),
+        (
+            {"target": TARGET | {"retryPolicy": {"max": 3}}},
+            "WANGTIMER_MOST_ATTEMPTS says how often a call is tried",
+        ),
+    ],
+)
+def test_a_field_that_is_had_elsewhere_is_told(
+    small_world: V1World, fields: dict[str, Any], said: str
+) -> None:
+    assert said in refused(small_world, **fields)["detail"]
+
+
+def test_lists_know_the_words_of_the_compatible_paths(small_world: V1World) -> None:
+    for path, query, meant in (
+        (TIMERS, {"name": "expire"}, "key"),
+        (TIMERS, {"namePrefix": "ex"}, "keyPrefix"),
+        ("/v1/firings", {"key": "expire"}, "timer"),
+        ("/v1/firings:count", {"name": "expire"}, "timer"),
+    ):
+        assert small_world.send("GET", path, query=query).json["didYouMean"] == meant
+
+
+def test_an_abbreviation_of_several_zones_gets_some_of_them(small_world: V1World) -> None:
+    problem = refused(small_world, schedule={"cron": "0 9 * * *", "timezone": "CST"})
+    assert (
+        "it stands for several zones: write the one you mean, such as Asia/Shanghai or America"
+        in problem["detail"]
+    )

@@ -89,6 +89,8 @@ WORDS: Mapping[str, str] = {
     "enable": "enabled",
     "isEnabled": "enabled",
     "paused": "enabled",
+    "status": "enabled",
+    "state": "enabled",
     "labels": "tags",
 }
 

@@ -173,11 +173,18 @@ def _grace(text: str) -> int:
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
 
 
+# Where a change says which version of the timer it is meant for.
+_OF_VERSIONS = dict.fromkeys(
+    ("version", "etag", "ifMatch"),
+    "the version that a change is meant for is sent as the header If-Match; leave it out",
+)
+
+
 @taking_v1_fields
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS, **_OF_VERSIONS}
 
     misfire: Misfire | None = None
 
