@@ -38,3 +38,15 @@ def test_a_second_value_is_refused(path: tuple[str, ...], option: str) -> None:
         1 if path == ("apply",) else 2
     )  # there 2 says that a dry run found differences
     assert f"{option} takes one value, but is given 2 times; give it once" in result.stderr
+
+
+def test_an_unknown_command_gets_the_one_that_was_meant() -> None:
+    for written, meant in (("get", "show"), ("rm", "delete"), ("crate", "create")):
+        told = CliRunner().invoke(commands, ["timers", written, "x"])
+        assert told.exit_code == 2
+        assert f"{written!r} is no command here; did you mean {meant}? there are " in told.output
+
+
+def test_a_delay_is_given_by_the_name_of_its_field_too() -> None:
+    told = CliRunner().invoke(commands, ["timers", "create", "--help"])
+    assert "--in, --delay" in told.output

@@ -29,8 +29,10 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 def test_its_examples_run(
-    served: Served, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    served: Served, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+
     def fire_thrice(client: Client, *_: object) -> None:
         fired(served.world, client.get_timer("key:close-unpaid-orders")["id"], 3)
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import URL, create_engine, text
 
 from tests.docs.blocks import ROOT, blocks
 from tests.servers.mariadb import MariaDBServer
@@ -24,13 +24,23 @@ def test_what_was_dumped_is_there_again(mariadb_server: MariaDBServer, tmp_path:
         typed(DUMP, mariadb_server, tmp_path)
         with engine.begin() as connection:
             connection.execute(text("DELETE FROM timer"))
-        engine.dispose()
         typed(RESTORE, mariadb_server, tmp_path)
-        with engine.begin() as connection:
-            assert connection.execute(NAMES).scalars().all() == ["expire-1", "夜间"]
+        assert names_in(engine.url.set(database="wangtimer_restored")) == ["expire-1", "夜间"]
+        assert names_in(engine.url) == []
     finally:
         engine.dispose()
-        mariadb_server.drop_database("wangtimer")
+        for database in ("wangtimer", "wangtimer_restored"):
+            mariadb_server.run(f"DROP DATABASE IF EXISTS {database}")
+
+
+def names_in(database: URL) -> list[str]:
+    """Return the timers' names in a database."""
+    engine = create_engine(database)
+    try:
+        with engine.begin() as connection:
+            return list(connection.execute(NAMES).scalars())
+    finally:
+        engine.dispose()
 
 
 def typed(block: str, server: MariaDBServer, folder: Path) -> None:

@@ -38,7 +38,8 @@ _OVERLAP = (
 )
 # Words of other schedulers, and where WangTimer has what they mean.
 OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
-    ("retries", "retry", "retryCount", "maxRetries", "maxAttempts", "attempts"), _ATTEMPTS
+    ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
+    _ATTEMPTS,
 )
 _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **OF_ATTEMPTS,

@@ -26,12 +26,15 @@ class Described(BaseModel):
     """A model of the API.
 
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
-    words for its fields; None: those of the compatible paths. `named_by` has, of v1's models, the fields by which they
-    name what an error may be about.
+    words for its fields; None: those of the compatible paths. `needed` says of a required field how to give it.
+    `example` is an object of a model within a request, as JSON. `named_by` has, of v1's models, the fields by which
+    they name what an error may be about.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
+    needed: ClassVar[Mapping[str, str]] = {}
+    example: ClassVar[str] = ""
     named_by: ClassVar[Mapping[Subject, str]] = {}
 
     @classmethod

@@ -69,7 +69,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     """Answer every error of the app with the teller of its path's prefix, or else in the envelope."""
 
     def tell(fault: Fault) -> Response:
-        own = next((own for prefix, own in tellers.items() if request.path.startswith(prefix)), _in_envelope)
+        own = next((own for prefix, own in tellers.items() if _is_below(prefix)), _in_envelope)
         return own(fault)
 
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
@@ -77,6 +77,11 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     app.register_error_handler(TooManyAtOnce, lambda error: _too_many(error, tell))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
     app.register_error_handler(Exception, lambda error: _fault(error, tell))
+
+
+def _is_below(prefix: str) -> bool:
+    """Tell whether the request's path begins with a prefix, or is it without its last slash."""
+    return f"{request.path}/".startswith(prefix)
 
 
 def fault_of(error: WangTimerError) -> Fault:

@@ -67,6 +67,15 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str
     return f"{advice}leave it out; {there_are}", meant
 
 
+def example_at(model: type[BaseModel], path: Sequence[int | str]) -> str:
+    """Return an example of the object at a place of a request, as JSON; "" where its model has none."""
+    inner = model
+    for part in path:
+        if isinstance(part, str):
+            inner = next((_model_within(field) for name, field in _fields(inner) if name == part), inner)
+    return inner.example if issubclass(inner, Described) else ""
+
+
 def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
     """Return where else WangTimer has what the field means; None where the model does not know."""
     advice = inner.meant_elsewhere if issubclass(inner, Described) else {}

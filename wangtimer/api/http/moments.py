@@ -1,5 +1,6 @@
 """Moments as callers write them: RFC 3339, or ms since 1970."""
 
+import re
 from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
@@ -7,6 +8,8 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.rfc3339 import read_moment
 from wangtimer.core.cron.cron import END_MS
 
+# A time, and an offset whose + has become a space.
+_LOST_PLUS = re.compile(r"\d\d:\d\d(?:\.\d+)? \d\d:\d\d\Z", re.ASCII)
 # Whole numbers below this are moments before 1973 in ms, or up to the year 5138 in seconds.
 LOOKS_LIKE_SECONDS = 10**11
 
@@ -37,11 +40,12 @@ def _read_text(text: str, field: str) -> int:
     try:
         return read_moment(text)
     except ValueError:
-        raise _bad(
-            field,
-            f"{shown(text)} is not a moment in RFC 3339 with its offset",
-            "write it as in 2026-11-20T18:16:51.123Z",
-        ) from None
+        mend = (
+            "in a URL a + stands for a space: write + as %2B, or use Z"
+            if _LOST_PLUS.search(text)
+            else "write it as in 2026-11-20T18:16:51.123Z"
+        )
+        raise _bad(field, f"{shown(text)} is not a moment in RFC 3339 with its offset", mend) from None
 
 
 def _within_range(moment: int, field: str) -> int:

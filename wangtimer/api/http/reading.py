@@ -110,7 +110,10 @@ def read_query() -> dict[str, Any]:
 def read_body(most_bytes: int) -> dict[str, Any]:
     """Return the JSON object that is the request's body; raises `Refused`."""
     charset = request.mimetype_params.get("charset", "utf-8")
-    if request.mimetype != "application/json" or charset.lower() != "utf-8":
+    is_json = request.mimetype == "application/json"
+    # RFC 7396; what a PATCH of ours takes.
+    is_merge_patch = request.mimetype == "application/merge-patch+json" and request.method == "PATCH"
+    if not (is_json or is_merge_patch) or charset.lower() != "utf-8":
         raise Refused(
             ErrorCode.WRONG_CONTENT_TYPE,
             "",

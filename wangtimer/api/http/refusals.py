@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.known_fields import known_fields
+from wangtimer.api.http.described import Described
+from wangtimer.api.http.known_fields import example_at, known_fields
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 
 SHOWN_CHARACTERS = 64
@@ -102,9 +103,12 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
         case "missing" if first["loc"][-1] == "id":
             return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
         case "missing":
-            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", "it is required")
+            needed = model.needed if issubclass(model, Described) else {}
+            return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", needed.get(field, "it is required"))
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
+        case "model_type" if example := example_at(model, first["loc"]):
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write an object, as in {example}")
         case kind if kind in _TYPE_NAMES:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
         case "literal_error" if not isinstance(first["input"], str):
@@ -125,6 +129,8 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
             reason = f"it has {_counted(len(given), 'character', 'characters')}"
         case "too_short" | "too_long":
             reason = f"it has {_counted(len(given), 'entry', 'entries')}"
+        case _ if "mend" in bound:
+            return bound["reason"], bound["mend"]
         case _:
             return "its value is not allowed", "see /docs for what it may be"
     least, most = bound.get("ge", bound.get("min_length")), bound.get("le", bound.get("max_length"))

@@ -12,6 +12,7 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.api_field import MOST_SPAN_MS
 
 EXAMPLE = "90s, 1.5s, 1h30m, 250ms, 2w, or ISO 8601 as in PT90S"
+_MEND = f"write it as in {EXAMPLE}"
 
 _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _READ_UNITS_MS: Mapping[str, int] = {
@@ -70,7 +71,7 @@ def read_duration_field(given: Any, field: str) -> int:
         span_ms = read_duration(given)
     except ValueError:
         reason = f"{shown(given)} is not a span of time"
-        raise Refused(ErrorCode.BAD_VALUE, field, reason, f"write it as in {EXAMPLE}") from None
+        raise Refused(ErrorCode.BAD_VALUE, field, reason, _MEND) from None
     if span_ms > MOST_SPAN_MS:
         raise Refused(
             ErrorCode.BAD_VALUE, field, f"{shown(given)} is over a hundred years", "write a shorter one"
@@ -81,7 +82,9 @@ def read_duration_field(given: Any, field: str) -> int:
 def _text_or_none(given: Any) -> Any:
     if given is None or isinstance(given, str):
         return given
-    raise PydanticCustomError("duration_type", "not a duration")
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    reason = f"{str(given)[:30]} is not a span of time" if is_number else "it is not text"
+    raise PydanticCustomError("duration_type", "not a duration", {"reason": reason, "mend": _MEND})
 
 
 # A span as text; it is read later, with the name of its field.

@@ -44,6 +44,10 @@ OfApp = Annotated[
 class AppHeader(Given):
     """Whose timers."""
 
+    needed: ClassVar[Mapping[str, str]] = {
+        APP_HEADER: f"send the header {APP_HEADER} with your app's name, as in {APP_HEADER}: shop"
+    }
+
     app: OfApp
 
 

@@ -1,9 +1,11 @@
 """Errors as v1 tells them: problem details (RFC 9457)."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, NamedTuple
+from urllib.parse import quote
 
-from flask import Response, g
+from flask import Response, g, request
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
@@ -19,7 +21,12 @@ from wangtimer.core.errors import (
     VersionChanged,
     WangTimerError,
 )
+from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
+_VERB_BEHIND_A_SLASH = re.compile(
+    r"(?P<which>/v1/(?:timers|firings|schedules)(?:/.+)?)/(?P<verb>enable|disable|fire|backfill|cancel|replay|preview|"
+    r"count|batchCreate|batchEnable|batchDisable|batchDelete)"
+)
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"
 
@@ -139,5 +146,20 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
             return ErrorCode.PRECONDITION_FAILED, fault.text
         case NameInUse():
             which = "" if fault.existing_id is None else f", timer {fault.existing_id}"
-            return fault.code, f"the key is in use{which}; choose another, or delete that timer first"
-    return fault.code, fault.text
+            text = (
+                f"the key is in use{which}; to change that timer, PUT or PATCH it at /v1/timers/key:...; to repeat a "
+                "request, send the Idempotency-Key of the first"
+            )
+            return fault.code, text
+    if fault.code is ErrorCode.UNKNOWN_PATH:
+        return fault.code, f"there is nothing at this path; {_meant_path(request.path)}"
+    return fault.code, in_words_of_v1(fault.text)
+
+
+def _meant_path(path: str) -> str:
+    """Return what to do about a path that does not exist."""
+    if found := _VERB_BEHIND_A_SLASH.fullmatch(path):
+        return f"a verb stands behind a colon: write {quote(found['which'], safe='/:')[:64]}:{found['verb']}"
+    if path.startswith("/v1/timers/key:"):
+        return "a key with a slash cannot stand in a path; GET /v1/timers?key=... finds the timer's id"
+    return "/docs shows what there is"

@@ -4,6 +4,20 @@ from collections import Counter
 
 import click
 
+from wangtimer.core.near_misses import near_miss
+
+# Other programs' words for our commands.
+_MEANT = {
+    **dict.fromkeys(("get", "describe", "read", "info"), "show"),
+    **dict.fromkeys(("new", "add", "make"), "create"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("update", "patch", "change"), "edit"),
+    **dict.fromkeys(("run", "trigger"), "fire"),
+    **dict.fromkeys(("start", "resume"), "enable"),
+    **dict.fromkeys(("stop", "pause", "suspend"), "disable"),
+    "ls": "list",
+}
+
 
 class OnceCommand(click.Command):
     """A command whose options may each be given once. Options with several values may be repeated."""
@@ -23,6 +37,19 @@ class OnceGroup(click.Group):
         """Read the group's own arguments, as a command does."""
         _refuse_second_values(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; raises a usage error for an unknown one, with the one that was meant."""
+        written = args[0]
+        if self.get_command(ctx, written) is None and not written.startswith("-"):
+            word = _MEANT.get(written)
+            meant = word if word in self.commands else near_miss(written, self.commands)
+            question = "" if meant is None else f"did you mean {meant}? "
+            known = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"{written!r} is no command here; {question}there are {known}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 def takes_one_value(parameter: click.Parameter) -> bool:

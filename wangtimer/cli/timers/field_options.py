@@ -19,7 +19,7 @@ GROUPS: Mapping[str, type] = {
 }
 # Options whose spelling differs from their field's.
 _SPELLED: Mapping[str, tuple[str, ...]] = {
-    "schedule.delay": ("--in",),
+    "schedule.delay": ("--in", "--delay"),
     "schedule.anchorAt": ("--anchor",),
     "schedule.timezone": ("--tz", "--timezone"),
     "schedule.startAt": ("--start",),

@@ -84,7 +84,7 @@ def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dic
             "cron", f"longer than {longest} characters", "shorten it with ranges (1-5) and steps (*/10)"
         )
     if _INTERVAL.match(expression):
-        mend = "write everyMs, in ms, in place of cron: 300000 is every five minutes"
+        mend = "write the interval as everyMs, in place of cron"
         raise InvalidSchedule("cron", f"{expression!r} is an interval", mend)
     is_quartz = dialect is CronDialect.QUARTZ
     texts = expression.split() if is_quartz else MACROS.get(expression.lower(), expression).split()

@@ -28,7 +28,7 @@ class Every:
             raise InvalidSchedule(
                 "everyMs",
                 f"{str(interval_ms)[:30]} ms is not between {SHORTEST_MS} and {LONGEST_MS}",
-                "write the interval in ms, a second or more; for one moment use at",
+                "write an interval of a second or more; for one moment use at",
             )
         if timezone not in zone_names():
             raise unknown_zone(timezone)

@@ -37,11 +37,23 @@ _ELSEWHERE = {
     "Australia/Sydney": "Canberra",
 }
 
+# Abbreviations that stand for several zones, with some of these.
+_SEVERAL = {
+    "CST": ("Asia/Shanghai", "America/Chicago"),
+    "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"),
+    "BST": ("Europe/London", "Asia/Dhaka"),
+    "AST": ("America/Halifax", "Asia/Riyadh"),
+    "PST": ("America/Los_Angeles", "Asia/Manila"),
+}
+
 
 def unknown_zone(written: str) -> InvalidSchedule:
     """Return the error for an unknown zone; it asks about the one that was meant."""
     shown = written if len(written) <= SHOWN_CHARACTERS else written[:SHOWN_CHARACTERS] + "..."
     meant = meant_zone(written)
+    if zones := _SEVERAL.get(written.strip().upper()):
+        mend = f"it stands for several zones: write the one you mean, such as {' or '.join(zones)}"
+        return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend)
     question = "" if meant is None else f"did you mean {meant}? "
     mend = f"{question}write a name such as UTC, Asia/Shanghai or Europe/London"
     return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend, meant)

@@ -69,6 +69,15 @@ class FiringPath(Given):
 class FiringConditions(Given):
     """Which of an app's firings: those that meet all conditions."""
 
+    our_words: ClassVar[Mapping[str, str] | None] = {
+        **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
+        "from": "since",
+        "to": "until",
+        "state": "status",
+        "statuses": "status",
+        "pageSize": "limit",
+        "offset": "cursor",
+    }
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     timer: Annotated[

@@ -21,6 +21,8 @@ _SPANS = SPANS | {"jitter_ms": "jitter"}
 class Schedule(Given):
     """When: exactly one of {asked}; what recurs, within bounds."""
 
+    example: ClassVar[str] = '{"delay": "30m"}'
+
     timezone: Timezone = None
     start_at: StartAt = None
     end_at: EndAt = None
@@ -87,6 +89,8 @@ WORDS: Mapping[str, str] = {
     "enable": "enabled",
     "isEnabled": "enabled",
     "paused": "enabled",
+    "status": "enabled",
+    "state": "enabled",
     "labels": "tags",
 }
 

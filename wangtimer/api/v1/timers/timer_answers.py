@@ -12,6 +12,7 @@ from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
+from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
@@ -194,7 +195,10 @@ def preview(schedule: Moments, now: int, count: int) -> ShownPreview:
             for moment in found.moments
         ],
         words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
-        warnings=[ShownWarning(code=one.code, text=one.text, text_zh=one.text_zh) for one in found.warnings],
+        warnings=[
+            ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
+            for one in found.warnings
+        ],
     )
 
 

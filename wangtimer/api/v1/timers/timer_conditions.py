@@ -1,6 +1,7 @@
 """The conditions that select an app's timers for a list or a bulk change in v1."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -11,6 +12,18 @@ from wangtimer.store.sql.timer_lists import TimerFilter
 
 class TimerConditions(Given):
     """Which of an app's timers: those that meet all conditions."""
+
+    our_words: ClassVar[Mapping[str, str] | None] = {
+        "name": "key",
+        "namePrefix": "keyPrefix",
+        "prefix": "keyPrefix",
+        "nameContains": "keyContains",
+        "state": "status",
+        "statuses": "status",
+        "label": "tag",
+        "pageSize": "limit",
+        "offset": "cursor",
+    }
 
     key: Annotated[NameText | None, Field(description="this very key")] = None
     key_prefix: Annotated[

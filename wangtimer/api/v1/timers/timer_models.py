@@ -29,6 +29,8 @@ from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.timers.fields import LEAST_GRACE_MS, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.core.timers.misfire import USUAL
 
+# An example of a target.
+_CALL = '{"url": "https://shop.example/orders/expire"}'
 _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
@@ -57,6 +59,7 @@ class _ChangedTerms(ChangedTerms):
 class Target(Given):
     """The HTTP call to make at each moment."""
 
+    example: ClassVar[str] = _CALL
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
 
     url: Url
@@ -76,6 +79,7 @@ class Target(Given):
 class TargetChange(Given):
     """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
+    example: ClassVar[str] = _CALL
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
 
     url: ChangedUrl = None
@@ -130,6 +134,8 @@ _GRACE = f"{USUAL.grace_ms // 1_000}s"
 class Misfire(Given):
     """What to do with firings that are found late, say after an outage."""
 
+    example: ClassVar[str] = '{"policy": "skip"}'
+
     policy: Annotated[
         Literal["fire_all", "fire_latest", "skip"] | None,
         Field(
@@ -167,11 +173,18 @@ def _grace(text: str) -> int:
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
 
 
+# Where a change says which version of the timer it is meant for.
+_OF_VERSIONS = dict.fromkeys(
+    ("version", "etag", "ifMatch"),
+    "the version that a change is meant for is sent as the header If-Match; leave it out",
+)
+
+
 @taking_v1_fields
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS, **_OF_VERSIONS}
 
     misfire: Misfire | None = None
 

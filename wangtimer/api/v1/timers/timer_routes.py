@@ -107,8 +107,8 @@ class TimerResource:
     def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
         """Change a timer.
 
-        The body is a JSON merge patch (RFC 7396), applied in one commit. Moments of the old schedule more than
-        `countsWithin` away no longer fire; those of the new one do.
+        The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too), applied in one commit.
+        Moments of the old schedule more than `countsWithin` away no longer fire; those of the new one do.
         """
         now, find = self._now(), self._calendars_of(header.app)
         asked = body.changed_terms()
