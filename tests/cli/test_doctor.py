@@ -140,6 +140,7 @@ def test_it_finds_the_embedded_service_by_its_data_directory(tmp_path: Path) -> 
     assert "wangtimer up has not run" in missing.stderr
     with StopRequest() as stop, embedded_stack(tmp_path / "data", free_port(), stop) as stack:
         assert f"wangtimer doctor --data-dir {stack.directory.path}" in said(stack)
+        assert f"API      {stack.api_url}/v1/timers\n" in said(stack)
         assert f"check    .venv/bin/wangtimer doctor --data-dir {stack.directory.path}\n" in said(
             stack, ".venv/bin/wangtimer"
         )

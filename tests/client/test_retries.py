@@ -19,6 +19,7 @@ from wangtimer.client import (
     Unavailable,
     Unreachable,
 )
+from wangtimer.client.errors import NotFound, Problem, Refused, refused
 from wangtimer.client.transport import LONGEST_PAUSE_S
 from wangtimer.stack.ports import free_port
 
@@ -431,6 +432,24 @@ def test_a_password_in_the_url_is_in_no_message(told: Told, pauses: list[float])
 def test_what_is_no_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="is not a URL"):
         Client(url, "shop")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:5000/v1", "http://127.0.0.1:5000/v1/"])
+def test_a_url_with_the_path_of_the_api_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="the URL ends in /v1, which the client adds"):
+        Client(url, "shop")
+
+
+def test_a_path_that_does_not_exist_is_not_taken_for_a_timer_that_does_not() -> None:
+    problem: Problem = {
+        "type": "",
+        "title": "",
+        "status": 404,
+        "detail": "nothing at this path",
+        "code": 40402,
+    }
+    assert type(refused(problem)) is Refused
+    assert type(refused({**problem, "code": 40401})) is NotFound
 
 
 @pytest.mark.parametrize(("status", "is_in_doubt"), [(500, True), (200, True), (409, False)])

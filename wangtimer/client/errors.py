@@ -53,6 +53,10 @@ class Problem(TypedDict):
     existingId: NotRequired[int]
 
 
+# The code of a path that the service does not have.
+UNKNOWN_PATH = 40402
+
+
 class Refused(ClientError):
     """The service refused the request and says why."""
 
@@ -91,6 +95,9 @@ class Unavailable(Refused):
 
 def refused(problem: Problem) -> Refused:
     """Return the error of a problem, by its HTTP status."""
+    if problem["code"] == UNKNOWN_PATH:
+        # Nothing is known of any timer: the client's URL leads elsewhere.
+        return Refused(problem)
     kinds = {404: NotFound, 409: Conflict, 412: PreconditionFailed}
     kind = Unavailable if problem["status"] >= 500 else kinds.get(problem["status"], Refused)
     return kind(problem)

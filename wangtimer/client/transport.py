@@ -74,6 +74,10 @@ class Transport:
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise ValueError(f"{base_url!r} is not a URL; write it as in http://127.0.0.1:5000")
+        if urlsplit(base_url).path.rstrip("/") == "/v1":
+            raise ValueError(
+                "the URL ends in /v1, which the client adds; write it as in http://127.0.0.1:5000"
+            )
         if retries < 0:
             raise ValueError(f"retries is {retries}; write 0 or more")
         self._base = base_url.rstrip("/")

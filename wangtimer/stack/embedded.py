@@ -136,7 +136,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
 def said(stack: EmbeddedStack, program: str = PROGRAM) -> str:
     """Return the service's addresses, line by line; `program` is the command typed for `wangtimer`."""
     return (
-        f"API      {stack.api_url}/api/timer/v1/def\n"
+        f"API      {stack.api_url}/v1/timers\n"
         f"docs     {stack.api_url}/docs\n"
         f"ready    {stack.api_url}/readyz\n"
         f"check    {shlex.quote(program)} doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"

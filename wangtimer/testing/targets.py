@@ -16,8 +16,9 @@ NO_TIME = timedelta(0)
 class Answer:
     """A target's HTTP answer: its status, the text of its body, and how long after the request it comes.
 
-    An answer after more than the service's time-out (10 s) counts as none. Raises ValueError for a status outside 200
-    to 599 or a negative `after`.
+    An answer after more than the call's time-out counts as none: that is the timer's `target.timeout`, else the
+    service's `callback_timeout` (10 s by default). Raises ValueError for a status outside 200 to 599 or a negative
+    `after`.
     """
 
     status: int = 200

@@ -86,7 +86,7 @@ def test_what_differs_is_made_so(run: Run, served: Served, file: Path) -> None:
     mended = run("apply", "-f", file, "--yes")
     assert mended.exit_code == 0, mended.output
     assert 'misfire.policy: "skip" -> "fire_all"' in mended.stdout
-    assert 'target.headers.X-By: "hand" -> none' in mended.stdout
+    assert 'target.headers.X-By: "***" -> none' in mended.stdout
     row = timers(served)["nightly"]
     assert (row["misfire"]["policy"], row["tags"]) == ("fire_all", [])
     assert row["target"]["headers"] == {"Content-Type": ["application/json"]}

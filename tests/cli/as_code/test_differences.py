@@ -95,7 +95,7 @@ def test_every_field_that_differs_is_told() -> None:
         ("target.headers.X-Passwd", "x", "***"),
         ("target.headers.X-Credential", "x", "***"),
         ("target.headers.X-Api-Key", ["a", "b"], ["***", "***"]),
-        ("target.headers.X-By", "hand", "hand"),
+        ("target.headers.Accept", "text/plain", "text/plain"),
         ("target.headers.Authorization", None, None),
         ("target.url", "http://x/token", "http://x/token"),
         ("target.url", "http://me:pass@x/y?token=abc&a=1", "http://***@x/y?token=***&a=1"),

@@ -113,5 +113,17 @@ def test_apply_takes_the_file(run: Run, served: Served, crontab: Path, tmp_path:
     assert run(*words).exit_code == 0
     applied = run("apply", "-f", out, "--set", "crontab", "--yes")
     assert applied.exit_code == 0, applied.output
-    assert run(*words).exit_code == 0
+    assert run(*words, "--force").exit_code == 0
     assert "2 unchanged" in run("apply", "-f", out, "--set", "crontab", "--dry-run").stdout
+
+
+def test_a_file_that_exists_is_overwritten_only_by_force(offline: Run, crontab: Path, tmp_path: Path) -> None:
+    out = tmp_path / "timers.yaml"
+    out.write_text("edited by hand")
+    words = ("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL, "--out", out)
+    refused = offline(*words)
+    assert refused.exit_code == 2
+    assert f"--out: {out} exists; name another file, or overwrite it with --force" in refused.stderr
+    assert out.read_text() == "edited by hand"
+    assert offline(*words, "--force").exit_code == 0
+    assert "- key: close" in out.read_text()

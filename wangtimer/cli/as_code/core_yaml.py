@@ -24,6 +24,19 @@ class CoreResolver(yaml.resolver.BaseResolver):
     """Tells what a plain scalar is, as YAML 1.2 has it: a moment stays text, `on` and `1:30` too."""
 
 
+class CoreDumper(yaml.SafeDumper):
+    """Writes YAML that `CoreLoader` and readers of YAML 1.1 read alike: a text is quoted where either needs it."""
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        """Return the node of a text. What is no printable sign is escaped: quoted plainly it can become a space."""
+        style = None if text.isprintable() else '"'
+        node: yaml.ScalarNode = self.represent_scalar(_STR, text, style)
+        return node
+
+
+CoreDumper.add_representer(str, CoreDumper.represent_str)
+
+
 for _tag, _pattern, _first in (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("null", r"~|null|Null|NULL|", "~nN\0"),
@@ -35,11 +48,12 @@ for _tag, _pattern, _first in (
     ),
     ("merge", r"<<", "<"),
 ):
-    CoreResolver.add_implicit_resolver(
-        f"{_PREFIX}{_tag}",
-        re.compile(rf"(?:{_pattern})\Z"),
-        ["" if one == "\0" else one for one in _first],
-    )
+    for _class in (CoreResolver, CoreDumper):
+        _class.add_implicit_resolver(
+            f"{_PREFIX}{_tag}",
+            re.compile(rf"(?:{_pattern})\Z"),
+            ["" if one == "\0" else one for one in _first],
+        )
 
 
 class CoreLoader(_Loader):  # type: ignore[misc]

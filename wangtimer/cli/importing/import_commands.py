@@ -75,6 +75,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
             type=click.Path(dir_okay=False, path_type=Path),
             help="The file to write. By default it is standard output, and the report goes to standard error.",
         )
+        @click.option("--force", is_flag=True, help="Overwrite the file of --out.")
         @click.option(
             "--accept-clock-changes",
             is_flag=True,
@@ -89,9 +90,14 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
             headers: tuple[str, ...],
             tags: tuple[str, ...],
             out: Path | None,
+            force: bool,
             accept_clock_changes: bool,
             **arguments: Any,
         ) -> None:
+            if out is not None and out.is_file() and not force:
+                raise click.UsageError(
+                    f"--out: {out} exists; name another file, or overwrite it with --force"
+                )
             mapping = _mapping(target_url, targets, method, headers)
             now = int(time.time() * 1_000)
             try:

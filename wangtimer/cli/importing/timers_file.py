@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import yaml
 
+from wangtimer.cli.as_code.core_yaml import CoreDumper
 from wangtimer.cli.importing.entries import Refusal
 from wangtimer.cli.importing.imported import Imported
 
@@ -34,8 +35,13 @@ def _nothing(found: Iterable[Imported | Refusal]) -> str:
 
 
 def _yaml(documents: object) -> str:
-    text: str = yaml.safe_dump(
-        documents, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=False
+    text: str = yaml.dump(
+        documents,
+        Dumper=CoreDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=WIDTH,
+        default_flow_style=False,
     )
     return text
 

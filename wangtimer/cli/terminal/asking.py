@@ -16,7 +16,7 @@ REFUSED, PARTLY = 1, 3
 HINT = "; is the service running (wangtimer up)? --url names another"
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
-    "3 partly done (some of many failed), or in doubt (an answer was lost)."
+    "3 partly done (some of many failed), or in doubt (the answer to a change was lost)."
 )
 
 
