@@ -19,7 +19,7 @@ from wangtimer.client import (
     Unavailable,
     Unreachable,
 )
-from wangtimer.client.errors import NotFound, Problem, Refused, refused
+from wangtimer.client.errors import Problem, Refused, refused
 from wangtimer.client.transport import LONGEST_PAUSE_S
 from wangtimer.stack.ports import free_port
 
