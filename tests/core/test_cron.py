@@ -152,7 +152,7 @@ def test_every_macro_is_the_expression_it_stands_for() -> None:
         ("0 0 LW * *", '"cronDialect": "quartz" knows it'),
         ("0 0 L-3 * *", '"cronDialect": "quartz" knows it'),
         ("@every 5m", "is an interval"),
-        ("rate(5 minutes)", "write everyMs"),
+        ("rate(5 minutes)", "write the interval as everyMs"),
         ("*/0 * * * *", "minute '*/0' cannot be read"),
         ("? * * * *", "minute '?' cannot be read"),
         ("0 0 0 1 1 * 2100", "year '2100' cannot be read"),

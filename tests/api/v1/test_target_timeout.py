@@ -70,7 +70,7 @@ def test_what_is_too_long_too_short_or_no_span_is_refused(small_world: V1World) 
         ("6m", "it is 6m; write 100ms to 5m"),
         ("0s", "write 100ms to 5m"),
         ("soon", "is not a span of time; write it as in 90s"),
-        (5, "its value is not allowed"),
+        (5, "5 is not a span of time; write it as in 90s"),
     ):
         body = WHOLE | {"target": with_timeout(timeout)}
         patch = {"target": {"timeout": timeout}}

@@ -13,7 +13,7 @@ from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 ONE = "/v1/timers/{which}"
 PLACE = f"{TIMERS}/key:expire"
-SPAN = "write it as in 90s, 1h30m, 250ms, or ISO 8601 as in PT90S"
+SPAN = "write it as in 90s, 1.5s, 1h30m, 250ms, 2w, or ISO 8601 as in PT90S"
 TARGET = {"url": URL}
 
 

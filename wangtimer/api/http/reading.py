@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from itertools import chain, islice
 from math import isinf
 from typing import Any, NoReturn, TypeVar, get_type_hints
@@ -93,13 +93,19 @@ def read_model(model: type[Model], given: Any) -> Model:
 
 def read_header(model: type[BaseModel]) -> dict[str, str]:
     """Return the headers of the request that a model has fields for; raises `Refused` for one given twice."""
-    headers = request.headers
-    names = (field.alias or name for name, field in model.model_fields.items())
-    found = {name: value for name in names if (value := headers.get(name)) is not None}
+    environ = request.environ
+    found = {name: value for name, key in _headers_of(model) if (value := environ.get(key)) is not None}
     for name, value in found.items():
         if is_repeated(value):
             raise AsWritten(ErrorCode.DUPLICATE_FIELD, name, "given twice", "give it once", part=Part.HEADER)
     return found
+
+
+@cache
+def _headers_of(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """Return the headers that a model has fields for, each with its key in a WSGI environ."""
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return tuple((name, f"HTTP_{name.upper().replace('-', '_')}") for name in names)
 
 
 def read_query() -> dict[str, Any]:
