@@ -10,10 +10,11 @@ from sqlalchemy import event
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new, planned
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import InvalidInput, StoreAway, TooMuchWork
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.timers.timer import Timer
+from wangtimer.core.work_budget import work_budget
 from wangtimer.store.sql import planned_load
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.planned_load import REMEMBERED_TIMES, PlannedLoad
@@ -109,6 +110,22 @@ def test_counts_are_given_again_for_as_many_times_as_long_as_they_took(some: Som
     some.clock.sleep(2)
     assert some.count(4) == {0: {"shop": 1}}
     assert len(some.counted) == 8
+
+
+def test_counting_ends_after_some_seconds_and_goes_on_with_the_next_request(some: Some) -> None:
+    some.takes_s = 3.0
+    for _ in range(3):
+        with pytest.raises(InvalidInput, match="minutes: there are too many firings to count"):
+            some.count(10)
+    assert len(some.counted) == 9
+    assert some.count(10) == {}
+    assert len(some.counted) == 10
+
+
+def test_minutes_are_given_as_far_as_the_work_budget_goes(some: Some) -> None:
+    with work_budget(0.0), pytest.raises(TooMuchWork):
+        some.count(10)
+    assert len(some.counted) == 0
 
 
 def test_minutes_that_are_over_are_forgotten(some: Some) -> None:

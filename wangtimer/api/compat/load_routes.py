@@ -12,6 +12,7 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.wiring import Wiring
 
 
@@ -25,7 +26,8 @@ class LoadViews:
         """Show how many firings are planned in each minute.
 
         They are the planned firings of enabled timers. In a large deployment a count is remembered for 20 times as long
-        as counting took.
+        as counting took. A request that counts for more than a few seconds is refused: ask for fewer minutes, or ask
+        again.
         """
         load = coming_load(self.wiring(), query.minutes)
         rows = [_row(minute, _of(query.app, apps)) for minute, apps in load.by_minute.items()]
@@ -49,5 +51,6 @@ def _of(app: str | None, apps: Mapping[str, int]) -> dict[str, int]:
 
 
 def _row(minute: int, apps: dict[str, int]) -> LoadMinute:
+    refuse_more()
     starts_at = minute * MINUTE_MS
     return LoadMinute(minute=show_moment(starts_at), minute_ms=starts_at, total=sum(apps.values()), apps=apps)

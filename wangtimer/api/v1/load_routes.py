@@ -1,6 +1,6 @@
 """The load to come over v1: the firings planned by minute, of an app or of all apps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.wiring import Wiring
 
 PlannedUntil = Annotated[
@@ -67,7 +68,8 @@ class LoadResource:
         """Show how many firings are planned in each minute.
 
         They are the planned firings of the app's enabled timers. In a large deployment a count is remembered for 20
-        times as long as counting took.
+        times as long as counting took. A request that counts for more than a few seconds is refused: ask for fewer
+        minutes, or ask again.
         """
         load = coming_load(self.wiring(), query.minutes)
         counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
@@ -85,20 +87,22 @@ class LoadResource:
         """Show how many firings of all apps come in each minute.
 
         For operators: it takes no app. Of enabled timers, as far as they are planned, counted as for one app.
+        The answer has an entry for each app and minute; too many of them are refused (40012): ask for fewer minutes.
         """
         load = coming_load(self.wiring(), query.minutes)
-        items = [
-            MinuteOfAllApps(
-                minute=show_moment(minute * MINUTE_MS), firings=total, apps=dict(sorted(apps.items()))
-            )
-            for minute, apps in load.by_minute.items()
-            if (total := sum(apps.values()))
-        ]
+        items = [_of_all_apps(minute, apps) for minute, apps in load.by_minute.items() if apps]
         return AllAppsLoad(
             items=items,
             firings=sum(one.firings for one in items),
             planned_until=show_moment(load.planned_until),
         )
+
+
+def _of_all_apps(minute: int, apps: Mapping[str, int]) -> MinuteOfAllApps:
+    refuse_more()
+    return MinuteOfAllApps(
+        minute=show_moment(minute * MINUTE_MS), firings=sum(apps.values()), apps=dict(sorted(apps.items()))
+    )
 
 
 def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

@@ -6,13 +6,15 @@ from threading import Lock
 
 from sqlalchemy import Select, func, select
 
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import InvalidInput, StoreAway
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.core.work_budget import refuse_more
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING
 from wangtimer.store.sql.keyset import by_index, in_this_order
+from wangtimer.store.sql.parts import end_of_patience
 from wangtimer.store.sql.tables import firings, timers
 
 # Counting takes 2.5 s for 1,000,000 planned rows (2 cores, MariaDB). Counts are reused for this many times as long as
@@ -46,13 +48,15 @@ class PlannedLoad:
     def minutes(self, first: int, number: int) -> dict[int, Mapping[str, int]]:
         """Return the firings by app of so many minutes (since 1970-01-01 UTC), from `first` on.
 
-        Raises `StoreAway`, also if another request's counting does not end within 5 s.
+        Raises `StoreAway`, also if another request's counting does not end within 5 s, and `TooMuchWork`. Raises
+        `InvalidInput` after some seconds of counting; what is counted by then is remembered for the next request.
         """
+        ends_at = end_of_patience(self._clock)
         if not self._counting.acquire(timeout=LONGEST_WAIT_S):
             raise StoreAway("SQL", "the load is still being counted")
         try:
             self._forget_before(first)
-            return {minute: self._count(minute).by_app for minute in range(first, first + number)}
+            return {minute: self._count(minute, ends_at).by_app for minute in range(first, first + number)}
         finally:
             self._counting.release()
 
@@ -62,11 +66,18 @@ class PlannedLoad:
         first: int | None = self._database.read(lambda sql: sql.execute(query).scalar_one())
         return first
 
-    def _count(self, minute: int) -> _Counted:
+    def _count(self, minute: int, ends_at: float) -> _Counted:
+        refuse_more()
         began_at = self._clock.monotonic()
         known = self._counted.get(minute)
         if known is not None and began_at < known.at + self._remembered_s():
             return known
+        if began_at >= ends_at:
+            raise InvalidInput(
+                "minutes",
+                "there are too many firings to count in a few seconds",
+                "ask for fewer minutes, or ask again: what is counted is remembered for a while",
+            )
         found = self._database.read(lambda sql: dict(sql.execute(_by_app(minute)).all()))
         ended_at = self._clock.monotonic()
         counted = _Counted(found, ended_at, ended_at - began_at)
@@ -82,7 +93,9 @@ class PlannedLoad:
 
 
 def _by_app(minute: int) -> Select[str, int]:
-    """Return the count of one minute: it takes 20 ms; the whole horizon would take seconds.
+    """Return the count of one minute, of all apps: it takes 20 ms; the whole horizon would take seconds.
+
+    It reads every firing of the minute in any case, as a firing's row does not have its app. So one count serves all.
 
     In this order of tables it reads one range of the index `firing_due`; without the hint MariaDB begins with all
     timers.
