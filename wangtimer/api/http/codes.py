@@ -73,7 +73,7 @@ class ErrorCode(Enum):
         40902,
         (
             "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past, or an "
-            "app's 101st calendar."
+            "app's 101st calendar. Or the first request with this Idempotency-Key is still under way."
         ),
     )
     VERSION_CHANGED = (
