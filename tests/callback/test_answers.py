@@ -96,14 +96,15 @@ def test_a_dripping_target_is_cut_at_the_deadline(new_engine, new_target, outcom
 
     reply = the_reply(new_engine(timeout_ms=300), new_target(drip), outcomes)
     assert "timed out" in reply.error.lower()
-    assert 299 <= reply.cost_ms < 2000
+    # The deadline counts from when the call was due, the cost from when it was sent: a little later.
+    assert 250 <= reply.cost_ms < 2000
     assert (reply.http_status, reply.succeeded) == (status, False)
 
 
 def test_a_silent_target_is_cut_at_the_deadline(new_engine, new_target, outcomes) -> None:
     reply = the_reply(new_engine(timeout_ms=200), new_target(hold), outcomes)
     assert (reply.http_status, reply.was_sent, reply.succeeded) == (None, True, False)
-    assert 199 <= reply.cost_ms < 2000
+    assert 150 <= reply.cost_ms < 2000
 
 
 def test_a_call_may_have_less_time_than_its_engine_gives(engine, new_target, outcomes) -> None:
