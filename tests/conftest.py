@@ -3,6 +3,7 @@
 A server that is not installed is an error, unless `SKIP_SERVERS=1` is set: then its tests are skipped.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 from itertools import count
@@ -22,6 +23,12 @@ _databases = count(1)
 # No test is timed: a machine that is busy with other work would fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the nine thousand tests out of garbage collections: one takes longer than a request's CPU budget."""
+    gc.collect()
+    gc.freeze()
 
 
 def _without(missing: Exception) -> None:
