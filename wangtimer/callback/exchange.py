@@ -1,6 +1,7 @@
 """One HTTP/1.1 connection, used for one call after another."""
 
 import codecs
+import math
 import ssl
 import sys
 from collections.abc import Callable
@@ -52,6 +53,7 @@ class Exchange:
         "fd",
         "flow",
         "idle_since",
+        "looked_at_by",
         "route",
         "sent_at_ms",
         "started_at",
@@ -82,6 +84,7 @@ class Exchange:
         self.route = route
         self.idle_since = clock.monotonic()
         self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
+        self.looked_at_by = math.inf  # kept by Deadlines
         self.call: Call | None = None
         self.flow: Flow
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
+from wangtimer.callback.deadlines import Deadlines
 from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.places import Flow
@@ -38,13 +39,13 @@ class Exchanges:
         self._on_end = on_end
         self._open: dict[int, Exchange] = {}
         self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
-        self._next_deadline_at = math.inf
+        self._deadlines = Deadlines()
         self._look_for_stale_at = -math.inf
 
     @property
     def rest_until(self) -> float:
         """When the next deadline comes, in monotonic seconds."""
-        return self._next_deadline_at
+        return self._deadlines.next_at
 
     def has_idle(self, route: Route) -> bool:
         """Tell whether a call of this route would find an idle connection now."""
@@ -82,8 +83,8 @@ class Exchanges:
     def act(self) -> None:
         """Cut off overdue calls, close idle connections that are not to be used again."""
         now = self._clock.monotonic()
-        if now >= self._next_deadline_at:
-            self._cut_off_overdue(now)
+        for exchange in self._deadlines.overdue(now):
+            self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
         if now >= self._look_for_stale_at:
             self._look_for_stale_at = now + _LOOK_FOR_STALE_S
             self._close_stale(now)
@@ -132,8 +133,7 @@ class Exchanges:
         except OSError:
             self._drop(exchange)
             return False
-        if deadline_at < self._next_deadline_at:
-            self._next_deadline_at = deadline_at
+        self._deadlines.add(exchange)
         return True
 
     def _tell_unsent(self, call: Call, flow: Flow, started_at: float, connect_ms: int, error: str) -> None:
@@ -188,17 +188,9 @@ class Exchanges:
 
     def _drop(self, exchange: Exchange) -> None:
         del self._open[exchange.fd]
+        self._deadlines.forget(exchange)
         self._sockets.forget(exchange.fd)
         exchange.close()
-
-    def _cut_off_overdue(self, now: float) -> None:
-        busy = [exchange for exchange in self._open.values() if exchange.call is not None]
-        self._next_deadline_at = min(
-            (exchange.deadline_at for exchange in busy if exchange.deadline_at > now), default=math.inf
-        )
-        for exchange in busy:
-            if exchange.deadline_at <= now:
-                self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
 
     def _close_stale(self, now: float) -> None:
         """Close idle connections that would not be used again."""
