@@ -95,7 +95,9 @@ def _planned(url: str) -> tuple[int, int]:
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect() as sql:
         rows = sql.execute(
-            text(f"SELECT SUM(firings), SUM(firings = minutes AND minutes >= :least) FROM ({spans}) AS spans"),
+            text(
+                f"SELECT SUM(firings), SUM(firings = minutes AND minutes >= :least) FROM ({spans}) AS spans"
+            ),
             {"least": STEP_S // 60},
         ).one()
     return int(rows[0]), int(rows[1])
