@@ -78,14 +78,16 @@ class Migrator:
         However long planning was away, it goes on from each timer's own mark, so that the present does not wait for
         the past. The order: timers whose next moment is yet to come, then lagging ones, each up to the near future;
         then the rest of the horizon. Where more timers are due than one page holds, the near moments of all come before
-        the later ones of any. A timer that cannot be planned is left out. Raises `StoreAway`.
+        the later ones of any. A timer that cannot be planned is left out. Where only timers made since the beginning
+        are left, they wait for the next call, when many are planned together: their makers planned their near future.
+        Raises `StoreAway`.
         """
-        planned = 0
+        planned, began_at = 0, self.clock.now_ms()
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
             page, expand = self._next_page(left_out)
-            if not page or page == before:
+            if page == before or all(timer.created_at > began_at for timer in page):
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)

@@ -174,6 +174,23 @@ def test_page_after_page_is_planned_until_nobody_is_left(make_world: Callable[..
     assert {len(world.records(timer)) for timer in timers} == {2}
 
 
+def test_timers_made_while_others_are_planned_wait_for_the_next_look(idle: World) -> None:
+    """With 200 made a second, a look would never end, and plan one or two in each transaction."""
+    idle.timer("0 * * * *")
+
+    def make_another() -> None:
+        del idle.beat.taps["before timers.commit_plans"]
+        idle.run_for(0.01)
+        made.append(idle.timer("0 * * * *"))
+
+    made: list[Timer] = []
+    idle.beat.taps["before timers.commit_plans"] = make_another
+    assert idle.beat.migrator.plan_due() == 1
+    assert moments(idle, made[0].id) == []
+    assert idle.beat.migrator.plan_due() == 1
+    assert len(moments(idle, made[0].id)) == 2
+
+
 def test_a_timer_that_fires_often_is_planned_in_parts_that_leave_nothing_out(
     make_world: Callable[..., World],
 ) -> None:
