@@ -202,7 +202,7 @@ class Batches:
             return _Wanted(disabled if stay_disabled else None, error)
 
     def _store(self, app: str, wanted: Sequence[_Wanted], now: int) -> list[Made]:
-        """Store the drafts in one transaction, and tell Redis of the enabled timers."""
+        """Store the drafts in one transaction, and tell Redis of those with firings."""
         drafts = [one.draft for one in wanted if one.draft is not None]
         if not drafts:
             return [Made(error=one.error) for one in wanted]
@@ -210,7 +210,7 @@ class Batches:
         enabled = [
             one.definition for one in created.timers if isinstance(one, Timer) and one.definition.is_enabled
         ]
-        is_told = not enabled or self.registrar.tell_redis(enabled, created.pending, now)
+        is_told = self.registrar.tell_of_new(enabled, created.pending, now)
         stored = iter(created.timers)
         return [
             Made(error=one.error) if one.draft is None else _made(next(stored), one, is_told)

@@ -88,7 +88,7 @@ class Registrar:
         timer, firings = self.timers.create_enabled(
             new, now, lambda made: self._with_firings(self.first_plan(made, now)), keep
         )
-        return self._told(timer, firings, now)
+        return _noting(timer, self.tell_of_new([timer.definition], firings, now))
 
     def enable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
         """Enable a timer and plan its near part; a one-shot up to a minute late fires at once.
@@ -276,8 +276,15 @@ class Registrar:
         return firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
 
     def _told(self, timer: Timer, firings: list[Firing], now: int) -> Timer:
-        is_told = self.tell_redis([timer.definition], firings, now)
-        return timer if is_told == timer.is_told else replace(timer, is_told=is_told)
+        return _noting(timer, self.tell_redis([timer.definition], firings, now))
+
+    def tell_of_new(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
+        """Tell Redis of those new timers that have firings; False as for `tell_redis`.
+
+        Of the others Redis holds nothing that could be wrong. Whoever adds their first firing tells it of them.
+        """
+        near = {firing.timer_id for firing in firings}
+        return not near or self.tell_redis([one for one in definitions if one.timer_id in near], firings, now)
 
     def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
         """Tell Redis what is committed; False where it did not take the definitions: then the sweep tells it."""
@@ -305,6 +312,10 @@ def _telling_faults(timer: Timer) -> Iterator[None]:
     except Exception as error:
         log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
         raise Unplannable(timer.id) from error
+
+
+def _noting(timer: Timer, is_told: bool) -> Timer:
+    return timer if is_told == timer.is_told else replace(timer, is_told=is_told)
 
 
 def _status(was: TimerStatus, enabled: bool | None) -> TimerStatus:
