@@ -87,7 +87,8 @@ class Migrator:
         before: list[Timer] = []
         while True:
             page, expand = self._next_page(left_out)
-            if page == before or all(timer.created_at > began_at for timer in page):
+            now = self.clock.now_ms()
+            if page == before or all(began_at < timer.created_at <= now for timer in page):
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)

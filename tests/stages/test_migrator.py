@@ -11,6 +11,7 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.redis.window import NARROW_MS
+from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000
 SETTLED = {FiringStatus.SUCCEEDED}
@@ -189,6 +190,14 @@ def test_timers_made_while_others_are_planned_wait_for_the_next_look(idle: World
     assert moments(idle, made[0].id) == []
     assert idle.beat.migrator.plan_due() == 1
     assert len(moments(idle, made[0].id)) == 2
+
+
+def test_a_timer_made_by_a_clock_that_is_ahead_is_planned(idle: World) -> None:
+    timer = idle.timer("0 * * * *")
+    migrator = idle.beat.migrator
+    behind = HandClock(idle.now - 60_000)
+    assert replace(migrator, clock=behind).plan_due() == 1
+    assert len(moments(idle, timer.id)) == 2
 
 
 def test_a_timer_that_fires_often_is_planned_in_parts_that_leave_nothing_out(
