@@ -193,11 +193,9 @@ def test_timers_made_while_others_are_planned_wait_for_the_next_look(idle: World
 
 
 def test_a_timer_made_by_a_clock_that_is_ahead_is_planned(idle: World) -> None:
-    timer = idle.timer("0 * * * *")
-    migrator = idle.beat.migrator
+    idle.timer("* * * * *")
     behind = HandClock(idle.now - 60_000)
-    assert replace(migrator, clock=behind).plan_due() == 1
-    assert len(moments(idle, timer.id)) == 2
+    assert replace(idle.beat.migrator, clock=behind).plan_due() == 1
 
 
 def test_a_timer_that_fires_often_is_planned_in_parts_that_leave_nothing_out(
