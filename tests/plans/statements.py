@@ -38,8 +38,9 @@ class Statements:
         self.seen: list[Seen] = []
         self._plan = ""
         self._reads = 0
-        event.listen(database.engine, "before_cursor_execute", self._before)
-        event.listen(database.engine, "after_cursor_execute", self._after)
+        for engine in database.engines:
+            event.listen(engine, "before_cursor_execute", self._before)
+            event.listen(engine, "after_cursor_execute", self._after)
 
     def of(self, work: Callable[[], object]) -> list[Seen]:
         """Run the work; return its statements."""

@@ -11,6 +11,12 @@ from wangtimer.store.bounds import calendar_from
 from wangtimer.store.sql.tables import calendars
 
 
+def is_marked(schedule: Schedule) -> bool:
+    """Tell whether timers of this schedule are marked: they have a calendar of their app."""
+    excluded = as_bounded(schedule).excluded
+    return excluded is not None and excluded.name not in built_in()
+
+
 def calendar_mark(sql: Connection, app: str, schedule: Schedule) -> int:
     """Return `calendar_at` for a timer of this schedule: the upload its days come from, 0 for an older one.
 
@@ -18,7 +24,7 @@ def calendar_mark(sql: Connection, app: str, schedule: Schedule) -> int:
     After an earlier upload the days are seen to be older here: the calendar is then followed again.
     """
     excluded = as_bounded(schedule).excluded
-    if excluded is None or excluded.name in built_in():
+    if excluded is None or not is_marked(schedule):
         return 0
     own = and_(calendars.c.app == app, calendars.c.name == excluded.name)
     query = select(calendars.c.content, calendars.c.updated_at).where(own).with_for_update(read=True)

@@ -26,7 +26,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.sql.asked import delete_of_ids
-from wangtimer.store.sql.calendar_marks import calendar_mark
+from wangtimer.store.sql.calendar_marks import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.first_try import FirstTry
@@ -142,8 +142,11 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
+            has_more = keep is not None or bool(made.tags or firings) or is_marked(made.definition.schedule)
             try:
-                return made, self._database.write(insert_all, Step.SQL_CREATE)
+                if has_more:
+                    return made, self._database.write(insert_all, Step.SQL_CREATE)
+                return made, self._database.write_alone(insert_all, Step.SQL_CREATE)
             except IntegrityError:
                 standing = self._standing(made.id)
                 if standing is None:
