@@ -66,6 +66,9 @@ class PatientSocket(socket):
     is_late = False
     # Bytes of the body so far; the first ones may have come with the head.
     _wire_bytes = 0
+    # The head of an answer, until the first bytes of its body are sent with it; None: it has gone, or goes alone.
+    _head: bytes | None = None
+    _holds_head = False
     _pace = AnswerPace()
 
     def await_head(self, within_s: float) -> None:
@@ -106,8 +109,35 @@ class PatientSocket(socket):
                 raise CostlyBody
             yield chunk
 
+    def hold_head(self) -> None:
+        """Hold back what is sent next, the head of an answer, so that it goes out together with the body's beginning.
+
+        An answer may have no body, so `send_held` must follow.
+        """
+        self._holds_head = True
+
+    def send_held(self) -> None:
+        """Send what is held back."""
+        self._holds_head = False
+        if self._head is not None:
+            self.sendall(b"")
+
+    def drop_held(self) -> None:
+        """Forget what is held back."""
+        self._holds_head, self._head = False, None
+
+    def sendfile(self, *file: Any, **part: Any) -> int:
+        """Send a file, behind what is held back."""
+        self.send_held()
+        return super().sendfile(*file, **part)
+
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Send all of it; raises `SlowReader` where the client takes the answer too slowly."""
+        if self._holds_head:
+            self._holds_head, self._head = False, data
+            return
+        if self._head is not None:
+            data, self._head = self._head + data, None
         whole = memoryview(data)
         for begin in range(0, len(whole), PART_BYTES):
             part = whole[begin : begin + PART_BYTES]
@@ -169,12 +199,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             req.body.reader.parser = conn.sock.few(req.body.reader.parser)
         req.headers = join_repeated(req.headers)
         req.should_close = partial(_ends_connection, req, req.should_close)
+        conn.sock.hold_head()
         try:
             stays_open = super().handle_request(req, conn)
+            conn.sock.send_held()
         except SlowReader:
             self.log.warning("answer cut off: the client takes it too slowly")
             conn.sock.cut_off()
             return False
+        finally:
+            conn.sock.drop_held()
         return stays_open and not conn.sock.is_late
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
