@@ -147,6 +147,35 @@ def test_every_verb_gets_its_first_answer_again_and_changes_nothing(world: V1Wor
         assert world.stored() == before
 
 
+def test_an_answer_with_a_row_that_may_succeed_later_is_not_kept(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = {
+        "timers": [
+            {"key": f"t{number}", "schedule": {"every": "1h"}, "target": {"url": URL}}
+            for number in range(501)
+        ]
+    }
+    batches = type(world.wiring.batches.timers)
+    store, calls = batches.create, list[int]()
+
+    def then_be_away(self: Any, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise StoreAway("SQL", "switched off by the test")
+        return store(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batches, "create", then_be_away)
+        half = world.send("POST", f"{TIMERS}:batchCreate", new, Idempotency_Key="one").json
+    assert (half["created"], half["items"][-1]["problem"]["code"]) == (500, 50301)
+    rest = world.send("POST", f"{TIMERS}:batchCreate", new, Idempotency_Key="one").json
+    assert (rest["created"], rest["items"][-1]["key"]) == (1, "t500")
+    assert rest["items"][0]["problem"]["existingId"] == half["items"][0]["id"]
+    kept = world.send("POST", f"{TIMERS}:batchCreate", new, Idempotency_Key="one")
+    assert (kept.json, kept.headers["Idempotent-Replayed"]) == (rest, "true")
+
+
 def test_a_refusal_is_not_kept(world: V1World) -> None:
     path = f"{TIMERS}/key:expire:enable"
     refused = world.send("POST", path, rule=f"{ONE_TIMER}:enable", Idempotency_Key="one")

@@ -20,6 +20,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.v1.parameters import AppHeader, ChangeHeader
+from wangtimer.api.v1.problems import OfMany
 from wangtimer.api.v1.serving import View, response_of
 from wangtimer.core.errors import Conflict, StoreAway
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers
@@ -40,26 +41,31 @@ class ActingChangeHeader(ChangeHeader):
     idempotency_key: IdempotencyKey = None
 
 
-def once(wiring: Callable[[], Wiring], view: View) -> View:
-    """Return a view that carries out a request with a key once. It takes an `ActingHeader` or `ActingChangeHeader`."""
+def once(wiring: Callable[[], Wiring], view: View, operation: str) -> View:
+    """Return a view that carries out a request with a key once. It takes an `ActingHeader` or `ActingChangeHeader`.
+
+    `operation` is the same in all versions: a repeat may come to a newer one.
+    """
 
     @wraps(view)
     def answer(**taken: Any) -> Response:
         header = taken["header"]
         if header.idempotency_key is None:
             return response_of(view(**taken))
-        kept, asked = wiring().kept_answers, asked_under(view.__qualname__, taken)
+        kept, asked = wiring().kept_answers, asked_under(operation, taken)
         claim_id = uuid4().hex
         held = kept.claim(asked, claim_id, int(wiring().clock.now_ms()))
         if held is not None:
             return replayed(held, asked)
         try:
-            response = response_of(view(**taken))
+            answered = view(**taken)
         except BaseException:
             # A refusal is not kept. A fault may be gone when the request comes again.
             _end_claim(kept, asked, claim_id, None)
             raise
-        _end_claim(kept, asked, claim_id, kept_text(response))
+        response = response_of(answered)
+        is_final = not (isinstance(answered, OfMany) and answered.may_succeed_later)
+        _end_claim(kept, asked, claim_id, kept_text(response) if is_final else None)
         return response
 
     return answer

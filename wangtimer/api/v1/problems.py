@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Annotated, NamedTuple
 from urllib.parse import quote
 
@@ -80,6 +81,20 @@ class Problem(Sent):
     existing_id: Annotated[
         int | None, Field(exclude_if=is_none, description="with 40901: the id of the timer that has the key")
     ] = None
+
+
+class OfMany(Sent):
+    """What became of many: each that failed has its problem."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems of those that failed."""
+        raise NotImplementedError
+
+    @property
+    def may_succeed_later(self) -> bool:
+        """Whether some failed by a fault of the service, which may pass."""
+        return any(problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR for problem in self.problems)
 
 
 def tell_problem(fault: Fault) -> Response:

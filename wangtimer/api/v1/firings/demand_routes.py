@@ -236,18 +236,16 @@ def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     made: dict[int, type[Sent] | None] = {201: ShownFiring}
     replayed: dict[int, type[Sent] | None] = {200: ReplayOutcome}
     _add(routes, f"/timers/{WHICH}:fire", resource.fire, "fireTimer", made)
-    backfill = once(wiring, resource.backfill)
-    _add(routes, f"/timers/{WHICH}:backfill", backfill, "backfillTimer", {200: BackfillOutcome})
-    _add(
-        routes,
-        f"{ONE}:cancel",
-        once(wiring, resource.cancel),
-        "cancelFiring",
-        {200: CancelledFiring},
-        stops=True,
-    )
-    _add(routes, f"{ONE}:replay", once(wiring, resource.replay), "replayFiring", replayed)
-    _add(routes, "/firings:replay", once(wiring, resource.replay_many), "replayFirings", replayed)
+
+    def add_once(
+        rule: str, view: View, operation_id: str, answers: dict[int, type[Sent] | None], stops: bool = False
+    ) -> None:
+        _add(routes, rule, once(wiring, view, operation_id), operation_id, answers, stops)
+
+    add_once(f"/timers/{WHICH}:backfill", resource.backfill, "backfillTimer", {200: BackfillOutcome})
+    add_once(f"{ONE}:cancel", resource.cancel, "cancelFiring", {200: CancelledFiring}, stops=True)
+    add_once(f"{ONE}:replay", resource.replay, "replayFiring", replayed)
+    add_once("/firings:replay", resource.replay_many, "replayFirings", replayed)
     return routes.blueprint
 
 

@@ -17,7 +17,7 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.problems import Problem, problem_of_row
+from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.schedule_model import OfTimers
@@ -82,7 +82,7 @@ class StoppedTimer(ShownStop):
     id: int
 
 
-class ManyTimersOutcome(ChangedCounts):
+class ManyTimersOutcome(ChangedCounts, OfMany):
     """What became of the timers."""
 
     failed: list[UnchangedTimer]
@@ -97,6 +97,11 @@ class ManyTimersOutcome(ChangedCounts):
         ),
     ] = None
     counts_within: Span
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems of those that were not changed."""
+        return [one.problem for one in self.failed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +158,11 @@ def add_batch_change_routes(routes: Routes, wiring: Callable[[], Wiring]) -> Non
     """Add the routes that change many timers."""
     resource = BatchChangeResource(wiring)
     answers: dict[int, Any] = {200: ManyTimersOutcome}
-    add = routes.add
-    add(
-        "post",
-        "/timers:batchEnable",
-        once(wiring, resource.enable),
-        "batchEnableTimers",
-        answers,
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    for verb, view in (("Disable", resource.disable), ("Delete", resource.delete)):
-        rule, name, kept = f"/timers:batch{verb}", f"batch{verb}Timers", once(wiring, view)
-        add("post", rule, kept, name, answers, 409, 422, headers=(REPLAYED,))
+    for verb, view, wrap in (
+        ("Enable", resource.enable, refusing_callbacks),
+        ("Disable", resource.disable, None),
+        ("Delete", resource.delete, None),
+    ):
+        rule, name = f"/timers:batch{verb}", f"batch{verb}Timers"
+        kept = once(wiring, view, name)
+        routes.add("post", rule, kept, name, answers, 409, 422, headers=(REPLAYED,), wrap=wrap)

@@ -25,7 +25,7 @@ from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.v1.kept_replies import ActingHeader, once
-from wangtimer.api.v1.problems import Problem, problem_of_row
+from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.schedule_model import OfTimers
@@ -60,12 +60,17 @@ class NewTimerOutcome(Sent):
     ]
 
 
-class NewTimersOutcome(Sent):
+class NewTimersOutcome(OfMany):
     """What became of each timer, in the order of the request."""
 
     items: list[NewTimerOutcome]
     created: int
     failed: int
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems of those that were not made."""
+        return [item.problem for item in self.items if item.problem is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,12 @@ class BatchCreateResource:
 
 def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the route that makes many timers."""
+    operation = "batchCreateTimers"
     routes.add(
         "post",
         "/timers:batchCreate",
-        once(wiring, BatchCreateResource(wiring).create),
-        "batchCreateTimers",
+        once(wiring, BatchCreateResource(wiring).create, operation),
+        operation,
         {200: NewTimersOutcome},
         409,
         422,

@@ -229,12 +229,12 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         wrap=refusing_callbacks,
     )
     add("delete", one, resource.delete, "deleteTimer", stopped, 404, 412, headers=headers)
-    enable, disable = f"{one}:enable", f"{one}:disable"
+    on, off = "enableTimer", "disableTimer"
     add(
         "post",
-        enable,
-        once(wiring, resource.enable),
-        "enableTimer",
+        f"{one}:enable",
+        once(wiring, resource.enable, on),
+        on,
         changed,
         404,
         409,
@@ -243,8 +243,18 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         headers=(*headers, REPLAYED),
         wrap=refusing_callbacks,
     )
-    off, of_off = once(wiring, resource.disable), (*headers, REPLAYED)
-    add("post", disable, off, "disableTimer", stopped, 404, 409, 412, 422, headers=of_off)
+    add(
+        "post",
+        f"{one}:disable",
+        once(wiring, resource.disable, off),
+        off,
+        stopped,
+        404,
+        409,
+        412,
+        422,
+        headers=(*headers, REPLAYED),
+    )
     add("post", "/schedules:preview", resource.preview, "previewSchedule", {200: ShownPreview})
     add_list_route(routes, wiring)
     add_batch_create_route(routes, wiring)
