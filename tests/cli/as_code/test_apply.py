@@ -12,7 +12,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, runner_of
 from tests.client.flaky import flaky
 from tests.client.served import Served
-from wangtimer.cli.as_code import apply_command
+from wangtimer.cli.as_code import apply_command, carrying_out
 from wangtimer.client import Client
 
 URL = "http://target.example/fire"
@@ -121,6 +121,30 @@ def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_oth
     assert pruned.exit_code == 0, pruned.output
     assert "0 created, 0 changed, 1 deleted" in pruned.stdout
     assert set(timers(served)) == {"by-hand", "other-nightly", "other-often", "nightly"}
+
+
+def test_a_timer_that_left_the_set_meanwhile_is_not_pruned(
+    run: Run, served: Served, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("apply", "-f", file, "--set", "shop", "--yes")
+    file.write_text("\n".join(NIGHTLY.splitlines()[:3]))
+    carry_out = carrying_out.carry_out
+
+    def take_out_first(*given: Any) -> Any:
+        answer = requests.patch(
+            f"{served.url}/v1/timers/key:often",
+            json={"tags": []},
+            headers={"WangTimer-App": "shop"},
+            timeout=30,
+        )
+        answer.raise_for_status()
+        return carry_out(*given)
+
+    monkeypatch.setattr(carrying_out, "carry_out", take_out_first)
+    pruned = run("apply", "-f", file, "--set", "shop", "--prune", "--yes")
+    assert (pruned.exit_code, "0 deleted" in pruned.stdout) == (1, True), pruned.output
+    assert "timer 'often' was not deleted" in pruned.stderr
+    assert set(timers(served)) == {"nightly", "often"}
 
 
 def test_a_timer_of_another_set_is_refused(run: Run, served: Served, file: Path) -> None:

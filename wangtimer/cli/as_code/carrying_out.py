@@ -2,9 +2,11 @@
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from wangtimer.api.asked.new_timers import MOST_BATCH_BYTES
 from wangtimer.api.http.codes import ErrorCode
@@ -14,7 +16,9 @@ from wangtimer.cli.terminal.asking import Asked
 from wangtimer.client import Client, ClientError, Refused
 from wangtimer.client.many_timer_calls import MOST_A_ROUND
 
-# Requests at once, of those that change one timer each: v1 has no batch that takes changes.
+Thing = TypeVar("Thing")
+
+# Requests at once, of those that change or delete one timer each: v1 has no batch that takes versions.
 AT_ONCE = 4
 # Of a batch's body, for what stands between its timers.
 ROOM_BYTES = 1_048_576
@@ -43,7 +47,7 @@ def carry_out(asked: Asked, wanted: Differences, deletes: bool) -> Done:
         _create(asked.client, batch, done)
     _change(asked, wanted.changed, done)
     if deletes and wanted.unlisted:
-        _delete(asked.client, wanted.unlisted, done)
+        _delete(asked, wanted.unlisted, done)
     return done
 
 
@@ -81,36 +85,47 @@ def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
 
 
 def _change(asked: Asked, changes: Sequence[Change], done: Done) -> None:
+    def change(client: Client, one: Change) -> None:
+        client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
+
+    for one, error in _each(asked, changes, change):
+        if error is None:
+            done.changed += 1
+        else:
+            _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
+
+
+def _delete(asked: Asked, rows: Sequence[Row], done: Done) -> None:
+    """Delete timers as they were read: one that somebody changed since, say out of the set, is let be."""
+
+    def delete(client: Client, row: Row) -> None:
+        client.delete_timer(row["id"], version=row["version"])
+
+    for row, error in _each(asked, rows, delete):
+        if error is None:
+            done.deleted += 1
+        else:
+            _note(done, f"timer {row['key']!r} was not deleted", error)
+
+
+def _each(
+    asked: Asked, things: Sequence[Thing], act: Callable[[Client, Thing], object]
+) -> Iterator[tuple[Thing, ClientError | None]]:
+    """Act on each thing, some at once, each thread with a client of its own; yield it and what went wrong."""
     own = threading.local()
+    with ExitStack() as opened:
 
-    def change(one: Change) -> ClientError | None:
-        if not hasattr(own, "client"):
-            own.client = asked.another_client()
-        try:
-            own.client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
-        except ClientError as error:
-            return error
-        return None
+        def attempt(one: Thing) -> ClientError | None:
+            if not hasattr(own, "client"):
+                own.client = opened.enter_context(asked.another_client())
+            try:
+                act(own.client, one)
+            except ClientError as error:
+                return error
+            return None
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for one, error in zip(changes, pool.map(change, changes), strict=True):
-            if error is None:
-                done.changed += 1
-            else:
-                _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
-
-
-def _delete(client: Client, rows: Sequence[Row], done: Done) -> None:
-    keys = {row["id"]: row["key"] for row in rows}
-    try:
-        for turn in client.change_timers_in_rounds("delete", ids=sorted(keys)):
-            done.deleted += turn["done"]
-            done.faults += [
-                f"timer {keys[one['id']]!r} was not deleted: {one['problem']['detail']}"
-                for one in turn["failed"]
-            ]
-    except ClientError as error:
-        _note(done, f"{len(rows) - done.deleted} timers were not deleted", error)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from zip(things, pool.map(attempt, things), strict=True)
 
 
 def _note(done: Done, what: str, error: ClientError) -> None:
