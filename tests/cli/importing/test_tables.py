@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.importing.imports import imported
 from wangtimer.cli.importing.quartz_tables import read_quartz_tables
-from wangtimer.cli.importing.sql_dump import read_dump
+from wangtimer.cli.importing.sql_dump import BadDump, read_dump
 from wangtimer.cli.importing.tables import flag_of, moment_of, number_of, shown_source
 
 
@@ -72,3 +72,12 @@ def test_values_are_read_as_each_database_gives_them() -> None:
 def test_a_url_is_shown_without_its_password() -> None:
     assert shown_source("mysql://root:a@b@host/db") == "mysql://host/db"
     assert shown_source("jobs.sql") == "jobs.sql"
+
+
+@pytest.mark.parametrize("end", ["", "\\"])
+def test_no_character_of_a_text_that_does_not_end_is_looked_at_twice(end: str) -> None:
+    """Else this one would take an hour."""
+    hostile = "'" + "\\'" * 1_000_000 + end
+    assert read_dump(f"CREATE TABLE t (a int, b text DEFAULT {hostile}") == {"t": []}
+    with pytest.raises(BadDump):
+        read_dump(f"CREATE TABLE t (a text);\nINSERT INTO t VALUES ({hostile}")

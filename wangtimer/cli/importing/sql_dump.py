@@ -13,15 +13,17 @@ _STATEMENT = re.compile(
 )
 _COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))(?:\s|\Z)")
 _COMMENT = re.compile(r"--[^\n]*")
+# A text that does not end reaches to the end, so that no character of it is looked at twice.
+_TEXT = r"'(?P<text>(?:[^'\\]++|\\.?|'')*+)(?:'|\Z)"
 # The tokens of a list of columns; a text or comment is one token.
-_SIGN = re.compile(r"'(?:[^'\\]|\\.|'')*'|--[^\n]*|[(),]")
+_SIGN = re.compile(rf"{_TEXT}|--[^\n]*|[(),]", re.DOTALL)
 _NO_COLUMNS = frozenset({"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"})
 _COLUMNS = re.compile(r"\s*\(([\w\s,`\"]+)\)\s*(?=VALUES)", re.IGNORECASE)
 _VALUES = re.compile(r"\s*VALUES\s*", re.IGNORECASE)
 _VALUE = re.compile(
     r"\s*(?:(?P<null>NULL)|(?P<truth>TRUE|FALSE)"
     r"|(?:0x|[xX]'|'\\\\?x)(?P<hex>[0-9A-Fa-f]*)'?(?=\s*[,)])"
-    r"|(?:_\w+\s+)?[EN]?'(?P<text>(?:[^'\\]|\\.|'')*)'(?:::\w+)?"
+    rf"|(?:_\w+\s+)?[EN]?{_TEXT}(?:::\w+)?"
     r"|(?P<number>[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?))\s*",
     re.IGNORECASE | re.DOTALL,
 )
