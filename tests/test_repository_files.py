@@ -141,3 +141,9 @@ def test_a_line_of_the_changelog_is_one_or_two_sentences() -> None:
     lines = [" ".join(one.split()) for one in re.split(r"^\* ", changes, flags=re.MULTILINE)[1:]]
     assert len(lines) > 50
     assert [line for line in lines if len(re.findall(r"[.!?](?= [A-Z`\[0-9]|$)", line)) > 2] == []
+
+
+def test_no_page_has_the_marks_of_a_merge() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")]
+    marks = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
+    assert [str(page) for page in pages if marks.search(page.read_text(encoding="utf-8"))] == []
