@@ -78,24 +78,22 @@ class Migrator:
         However long planning was away, it goes on from each timer's own mark, so that the present does not wait for
         the past. The order: timers whose next moment is yet to come, then lagging ones, each up to the near future;
         then the rest of the horizon. Where more timers are due than one page holds, the near moments of all come before
-        the later ones of any. A timer that cannot be planned is left out. Where only timers made since the beginning
-        are left, they wait for the next call, when many are planned together: their makers planned their near future.
-        Raises `StoreAway`.
+        the later ones of any. A timer that cannot be planned is left out. Timers made since the beginning wait for the
+        next call, in which many are planned together: their makers planned their near future. Raises `StoreAway`.
         """
         planned, began_at = 0, self.clock.now_ms()
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
-            page, expand = self._next_page(left_out)
-            now = self.clock.now_ms()
-            if page == before or all(began_at < timer.created_at <= now for timer in page):
+            page, expand = self._next_page(left_out, began_at)
+            if not page or page == before:
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)
             before = page
 
-    def _next_page(self, left_out: set[int]) -> tuple[list[Timer], Expand]:
-        """Return the timers to plan next, and the function that plans one of them."""
+    def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
+        """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""
         now, rule = int(self.clock.now_ms()), self.rule
 
         def far(timer: Timer) -> Plan:
@@ -110,10 +108,15 @@ class Migrator:
                 return whole
             return plan(timer, now + 2 * rule.near_ms, rule.ahead.most_moments)
 
+        def has_others(page: list[Timer]) -> bool:
+            # A clock that is ahead may have made a timer later than now: it is no new one.
+            return not all(began_at < timer.created_at <= now for timer in page)
+
         lagging = self._page(partial(self.timers.unplanned, now), left_out)
         if not lagging:
             page = self._page(partial(self.timers.to_plan, now + rule.ahead.step_ms), left_out)
-        elif not (
+            page = page if has_others(page) else []
+        elif not has_others(
             page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
         ):
             return lagging, up_to_near

@@ -192,6 +192,19 @@ def test_timers_made_while_others_are_planned_wait_for_the_next_look(idle: World
     assert len(moments(idle, made[0].id)) == 2
 
 
+def test_new_timers_do_not_keep_those_that_lag_from_being_planned(make_world: Callable[..., World]) -> None:
+    """Planning was away; meanwhile and since, timers are made whose second minute is near."""
+    world = make_world(executors=0, plan_page_timers=2, plan_most_moments=30)
+    lagging = [world.timer("*/30 * * * * *") for _ in range(7)]
+    world.run_for(600)
+    world.beat.taps["before timers.commit_plans"] = lambda: (
+        world.run_for(0.01),
+        world.timer("* * * * * *"),
+    )
+    world.beat.migrator.plan_due()
+    assert [world.now for timer in lagging if max(moments(world, timer.id)) < world.now] == []
+
+
 def test_a_timer_made_by_a_clock_that_is_ahead_is_planned(idle: World) -> None:
     idle.timer("* * * * *")
     behind = HandClock(idle.now - 60_000)
@@ -237,7 +250,7 @@ def test_where_another_migrator_took_the_page_the_next_one_is_planned(
 
     def take_the_page_first() -> None:
         del world.beat.taps["before timers.commit_plans"]
-        other._plan_page(*other._next_page(set()), set())
+        other._plan_page(*other._next_page(set(), world.now), set())
 
     world.beat.taps["before timers.commit_plans"] = take_the_page_first
     assert world.beat.migrator.plan_due() == 5
