@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
+from wangtimer.api.asked.owned_fields import OF_V1
 from wangtimer.cli.as_code.wanted_set import Wanted, set_of
 from wangtimer.shown_request import MASK, shown_header, shown_target
 
@@ -11,7 +14,7 @@ from wangtimer.shown_request import MASK, shown_header, shown_target
 Row = Mapping[str, Any]
 
 PARTS = ("schedule", "target", "misfire")
-SINGLE = ("enabled", "tags", "retentionDays", "deleteAfterFinish")
+_SINGLE = ("enabled", *(to_camel(field.name) for field in OF_V1))
 # Fields of which each named value is told by itself.
 _HEADERS = "target.headers"
 
@@ -115,6 +118,6 @@ def _flat(row: Row) -> dict[str, Any]:
     found = {f"{part}.{name}": value for part in PARTS for name, value in row[part].items()}
     for name, values in found.pop(_HEADERS, {}).items():
         found[f"{_HEADERS}.{name}"] = values[0] if len(values) == 1 else values
-    found |= {name: row.get(name) for name in SINGLE}
+    found |= {name: row.get(name) for name in _SINGLE}
     found["tags"] = sorted(found["tags"])
     return {name: value for name, value in found.items() if value is not None}
