@@ -5,7 +5,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
-from wangtimer.callback.places import MOST_STUCK, TRIED_AGAIN_S, Flow, Waiting, Way
+from wangtimer.callback.places import TRIED_AGAIN_S, Flow, Waiting, Way
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -455,7 +455,20 @@ def test_no_more_than_two_calls_try_a_host_that_hangs() -> None:
     for seconds in range(100):
         flows.try_again(TRIED_AGAIN_S + seconds)
         started(flows)
-    assert flows.running == 1 + MOST_STUCK
+    assert flows.running == 2
+
+
+def test_one_more_call_tries_a_host_that_has_some_places_left_and_all_of_them_hang() -> None:
+    """Its places halve with each time-out, and it may answer again before there is but one."""
+    flows = Flows(places_per_host=8, places_total=20)
+    join_of(flows, "app", "a", 30)
+    for flow in started(flows):
+        end(flows, flow, at=0.0, has_failed=True)
+    assert (len(started(flows)), flows.running) == (4, 4)
+    for seconds in range(10):
+        flows.try_again(TRIED_AGAIN_S + seconds)
+        started(flows)
+    assert flows.running == 5
 
 
 def test_each_try_that_fails_is_followed_by_one() -> None:
