@@ -5,7 +5,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from wangtimer.callback import Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
-from wangtimer.callback.places import TRIED_AGAIN_S, Flow, Waiting, Way
+from wangtimer.callback.places import MOST_BESIDE, TRIED_AGAIN_S, Flow, Waiting, Way
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -431,13 +431,12 @@ def test_room_is_what_could_start_at_once() -> None:
     assert flows.room_in(host, 1.0) == 0
 
 
-def hanging() -> Flows:
+def hanging(places: int = 2) -> Flows:
     """Return flows to a host that has one place left, and a call there that hangs since moment 0."""
-    flows = Flows(places_per_host=2, places_total=10)
-    join_of(flows, "app", "a", 6)
-    first, second = started(flows)
-    end(flows, first, at=0.0, has_failed=True)
-    end(flows, second, at=0.0, has_failed=True)
+    flows = Flows(places_per_host=places, places_total=10)
+    join_of(flows, "app", "a", places + 4)
+    for number, flow in enumerate(started(flows)):
+        end(flows, flow, at=number - places + 1.0, has_failed=True)
     assert len(started(flows)) == 1
     return flows
 
@@ -450,12 +449,25 @@ def test_a_host_whose_one_call_hangs_is_tried_by_another_after_a_while() -> None
     assert len(started(flows)) == 1
 
 
-def test_no_more_than_two_calls_try_a_host_that_hangs() -> None:
-    flows = hanging()
+def test_no_more_than_a_few_calls_try_a_host_that_hangs() -> None:
+    """However long their time-out is."""
+    flows = hanging(places=8)
     for seconds in range(100):
         flows.try_again(TRIED_AGAIN_S + seconds)
         started(flows)
-    assert flows.running == 2
+    assert flows.running == 1 + 1 + MOST_BESIDE
+
+
+def test_a_host_is_tried_again_although_its_places_became_fewer_than_its_calls() -> None:
+    flows = Flows(places_per_host=8, places_total=20)
+    join_of(flows, "app", "a", 30)
+    first, *others = started(flows)
+    end(flows, first, at=0.0, has_failed=True)
+    for flow in others[:3]:
+        end(flows, flow, at=1.0, has_failed=True)
+    assert (started(flows), flows.running) == ([], 3)
+    flows.try_again(TRIED_AGAIN_S)
+    assert len(started(flows)) == 1
 
 
 def test_one_more_call_tries_a_host_that_has_some_places_left_and_all_of_them_hang() -> None:
@@ -468,7 +480,7 @@ def test_one_more_call_tries_a_host_that_has_some_places_left_and_all_of_them_ha
     for seconds in range(10):
         flows.try_again(TRIED_AGAIN_S + seconds)
         started(flows)
-    assert flows.running == 5
+    assert flows.running == 5 + MOST_BESIDE
 
 
 def test_each_try_that_fails_is_followed_by_one() -> None:

@@ -11,9 +11,10 @@ from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
 # An unreachable host holds each call that tries it, and its place among all, for the time to connect. So one call tries
 # a host until it has connected.
 PLACES_UNTIL_REACHED = 1
-# After so long one more call tries a host all of whose places are taken by calls that seem to hang. So it is seen
-# within that time, not within a time-out, that the host answers again.
+# After so long one more call tries a host all of whose places are taken by calls that seem to hang, beside so many more
+# than it has places. So it is seen within that time, not within a time-out, that the host answers again.
 TRIED_AGAIN_S = 5.0
+MOST_BESIDE = 1
 # Calls that began together time out together: they count as one failure.
 ONE_FAILURE_S = 0.05
 # However many apps have slow targets, each may have so many calls under way.
@@ -135,13 +136,14 @@ class Way:
         return not (self.running or self.waiting)
 
     def may_be_tried_again(self, now: float) -> bool:
-        """Whether calls that hang hold all its places, and one more call may try: beside them, and within the cap."""
-        is_taken = self.is_reached and self.free <= 0 and self.running <= self.places
-        return is_taken and self.running < self.host.most and now - self.started_at >= TRIED_AGAIN_S
+        """Whether calls that hang hold all its places, and one more call may try."""
+        most = min(self.host.most - 1, self.places + MOST_BESIDE)
+        is_taken = self.is_reached and self.free <= 0 and self.running <= most
+        return is_taken and now - self.started_at >= TRIED_AGAIN_S
 
     def try_again(self) -> None:
-        """Count one of the calls under way as stuck: its place is free again."""
-        self.stuck += 1
+        """Count as many of the calls under way as stuck as leave one place free."""
+        self.stuck = self.running - self.places + 1
 
     def end(self, has_failed: bool) -> None:
         """Learn that a call ended; a failed one counts as one that was stuck."""
