@@ -466,6 +466,9 @@ def test_a_host_is_tried_again_although_its_places_became_fewer_than_its_calls()
     for flow in others[:3]:
         end(flows, flow, at=1.0, has_failed=True)
     assert (started(flows), flows.running) == ([], 3)
+    flows.clear()
+    assert flows.room_in(SharedLane.of_host("a:80"), TRIED_AGAIN_S) == 1
+    join_of(flows, "app", "a", 1)
     flows.try_again(TRIED_AGAIN_S)
     assert len(started(flows)) == 1
 

@@ -191,7 +191,8 @@ class Flows:
         return [(lane, one) for one in out]
 
     def _room_on(self, way: Way, now: float) -> int:
-        places = min(way.free, way.host.free + way.stuck) + (1 if way.may_be_tried_again(now) else 0)
+        at_host = way.host.free + way.stuck
+        places = min(1, at_host + 1) if way.may_be_tried_again(now) else min(way.free, at_host)
         if way.app is not None:
             places = min(places, self._free_of(way.app) - way.running)
         return places - way.waiting + int(way.throughput.per_s(now) * PULL_S)
