@@ -73,7 +73,8 @@ def test_every_change_says_how_soon_it_counts(
 
     assert [answer["countsWithin"] for answer in changed()] == ["1s"] * 9
     cut_off_redis(served.world, monkeypatch)
-    assert [answer["countsWithin"] for answer in changed()] == ["8s"] * 9
+    # Of a new timer that fires in a year Redis holds nothing that could be wrong.
+    assert [answer["countsWithin"] for answer in changed()] == ["1s"] + ["8s"] * 8
 
 
 def test_a_key_in_use_is_answered_with_whose_it_is(client: Client) -> None:

@@ -18,6 +18,7 @@ from tests.client.served import serving
 from wangtimer.client import Client
 from wangtimer.client.timer_fields import Schedule
 from wangtimer.store.sql.tables import timers
+from wangtimer.store.telling import tell
 
 BODY = {"schedule": {"cron": "0 9 * * *"}, "target": {"url": URL}}
 
@@ -29,6 +30,8 @@ class NotedWorld(V1World):
         """Return the columns of the note and of when the schedule changed, and the note that Redis has."""
         query = select(timers.c["note"], timers.c.edited_at).where(timers.c.id == timer_id)
         note, edited_at = self.wiring.database.read(lambda sql: tuple(sql.execute(query).one()))
+        # As whoever adds its first firing does.
+        tell(self.wiring.timers, self.wiring.definitions, [timer_id])
         told = self.wiring.definitions.get([timer_id]).definitions[timer_id]
         return {"column": note, "edited_at": edited_at, "redis": getattr(told, "note")}  # noqa: B009
 
