@@ -59,8 +59,8 @@ class ManyTimerCalls(Calls):
 
         `dry_run` only counts them. `remaining` says how many are left. The next round skips failed timers if its
         `after_id` is the `lastId` of this one, as in `change_timers_in_rounds`. The request has an Idempotency-Key: the
-        given one, or a new one. So a retry after a lost answer changes no further timers,
-        unless the service failed in the middle of the request.
+        given one, or a new one. So a retry after a lost answer changes no further timers, unless the service failed in
+        the middle of the request.
         """
         return self._change_some("enable", **asked)
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.v1.world import TIMERS, URL, Answered, V1World
+from tests.api.v1.world import TIMERS, URL, Answered, V1World, lose_sql_after_one_transaction
 from wangtimer.core import fail_points
-from wangtimer.core.errors import StoreAway, Unplannable
+from wangtimer.core.errors import Unplannable
 from wangtimer.core.fail_points import Step
 from wangtimer.registrar import Registrar
 
@@ -116,20 +116,10 @@ def test_one_that_cannot_be_enabled_is_refused_and_not_made(
 def test_what_is_left_when_sql_goes_away_in_the_middle_is_a_row_each(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches = type(world.wiring.batches.timers)
-    store, calls = batches.create, list[int]()
-
-    def then_be_away(self: Any, *given: Any) -> Any:
-        calls.append(1)
-        if len(calls) > 1:
-            raise StoreAway("SQL", "switched off by the test")
-        return store(self, *given)
-
-    monkeypatch.setattr(batches, "create", then_be_away)
+    lose_sql_after_one_transaction(world, monkeypatch)
     made = create(world, *(item(f"t{number}") for number in range(1_000))).json
     assert (made["created"], made["failed"]) == (500, 500)
     assert {one["problem"]["code"] for one in made["items"] if not one["created"]} == {50301}
-    calls.append(1)
     assert create(world, item("x")).status == 503
 
 

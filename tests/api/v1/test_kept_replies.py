@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.v1.test_every_operation import DOCUMENT
 from tests.api.v1.test_firings import ONE, ONE_TIMER, settled
-from tests.api.v1.world import TIMERS, URL, Answered, V1World
+from tests.api.v1.world import TIMERS, URL, Answered, V1World, lose_sql_after_one_transaction
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.kept_answers import LONGEST_REQUEST_MS
 
@@ -156,17 +156,8 @@ def test_an_answer_with_a_row_that_may_succeed_later_is_not_kept(
             for number in range(501)
         ]
     }
-    batches = type(world.wiring.batches.timers)
-    store, calls = batches.create, list[int]()
-
-    def then_be_away(self: Any, *given: Any) -> Any:
-        calls.append(1)
-        if len(calls) > 1:
-            raise StoreAway("SQL", "switched off by the test")
-        return store(self, *given)
-
     with monkeypatch.context() as patched:
-        patched.setattr(batches, "create", then_be_away)
+        lose_sql_after_one_transaction(world, patched)
         half = world.send("POST", f"{TIMERS}:batchCreate", new, Idempotency_Key="one").json
     assert (half["created"], half["items"][-1]["problem"]["code"]) == (500, 50301)
     rest = world.send("POST", f"{TIMERS}:batchCreate", new, Idempotency_Key="one").json

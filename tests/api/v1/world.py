@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jsonschema
+import pytest
 
 from tests.api.world import World
 from wangtimer.api.http.codes import ErrorCode
+from wangtimer.core.errors import StoreAway
 
 URL = "http://target.example:8080/fire"
 TIMERS = "/v1/timers"
@@ -96,3 +98,17 @@ def _check_problem(answered: Answered) -> None:
     assert problem["type"] == f"/docs/errors#{code.number}"
     assert "; " in problem["detail"], f"no mend: {problem['detail']}"
     assert "/api/" not in problem["detail"], f"a path of the seed: {problem['detail']}"
+
+
+def lose_sql_after_one_transaction(world: V1World, patched: pytest.MonkeyPatch) -> None:
+    """Let one transaction of a batch of new timers through; for all later ones SQL is away."""
+    batches = type(world.wiring.batches.timers)
+    store, calls = batches.create, list[int]()
+
+    def then_be_away(self: Any, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise StoreAway("SQL", "switched off by the test")
+        return store(self, *given)
+
+    patched.setattr(batches, "create", then_be_away)
