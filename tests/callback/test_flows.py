@@ -486,6 +486,23 @@ def test_one_more_call_tries_a_host_that_has_some_places_left_and_all_of_them_ha
     assert flows.running == 5 + MOST_BESIDE
 
 
+def test_tries_beside_slow_calls_that_are_answered_do_not_raise_the_cap() -> None:
+    flows = Flows(places_per_host=8, places_total=100)
+    join_of(flows, "app", "a", 99)
+    first = started(flows)
+    for flow in first:
+        end(flows, flow, at=0.0, has_failed=True)
+    under_way = started(flows)
+    for at in (TRIED_AGAIN_S, 2 * TRIED_AGAIN_S):
+        flows.try_again(at)
+        under_way += started(flows)
+    assert flows.running == 6
+    for flow in under_way:
+        end(flows, flow, at=20.0, has_failed=False)
+        started(flows)
+        assert flows.running <= 8
+
+
 def test_each_try_that_fails_is_followed_by_one() -> None:
     flows = hanging()
     flows.try_again(TRIED_AGAIN_S)
@@ -498,7 +515,7 @@ def test_each_try_that_fails_is_followed_by_one() -> None:
 
 
 def test_an_answer_beside_one_that_hangs_gives_places_at_once() -> None:
-    flows = hanging()
+    flows = hanging(places=8)
     flows.try_again(TRIED_AGAIN_S)
     (flow,) = started(flows)
     end(flows, flow, at=6.0, has_failed=False)

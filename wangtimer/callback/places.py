@@ -115,7 +115,7 @@ class Way:
     def free(self) -> int:
         """How many calls may start now."""
         if self.is_reached:
-            return self.places + self.stuck - self.running
+            return min(self.places + self.stuck, self.host.most) - self.running
         return min(self.places, self.tried_beside + PLACES_UNTIL_REACHED) - self.running
 
     @property
@@ -137,9 +137,9 @@ class Way:
 
     def may_be_tried_again(self, now: float) -> bool:
         """Whether calls that hang hold all its places, and one more call may try."""
-        most = min(self.host.most - 1, self.places + MOST_BESIDE)
-        is_taken = self.is_reached and self.free <= 0 and self.running <= most
-        return is_taken and now - self.started_at >= TRIED_AGAIN_S
+        has_room = self.running < self.host.most and self.running <= self.places + MOST_BESIDE
+        is_taken = self.is_reached and self.free <= 0
+        return is_taken and has_room and now - self.started_at >= TRIED_AGAIN_S
 
     def try_again(self) -> None:
         """Count as many of the calls under way as stuck as leave one place free."""
