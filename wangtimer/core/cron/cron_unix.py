@@ -1,6 +1,7 @@
 """The unix dialect: croniter reads its fields; what croniter reads otherwise than people mean it is refused."""
 
 import re
+from functools import lru_cache
 
 from croniter import CroniterError, croniter
 from croniter.croniter import (
@@ -96,6 +97,7 @@ def _says_something(text: str) -> bool:
     return not {"*", "?"} & set(text.split(","))
 
 
+@lru_cache(maxsize=1_024)
 def _days_of(days: str) -> Days:
     """Return the days of `day month weekday`; croniter ignores plain values beside `W`, or beside `#` and `L5`."""
     read = croniter(f"{MIDNIGHT} {days}", second_at_beginning=True)
