@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import structlog
 
@@ -37,8 +38,21 @@ ROWS_A_TRANSACTION = 20_000
 # In a rush a plan of so many moments is made in two parts: first the near moments, then the rest.
 MANY_MOMENTS = 100
 
+# While calls come close to their moments, planning beyond the near future rests so many times as long as it worked, at
+# most so many s at a time: ten thousand timers enabled at once would else take the CPU from all calls for minutes.
+REST_IN_STRAIN = 4
+LONGEST_REST_S = 5.0
+
 # Plans one timer.
 Expand = Callable[[Timer], Plan]
+
+
+class Page(NamedTuple):
+    """Timers to plan next, and what plans one of them; `can_wait`: the near future of all is planned."""
+
+    timers: list[Timer]
+    expand: Expand
+    can_wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +84,7 @@ class Migrator:
     rule: PlanRule
     buckets: BucketRule
     bad_timers: BadTimers = field(default_factory=BadTimers)
+    is_strained: Callable[[], bool] = lambda: False
     _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
@@ -77,23 +92,24 @@ class Migrator:
 
         However long planning was away, it goes on from each timer's own mark, so that the present does not wait for
         the past. The order: timers whose next moment is yet to come, then lagging ones, each up to the near future;
-        then the rest of the horizon. Where more timers are due than one page holds, the near moments of all come before
-        the later ones of any. A timer that cannot be planned is left out. Timers made since the beginning wait for the
-        next call, in which many are planned together: their makers planned their near future. Raises `StoreAway`.
+        then the rest of the horizon, slowly while calls come close to their moments. Where more timers are due than one
+        page holds, the near moments of all come before the later ones of any. A timer that cannot be planned is left
+        out. Timers made since the beginning wait for the next call, in which many are planned together: their makers
+        planned their near future. Raises `StoreAway`.
         """
         planned, began_at = 0, self.clock.now_ms()
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
-            page, expand = self._next_page(left_out, began_at)
-            if not page or page == before:
+            page = self._next_page(left_out, began_at)
+            if not page.timers or page.timers == before:
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
-            planned += self._plan_page(page, expand, left_out)
-            before = page
+            planned += self._plan_page(page, left_out)
+            before = page.timers
 
-    def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
-        """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""
+    def _next_page(self, left_out: set[int], began_at: float) -> Page:
+        """Return the timers to plan next; no page of new timers only."""
         now, rule = int(self.clock.now_ms()), self.rule
 
         def far(timer: Timer) -> Plan:
@@ -119,9 +135,10 @@ class Migrator:
         elif not has_others(
             page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
         ):
-            return lagging, up_to_near
-        is_rush = len(page) >= rule.page_timers
-        return page, soon_first if is_rush else far
+            return Page(lagging, up_to_near)
+        is_rush = len(page) >= rule.page_timers or self.is_strained()
+        can_wait = all(timer.planned_until > now + rule.near_ms for timer in page)
+        return Page(page, soon_first if is_rush else far, can_wait)
 
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
@@ -147,24 +164,32 @@ class Migrator:
             left_out.add(timer_id)
             self._resting[timer_id] = until
 
-    def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
+    def _plan_page(self, page: Page, left_out: set[int]) -> int:
         """Plan a page in parts, a transaction each; return how many timers moved on.
 
-        While one thread waits for SQL or Redis, another expands schedules and writes rows.
+        While one thread waits for SQL or Redis, another expands schedules and writes rows. A page that can wait ends
+        after a part if calls come close to their moments.
         """
-        rest = iter(page)
+        rest = iter(page.timers)
 
         def work() -> int:
-            held = 0
-            while plans := self._plans_of(rest, expand, left_out):
+            held, began_at = 0, self.clock.monotonic()
+            while plans := self._plans_of(rest, page.expand, left_out):
                 held += self._plan_apart(plans, left_out)
+                if page.can_wait and self.is_strained():
+                    self._rest(self.clock.monotonic() - began_at)
+                    break
+                began_at = self.clock.monotonic()
             return held
 
-        threads = min(self.rule.threads, len(page))
+        threads = min(self.rule.threads, len(page.timers))
         if threads <= 1:
             return work()
         with ThreadPoolExecutor(threads, "plan") as pool:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
+
+    def _rest(self, worked_s: float) -> None:
+        self.clock.sleep(min(REST_IN_STRAIN * worked_s, LONGEST_REST_S))
 
     def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""

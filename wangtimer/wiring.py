@@ -22,6 +22,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -58,6 +59,7 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
@@ -321,7 +323,13 @@ class Wiring:
             rule,
             self._buckets,
             self.bad_timers,
+            self.strain_mark.counts,
         )
+
+    @once
+    def strain_mark(self) -> StrainMark:
+        """Whether calls come close to their moments."""
+        return StrainMark(self.redis, self.keys)
 
     @once
     def scheduler(self) -> Scheduler:
@@ -436,6 +444,8 @@ class Wiring:
             self.chance,
             self.room,
             one_at_a_time=Turnstile().one,
+            strain=Strain(s.lead_ms),
+            tell_strain=self.strain_mark.tell,
             is_stopping=self.stopping.is_set,
         )
         self._start_threads(executor)

@@ -422,3 +422,16 @@ def test_a_chunk_that_reaches_a_stopped_process_is_put_back_for_another(
     world.run_for(30)
     (arrival,) = world.target.of(timer.id)
     assert arrival.late_ms < 1_500
+
+
+def test_calls_that_come_close_to_their_moments_are_told_of(world: World) -> None:
+    for _ in range(5):
+        world.timer("* * * * * *")
+    world.run_for(10)
+    assert world.strained_until < world.now
+    world.chunk_road = lambda chunk: [world.time.sleep(0.9) or chunk]
+    world.run_for(10)
+    assert world.strained_until > world.now
+    world.chunk_road = lambda chunk: [chunk]
+    world.run_for(10)
+    assert world.strained_until < world.now

@@ -96,6 +96,51 @@ def test_in_a_rush_what_comes_soon_of_each_is_planned_before_what_comes_late_of_
     assert all(len(moments(world, timer.id)) > 750 for timer in timers)
 
 
+def test_in_strain_the_far_future_is_planned_in_parts_with_rests_and_what_comes_near_goes_first(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    world = make_world(executors=0)
+    timers = [world.timer("* * * * * *") for _ in range(4)]
+    soon = 2 * world.settings.near_s
+    world.strained_until = float("inf")
+    began_at = world.now
+    seen: list[list[int]] = []
+
+    def work() -> None:
+        """A transaction takes 0.1 s; after the first of the far future another timer comes up."""
+        world.time.sleep(0.1)
+        seen.append([len(moments(world, timer.id)) for timer in timers])
+        if len(seen) == 2:
+            timers.append(world.timer("* * * * * *"))
+
+    world.beat.taps["after timers.commit_plans"] = work
+    world.beat.migrator.plan_due()
+    assert max(seen[0]) <= soon, "first what comes soon of all"
+    assert max(seen[1]) > soon
+    assert seen[2][-1] <= soon, "then what comes soon of the new one, before the rest of the others"
+    assert all(len(moments(world, timer.id)) > 700 for timer in timers)
+    assert world.now - began_at > 4 * 100 * (len(seen) - 4), "each part was followed by four times as long a rest"
+
+
+def test_without_strain_planning_takes_no_rest(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    world = make_world(executors=0)
+    for _ in range(4):
+        world.timer("* * * * * *")
+    began_at, parts = world.now, []
+
+    def work() -> None:
+        world.time.sleep(0.1)
+        parts.append(world.now)
+
+    world.beat.taps["after timers.commit_plans"] = work
+    world.beat.migrator.plan_due()
+    assert world.now - began_at == 100 * len(parts)
+
+
 def test_while_many_are_planned_redis_gets_what_it_always_holds(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +295,7 @@ def test_where_another_migrator_took_the_page_the_next_one_is_planned(
 
     def take_the_page_first() -> None:
         del world.beat.taps["before timers.commit_plans"]
-        other._plan_page(*other._next_page(set(), world.now), set())
+        other._plan_page(other._next_page(set(), world.now), set())
 
     world.beat.taps["before timers.commit_plans"] = take_the_page_first
     assert world.beat.migrator.plan_due() == 5

@@ -18,6 +18,7 @@ from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
+from wangtimer.core.flow.strain import COUNTS_MS, Strain
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
@@ -114,6 +115,7 @@ class Beat(Node):
                 s.near_s * 1_000,
             ),
             world.buckets,
+            is_strained=lambda: world.time.now_ms() < world.strained_until,
         )
         self.scheduler = Scheduler(self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger)
         self.sweeper = Sweeper(
@@ -235,6 +237,8 @@ class ExecutorNode(Node):
             FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
             Random(name),
             world.room,
+            strain=Strain(s.lead_ms),
+            tell_strain=world.tell_strain,
             is_stopping=lambda: self.is_stopping,
         )
         self._time = world.time
@@ -338,6 +342,7 @@ class World:
         self.chunks: list[Chunk] = []
         self.orders: list[TriggerOrder] = []
         self.waiting_chunks: deque[Chunk] = deque()
+        self.strained_until = float("-inf")
         self.beat = Beat(self)
         self.api = Node(self, "api")
         self.registrar = self._registrar()
@@ -365,6 +370,10 @@ class World:
         self.executor_nodes.append(node)
         self.time.at(self.now, node.process, self._deliver_chunks)
         return node
+
+    def tell_strain(self) -> None:
+        """Let the word of strain count for a while."""
+        self.strained_until = self.time.now_ms() + COUNTS_MS
 
     def run_for(self, seconds: float) -> None:
         self.time.sleep(seconds)

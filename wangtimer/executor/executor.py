@@ -12,6 +12,7 @@ from wangtimer.core.flow.backlog import is_backlog
 from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition
@@ -64,6 +65,8 @@ class Executor:
         random: Random,
         room: Room | None = None,
         one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        strain: Strain | None = None,
+        tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._slices = slices
@@ -80,6 +83,8 @@ class Executor:
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once. If all were prepared at once, the engine would get a small share of the CPU.
         self._one_at_a_time = one_at_a_time
+        self._strain = strain or Strain(0)
+        self._tell_strain = tell_strain
         self._is_stopping = is_stopping
 
     def warm_up(self) -> None:
@@ -223,6 +228,8 @@ class Executor:
         claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
         if taken:
             self._claims.add(claim)
+            if self._strain.note(chunk.members, self._clock.now_ms(), self._clock.monotonic()):
+                self._tell_strain()
         return claim, taken
 
     def _lateness(self, chunk: Chunk) -> Callable[[], bool]:

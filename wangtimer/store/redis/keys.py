@@ -28,6 +28,7 @@ class Keys:
         self.narrow = f"{agenda}:narrow"
         self.compared = f"{agenda}:compared"
         self.load = f"{agenda}:load"
+        self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
