@@ -38,21 +38,25 @@ ROWS_A_TRANSACTION = 20_000
 # In a rush a plan of so many moments is made in two parts: first the near moments, then the rest.
 MANY_MOMENTS = 100
 
-# While calls come close to their moments, planning beyond the near future rests so many times as long as it worked, at
-# most so many s at a time: ten thousand timers enabled at once would else take the CPU from all calls for minutes.
-REST_IN_STRAIN = 4
+# While calls come close to their moments, planning beyond the near future rests so many times as long as it worked:
+# within what Redis holds at least, and beyond that. Else ten thousand timers that are enabled at once would take the
+# CPU from all calls for minutes.
+REST_WITHIN_WINDOW, REST_BEYOND = 1, 4
 LONGEST_REST_S = 5.0
 
 # Plans one timer.
 Expand = Callable[[Timer], Plan]
 
 
-class Page(NamedTuple):
-    """Timers to plan next, and what plans one of them; `can_wait`: the near future of all is planned."""
+class PlanPage(NamedTuple):
+    """Timers to plan next, and what plans one of them.
+
+    `rest`: in strain, planning it rests so many times as long as it works; 0 where the near future is at stake.
+    """
 
     timers: list[Timer]
     expand: Expand
-    can_wait: bool = False
+    rest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,14 @@ class PlanRule:
     """How timers are planned.
 
     `ahead`: how far. `page_timers`: how many are read at once. `threads`: how many threads plan such a page together.
-    `near_ms`: lagging timers are first planned so far ahead, and the rest of their horizon after that.
+    `near_ms`: lagging timers are first planned so far ahead, and the rest of their horizon after that. `window_ms`: so
+    far ahead Redis holds firings at least.
     """
 
     ahead: Ahead
     page_timers: int
     near_ms: int
+    window_ms: int
     threads: int = 1
 
 
@@ -108,7 +114,7 @@ class Migrator:
             planned += self._plan_page(page, left_out)
             before = page.timers
 
-    def _next_page(self, left_out: set[int], began_at: float) -> Page:
+    def _next_page(self, left_out: set[int], began_at: float) -> PlanPage:
         """Return the timers to plan next; no page of new timers only."""
         now, rule = int(self.clock.now_ms()), self.rule
 
@@ -135,10 +141,16 @@ class Migrator:
         elif not has_others(
             page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
         ):
-            return Page(lagging, up_to_near)
+            return PlanPage(lagging, up_to_near)
         is_rush = len(page) >= rule.page_timers or self.is_strained()
-        can_wait = all(timer.planned_until > now + rule.near_ms for timer in page)
-        return Page(page, soon_first if is_rush else far, can_wait)
+        ahead_ms = min((timer.planned_until for timer in page), default=now) - now
+        return PlanPage(page, soon_first if is_rush else far, self._rest_of(ahead_ms))
+
+    def _rest_of(self, ahead_ms: int) -> int:
+        """Return how long to rest in strain where all timers are planned so far ahead at least."""
+        if ahead_ms <= self.rule.near_ms:
+            return 0
+        return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
 
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
@@ -164,11 +176,11 @@ class Migrator:
             left_out.add(timer_id)
             self._resting[timer_id] = until
 
-    def _plan_page(self, page: Page, left_out: set[int]) -> int:
+    def _plan_page(self, page: PlanPage, left_out: set[int]) -> int:
         """Plan a page in parts, a transaction each; return how many timers moved on.
 
-        While one thread waits for SQL or Redis, another expands schedules and writes rows. A page that can wait ends
-        after a part if calls come close to their moments.
+        While one thread waits for SQL or Redis, another expands schedules and writes rows. If calls come close to their
+        moments, a page beyond the near future ends after a part: something nearer may have come up.
         """
         rest = iter(page.timers)
 
@@ -176,8 +188,9 @@ class Migrator:
             held, began_at = 0, self.clock.monotonic()
             while plans := self._plans_of(rest, page.expand, left_out):
                 held += self._plan_apart(plans, left_out)
-                if page.can_wait and self.is_strained():
-                    self._rest(self.clock.monotonic() - began_at)
+                if page.rest and self.is_strained():
+                    worked_s = self.clock.monotonic() - began_at
+                    self.clock.sleep(min(page.rest * worked_s, LONGEST_REST_S))
                     break
                 began_at = self.clock.monotonic()
             return held
@@ -187,9 +200,6 @@ class Migrator:
             return work()
         with ThreadPoolExecutor(threads, "plan") as pool:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
-
-    def _rest(self, worked_s: float) -> None:
-        self.clock.sleep(min(REST_IN_STRAIN * worked_s, LONGEST_REST_S))
 
     def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""

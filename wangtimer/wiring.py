@@ -313,7 +313,7 @@ class Wiring:
         """Plans."""
         s = self.settings
         ahead = Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms)
-        rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.plan_threads)
+        rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.window_ms, s.plan_threads)
         return Migrator(
             self.timers,
             self.hot,

@@ -259,9 +259,12 @@ class Fleet:
                 Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
                 s.plan_page_timers,
                 s.near_s * 1_000,
+                s.window_ms,
                 self.scenario.plan_threads,
             ),
             self.buckets,
+            # For three seconds of each twelve.
+            is_strained=lambda: int(process.clock.now_ms() // 3_000) % 4 == 0,
         )
         sweeper = Sweeper(
             stores.timers,

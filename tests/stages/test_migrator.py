@@ -120,7 +120,15 @@ def test_in_strain_the_far_future_is_planned_in_parts_with_rests_and_what_comes_
     assert max(seen[1]) > soon
     assert seen[2][-1] <= soon, "then what comes soon of the new one, before the rest of the others"
     assert all(len(moments(world, timer.id)) > 700 for timer in timers)
-    assert world.now - began_at > 4 * 100 * (len(seen) - 4), "each part was followed by four times as long a rest"
+    parts = len(seen) - 2
+    assert 100 * len(seen) + 100 * parts <= world.now - began_at <= 100 * len(seen) + 4 * 100 * parts
+
+
+@pytest.mark.parametrize(("ahead_s", "rest"), [(0, 0), (60, 0), (61, 1), (300, 1), (301, 4), (3_600, 4)])
+def test_the_further_ahead_all_is_planned_the_longer_planning_rests_in_strain(
+    idle: World, ahead_s: int, rest: int
+) -> None:
+    assert idle.beat.migrator._rest_of(ahead_s * 1_000) == rest
 
 
 def test_without_strain_planning_takes_no_rest(

@@ -113,6 +113,7 @@ class Beat(Node):
                 Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
                 s.plan_page_timers,
                 s.near_s * 1_000,
+                s.window_ms,
             ),
             world.buckets,
             is_strained=lambda: world.time.now_ms() < world.strained_until,
