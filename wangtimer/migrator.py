@@ -142,8 +142,10 @@ class Migrator:
             page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
         ):
             return PlanPage(lagging, up_to_near)
+        if not page:
+            return PlanPage([], far)
         is_rush = len(page) >= rule.page_timers or self.is_strained()
-        ahead_ms = min((timer.planned_until for timer in page), default=now) - now
+        ahead_ms = min(timer.planned_until for timer in page) - now
         return PlanPage(page, soon_first if is_rush else far, self._rest_of(ahead_ms))
 
     def _rest_of(self, ahead_ms: int) -> int:

@@ -131,6 +131,15 @@ def test_the_further_ahead_all_is_planned_the_longer_planning_rests_in_strain(
     assert idle.beat.migrator._rest_of(ahead_s * 1_000) == rest
 
 
+def test_whether_there_is_strain_is_not_asked_where_nothing_is_to_be_planned(idle: World) -> None:
+    asked: list[bool] = []
+    migrator = replace(idle.beat.migrator, is_strained=lambda: bool(asked.append(True)))
+    assert (migrator.plan_due(), asked) == (0, [])
+    idle.timer("* * * * *")
+    assert migrator.plan_due() == 1
+    assert asked
+
+
 def test_without_strain_planning_takes_no_rest(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:

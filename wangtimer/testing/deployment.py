@@ -88,6 +88,17 @@ class BoundlessWindow:
         """Hold no less."""
 
 
+class NoStrain:
+    """No call is close to its moment: time stands still while anything works."""
+
+    def tell(self) -> None:
+        """Tell nobody."""
+
+    def counts(self) -> bool:
+        """Return False."""
+        return False
+
+
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -122,6 +133,7 @@ class Deployment(Wiring):
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             load=MemoryLoad(server),
+            strain_mark=NoStrain(),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),
