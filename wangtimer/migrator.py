@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 import structlog
 
@@ -48,17 +47,6 @@ LONGEST_REST_S = 5.0
 Expand = Callable[[Timer], Plan]
 
 
-class PlanPage(NamedTuple):
-    """Timers to plan next, and what plans one of them.
-
-    `rest`: in strain, planning it rests so many times as long as it works; 0 where the near future is at stake.
-    """
-
-    timers: list[Timer]
-    expand: Expand
-    rest: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class PlanRule:
     """How timers are planned.
@@ -91,6 +79,7 @@ class Migrator:
     buckets: BucketRule
     bad_timers: BadTimers = field(default_factory=BadTimers)
     is_strained: Callable[[], bool] = lambda: False
+    is_stopping: Callable[[], bool] = lambda: False
     _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
@@ -101,21 +90,21 @@ class Migrator:
         then the rest of the horizon, slowly while calls come close to their moments. Where more timers are due than one
         page holds, the near moments of all come before the later ones of any. A timer that cannot be planned is left
         out. Timers made since the beginning wait for the next call, in which many are planned together: their makers
-        planned their near future. Raises `StoreAway`.
+        planned their near future. Once the process is asked to stop, no further part begins. Raises `StoreAway`.
         """
         planned, began_at = 0, self.clock.now_ms()
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
-            page = self._next_page(left_out, began_at)
-            if not page.timers or page.timers == before:
+            page, expand = self._next_page(left_out, began_at)
+            if not page or page == before or self.is_stopping():
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
-            planned += self._plan_page(page, left_out)
-            before = page.timers
+            planned += self._plan_page(page, expand, left_out)
+            before = page
 
-    def _next_page(self, left_out: set[int], began_at: float) -> PlanPage:
-        """Return the timers to plan next; no page of new timers only."""
+    def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
+        """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""
         now, rule = int(self.clock.now_ms()), self.rule
 
         def far(timer: Timer) -> Plan:
@@ -141,18 +130,9 @@ class Migrator:
         elif not has_others(
             page := self._page(partial(self.timers.unplanned, now + rule.near_ms, after=now), left_out)
         ):
-            return PlanPage(lagging, up_to_near)
-        if not page:
-            return PlanPage([], far)
-        is_rush = len(page) >= rule.page_timers or self.is_strained()
-        ahead_ms = min(timer.planned_until for timer in page) - now
-        return PlanPage(page, soon_first if is_rush else far, self._rest_of(ahead_ms))
-
-    def _rest_of(self, ahead_ms: int) -> int:
-        """Return how long to rest in strain where all timers are planned so far ahead at least."""
-        if ahead_ms <= self.rule.near_ms:
-            return 0
-        return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
+            return lagging, up_to_near
+        is_rush = len(page) >= rule.page_timers or (bool(page) and self.is_strained())
+        return page, soon_first if is_rush else far
 
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
@@ -178,30 +158,43 @@ class Migrator:
             left_out.add(timer_id)
             self._resting[timer_id] = until
 
-    def _plan_page(self, page: PlanPage, left_out: set[int]) -> int:
+    def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
         """Plan a page in parts, a transaction each; return how many timers moved on.
 
-        While one thread waits for SQL or Redis, another expands schedules and writes rows. If calls come close to their
-        moments, a page beyond the near future ends after a part: something nearer may have come up.
+        While one thread waits for SQL or Redis, another expands schedules and writes rows. The page ends after a part
+        that was followed by a rest, as something nearer may have come up, and when the process is asked to stop.
         """
-        rest = iter(page.timers)
+        rest = iter(page)
 
         def work() -> int:
             held, began_at = 0, self.clock.monotonic()
-            while plans := self._plans_of(rest, page.expand, left_out):
+            while plans := self._plans_of(rest, expand, left_out):
                 held += self._plan_apart(plans, left_out)
-                if page.rest and self.is_strained():
-                    worked_s = self.clock.monotonic() - began_at
-                    self.clock.sleep(min(page.rest * worked_s, LONGEST_REST_S))
+                if self.is_stopping() or self._rests_after(plans, self.clock.monotonic() - began_at):
                     break
                 began_at = self.clock.monotonic()
             return held
 
-        threads = min(self.rule.threads, len(page.timers))
+        threads = min(self.rule.threads, len(page))
         if threads <= 1:
             return work()
         with ThreadPoolExecutor(threads, "plan") as pool:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
+
+    def _rests_after(self, plans: Sequence[Plan], worked_s: float) -> bool:
+        """Rest after these plans if there is strain and they could wait; tell whether they could."""
+        ahead_ms = min(one.timer.planned_until for one in plans) - int(self.clock.now_ms())
+        times = self._rest_of(ahead_ms)
+        if not times or not self.is_strained():
+            return False
+        self.clock.sleep(min(times * worked_s, LONGEST_REST_S))
+        return True
+
+    def _rest_of(self, ahead_ms: int) -> int:
+        """Return how many times as long as it worked planning rests in strain, for timers planned so far ahead."""
+        if ahead_ms <= self.rule.near_ms:
+            return 0
+        return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
 
     def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""

@@ -324,6 +324,7 @@ class Wiring:
             self._buckets,
             self.bad_timers,
             self.strain_mark.counts,
+            self.stopping.is_set,
         )
 
     @once

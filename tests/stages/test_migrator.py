@@ -124,6 +124,46 @@ def test_in_strain_the_far_future_is_planned_in_parts_with_rests_and_what_comes_
     assert 100 * len(seen) + 100 * parts <= world.now - began_at <= 100 * len(seen) + 4 * 100 * parts
 
 
+def test_in_strain_one_timer_that_is_near_lets_no_others_of_its_page_go_on_without_rest(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    world = make_world(executors=0, plan_most_moments=400)
+    for _ in range(4):
+        world.timer("* * * * * *")
+    world.beat.migrator.plan_due()
+    world.run_for(600)
+    world.timer("* * * * * *")
+    world.strained_until = float("inf")
+    began_at, parts = world.now, []
+
+    def work() -> None:
+        world.time.sleep(0.1)
+        parts.append(world.now)
+
+    world.beat.taps["after timers.commit_plans"] = work
+    world.beat.migrator.plan_due()
+    assert world.now - began_at > 100 * len(parts) + 4 * 100 * (len(parts) - 4)
+
+
+def test_a_process_that_is_asked_to_stop_plans_no_further_part_and_the_next_one_goes_on(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    world = make_world(executors=0)
+    timers = [world.timer("* * * * * *") for _ in range(4)]
+
+    def stop() -> None:
+        world.beat.is_stopping = True
+
+    world.beat.taps["after timers.commit_plans"] = stop
+    assert world.beat.migrator.plan_due() < 4
+    world.beat.is_stopping = False
+    world.beat.taps.clear()
+    world.beat.migrator.plan_due()
+    assert all(len(moments(world, timer.id)) > 700 for timer in timers)
+
+
 @pytest.mark.parametrize(("ahead_s", "rest"), [(0, 0), (60, 0), (61, 1), (300, 1), (301, 4), (3_600, 4)])
 def test_the_further_ahead_all_is_planned_the_longer_planning_rests_in_strain(
     idle: World, ahead_s: int, rest: int
@@ -312,7 +352,7 @@ def test_where_another_migrator_took_the_page_the_next_one_is_planned(
 
     def take_the_page_first() -> None:
         del world.beat.taps["before timers.commit_plans"]
-        other._plan_page(other._next_page(set(), world.now), set())
+        other._plan_page(*other._next_page(set(), world.now), set())
 
     world.beat.taps["before timers.commit_plans"] = take_the_page_first
     assert world.beat.migrator.plan_due() == 5

@@ -102,6 +102,7 @@ class Beat(Node):
 
     def __init__(self, world: "World") -> None:
         super().__init__(world, "beat")
+        self.is_stopping = False
         s = world.settings
         self.migrator = Migrator(
             self.timers,
@@ -117,6 +118,7 @@ class Beat(Node):
             ),
             world.buckets,
             is_strained=lambda: world.time.now_ms() < world.strained_until,
+            is_stopping=lambda: self.is_stopping,
         )
         self.scheduler = Scheduler(self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger)
         self.sweeper = Sweeper(

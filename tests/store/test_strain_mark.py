@@ -22,7 +22,8 @@ def test_what_one_process_tells_counts_for_another_until_it_runs_out(
     connection: RedisConnection, redis_url: str
 ) -> None:
     keys = Keys("wt")
-    there, elsewhere = StrainMark(connection, keys), StrainMark(RedisConnection(redis_url), keys)
+    other = RedisConnection(redis_url)
+    there, elsewhere = StrainMark(connection, keys), StrainMark(other, keys)
     assert not elsewhere.counts()
     there.tell()
     assert elsewhere.counts()
@@ -30,6 +31,7 @@ def test_what_one_process_tells_counts_for_another_until_it_runs_out(
     assert COUNTS_MS - 1_000 < left_ms <= COUNTS_MS
     connection.command(lambda client: client.pexpire(keys.strain, 0))
     assert not elsewhere.counts()
+    other.close()
 
 
 def test_while_redis_is_away_nobody_is_strained() -> None:

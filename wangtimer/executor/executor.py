@@ -105,7 +105,13 @@ class Executor:
     def begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
         """Send what can be claimed; return the claim and how long to wait for it, in seconds."""
         claim, taken = self._claim(chunk)
-        return (claim, self._patience_s(self.fire_claimed(claim, chunk, taken).last)) if taken else None
+        if not taken:
+            return None
+        is_strained = self._strain.note(chunk.members, self._clock.now_ms(), self._clock.monotonic())
+        fired = self.fire_claimed(claim, chunk, taken)
+        if is_strained:  # told after the calls are on their way: Redis may hang
+            self._tell_strain()
+        return claim, self._patience_s(fired.last)
 
     def fire_claimed(
         self, claim: Claim, chunk: Chunk, taken: Sequence[Taken], most: int | None = None
@@ -228,8 +234,6 @@ class Executor:
         claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
         if taken:
             self._claims.add(claim)
-            if self._strain.note(chunk.members, self._clock.now_ms(), self._clock.monotonic()):
-                self._tell_strain()
         return claim, taken
 
     def _lateness(self, chunk: Chunk) -> Callable[[], bool]:
