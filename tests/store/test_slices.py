@@ -1,16 +1,21 @@
 """Slices: what add, arm_now, lock, turn, claim, renew, release and put_back may do, and must not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from redis import Redis
 
 from tests.store.members import due_at, many_due_at
-from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld
+from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld, redis_hot
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.flow.tally import Tally
+from wangtimer.store.redis import connection
+from wangtimer.store.redis.connection import ScriptCall
 from wangtimer.store.redis.slices import BacklogRoom, Taken, Turn
 
 DAY_S = 86_400
@@ -931,6 +936,32 @@ def test_a_tally_goes_on_over_pages(hot: HotWorld, desk: Desk, monkeypatch: pyte
     assert needs_of_same(desk, *held) == {}
     desk.add(*held)
     assert needs_of_same(desk, *held) == {desk.slice: desk.now + 20_001 - LEASES.lead_ms}
+
+
+def test_others_commands_wait_for_one_page_of_a_tally(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis runs the scripts of one trip in a row: fifty pages of a full minute once held up all claims for 60 ms."""
+    monkeypatch.setattr("wangtimer.store.redis.slices.MEMBERS_A_SCRIPT", 2)
+    trips: list[int] = []
+
+    def counted(
+        client: "Redis", calls: Sequence[ScriptCall], then: Callable[[Any], None] | None
+    ) -> list[Any]:
+        trips.append(sum(call.script.name == "tally" for call in calls))
+        return pipeline(client, calls, then)
+
+    pipeline = connection._pipeline
+    monkeypatch.setattr(connection, "_pipeline", counted)
+    with (
+        closing(connection.RedisConnection(redis_url)) as connected,
+        closing(Redis.from_url(redis_url)) as raw,
+    ):
+        desk = Desk(redis_hot(connected, raw))
+        held = [due_at(desk.now + 20_000 + number, number) for number in range(1, 6)]
+        desk.add(*held)
+        assert needs_of_same(desk, *held)
+    assert max(trips) <= 1
 
 
 def test_ids_of_53_bits_are_tallied_exactly(desk: Desk) -> None:

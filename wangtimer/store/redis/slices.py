@@ -230,18 +230,17 @@ class SliceStore:
         self._connection.run("put_back", keys, [claim_id, expiry_of(slice_, self._now()), *_flat(members)])
 
     def _tallies(self, expected: Mapping[Slice, Tally]) -> dict[Slice, Tally]:
-        """Tally as many members of each slice's `due` as are expected, nearest first."""
-        calls, slices = [], []
+        """Tally as many members of each slice's `due` as are expected, nearest first.
+
+        Each script is a trip of its own. Redis runs a trip's scripts one after the other, so claims would wait for all.
+        """
+        found = dict.fromkeys(expected, Tally())
         for slice_, tally in expected.items():
             keys = self._keys.of_slice(slice_, "due")
             for first in range(0, tally.number, MEMBERS_A_SCRIPT):
                 last = min(first + MEMBERS_A_SCRIPT, tally.number) - 1
-                calls.append(ScriptCall(script("tally"), keys, [first, last, ID_MODULUS]))
-                slices.append(slice_)
-        found = dict.fromkeys(expected, Tally())
-        answers = [answer for page in _pages(calls, 50) for answer in self._connection.run_all(page)]
-        for slice_, answer in zip(slices, answers, strict=True):
-            found[slice_] = found[slice_].plus(Tally(*map(int, answer)))
+                answer = self._connection.run("tally", keys, [first, last, ID_MODULUS])
+                found[slice_] = found[slice_].plus(Tally(*map(int, answer)))
         return found
 
     def _need_of(self, looked: Sequence[str]) -> int | None:
