@@ -263,8 +263,6 @@ class Fleet:
                 self.scenario.plan_threads,
             ),
             self.buckets,
-            # For three seconds of each twelve.
-            is_strained=lambda: int(process.clock.now_ms() // 3_000) % 4 == 0,
         )
         sweeper = Sweeper(
             stores.timers,
