@@ -141,12 +141,12 @@ class Changes:
         self._demand()
 
     def _make_many(self) -> None:
-        """Make two timers in one request, enabled; disable and delete them, and what was left over, in one each."""
+        """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""
         notify = {"url": self._target_url, "method": "POST", "body": "{}"}
         names = [f"change-{uuid4().hex}" for _ in range(2)]
         timers = [{"name": name, "delayMs": 60_000, "notifyHTTPParam": notify} for name in names]
         self._ask("POST", "defs", timers=timers, enable=True)
-        for action in ("disable", "delete"):
+        for action in ("disable", "enable", "delete"):
             self._ask("POST", "bulk", action=action, filter={"namePrefix": "change-"})
 
     def _demand(self) -> None:
