@@ -1,6 +1,7 @@
 """The word of strain, from process to process."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -22,16 +23,16 @@ def test_what_one_process_tells_counts_for_another_until_it_runs_out(
     connection: RedisConnection, redis_url: str
 ) -> None:
     keys = Keys("wt")
-    other = RedisConnection(redis_url)
-    there, elsewhere = StrainMark(connection, keys), StrainMark(other, keys)
-    assert not elsewhere.counts()
-    there.tell()
-    assert elsewhere.counts()
-    left_ms = connection.command(lambda client: client.pttl(keys.strain))
-    assert COUNTS_MS - 1_000 < left_ms <= COUNTS_MS
-    connection.command(lambda client: client.pexpire(keys.strain, 0))
-    assert not elsewhere.counts()
-    other.close()
+    there = StrainMark(connection, keys)
+    with closing(RedisConnection(redis_url)) as other:
+        elsewhere = StrainMark(other, keys)
+        assert not elsewhere.counts()
+        there.tell()
+        assert elsewhere.counts()
+        left_ms = connection.command(lambda client: client.pttl(keys.strain))
+        assert COUNTS_MS - 1_000 < left_ms <= COUNTS_MS
+        connection.command(lambda client: client.pexpire(keys.strain, 0))
+        assert not elsewhere.counts()
 
 
 def test_while_redis_is_away_nobody_is_strained() -> None:
