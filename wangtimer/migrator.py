@@ -89,8 +89,10 @@ class Migrator:
         the past. The order: timers whose next moment is yet to come, then lagging ones, each up to the near future;
         then the rest of the horizon, slowly while calls come close to their moments. Where more timers are due than one
         page holds, the near moments of all come before the later ones of any. A timer that cannot be planned is left
-        out. Timers made since the beginning wait for the next call, in which many are planned together: their makers
-        planned their near future. Once the process is asked to stop, no further part begins. Raises `StoreAway`.
+        out. Timers made since the beginning wait for the next call, in which many are planned together, or for half of
+        the near future, which their makers planned. Once the process is asked to stop, no further part begins.
+
+        Raises `StoreAway`.
         """
         planned, began_at = 0, self.clock.now_ms()
         left_out = self._still_resting()
@@ -121,7 +123,8 @@ class Migrator:
 
         def has_others(page: list[Timer]) -> bool:
             # A clock that is ahead may have made a timer later than now: it is no new one.
-            return not all(began_at < timer.created_at <= now for timer in page)
+            new_since = max(began_at, now - rule.near_ms // 2)
+            return not all(new_since < timer.created_at <= now for timer in page)
 
         lagging = self._page(partial(self.timers.unplanned, now), left_out)
         if not lagging:

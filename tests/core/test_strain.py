@@ -36,6 +36,17 @@ def test_a_few_close_ones_are_none(close: int, is_strained: bool) -> None:
     assert noted(members(100 - close, 900), members(close, 0)) is is_strained
 
 
+@pytest.mark.parametrize(("close", "is_strained"), [(9, False), (10, True)])
+def test_so_few_that_somebody_asked_for_are_none(close: int, is_strained: bool) -> None:
+    assert noted(members(close, 0)) is is_strained
+
+
+def test_a_period_that_is_long_over_is_not_told_of() -> None:
+    strain = Strain(LEAD_MS)
+    strain.note(members(10, 0), NOW_MS, 0.0)
+    assert not strain.note(members(10, 900), NOW_MS, PERIOD_S + COUNTS_MS / 1_000)
+
+
 def test_nothing_taken_is_none() -> None:
     assert not noted()
 

@@ -426,7 +426,7 @@ def test_a_chunk_that_reaches_a_stopped_process_is_put_back_for_another(
 
 def test_telling_of_strain_holds_up_no_call(world: World) -> None:
     """Redis may hang just then."""
-    timer = world.timer("* * * * * *")
+    timers = [world.timer("* * * * * *") for _ in range(25)]
     world.run_for(10)
     world.chunk_road = lambda chunk: [world.time.sleep(0.9) or chunk]
     told: list[int] = []
@@ -439,11 +439,11 @@ def test_telling_of_strain_holds_up_no_call(world: World) -> None:
         node.executor._tell_strain = hang
     world.run_for(20)
     assert told
-    assert max(arrival.late_ms for arrival in world.target.of(timer.id)) < 1_000
+    assert max(arrival.late_ms for timer in timers for arrival in world.target.of(timer.id)) < 1_000
 
 
 def test_calls_that_come_close_to_their_moments_are_told_of(world: World) -> None:
-    for _ in range(5):
+    for _ in range(25):
         world.timer("* * * * * *")
     world.run_for(10)
     assert world.strained_until < world.now

@@ -8,7 +8,8 @@ from tests.stages.world import Beat, World
 from tests.store.members import row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing
-from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
+from wangtimer.core.flow.tally import Tally
 from wangtimer.feeder import TALLIED_AT_ONCE_MS, Feeder
 from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
 
@@ -147,6 +148,25 @@ def test_a_minute_is_fed_however_long_its_tallies_take(idle: World, slow_s: int)
     assert seen[1] == minute
     assert due(idle) == {row.timer_id}
     assert not any(others)
+
+
+def test_the_lease_is_kept_however_long_redis_takes_to_tally_a_minute(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that two feeders took a very full minute from each other, and neither came to its end."""
+    monkeypatch.setattr("wangtimer.feeder.COMPARED_AT_ONCE", 1)
+    idle.firings.insert([row_at(idle.now + 250_000, number, bucket=number) for number in range(1, 7)])
+    raise_same, others = idle.beat.hot.raise_same, []
+
+    def be_slow(tallies: dict[Slice, Tally]) -> set[Slice]:
+        for _ in tallies:
+            idle.run_for(4)
+            others.append(Beat(idle).feeder.feed())
+        return raise_same(tallies)
+
+    monkeypatch.setattr(feeder_of(idle).hot, "raise_same", be_slow)
+    assert feeder_of(idle).feed() == 6
+    assert others == [0] * 6
 
 
 def test_one_feeds_at_a_time(idle: World) -> None:

@@ -306,6 +306,29 @@ def test_new_timers_do_not_keep_those_that_lag_from_being_planned(make_world: Ca
     assert all(max(moments(world, timer.id)) >= world.now for timer in lagging)
 
 
+def test_a_timer_made_while_planning_catches_up_does_not_wait_for_its_end(
+    make_world: Callable[..., World],
+) -> None:
+    """Its maker planned a minute of it. Catching up after a long outage may take hours."""
+    world = make_world(executors=0, plan_page_timers=2, plan_most_moments=30)
+    for _ in range(7):
+        world.timer("* * * * * *")
+    world.run_for(7_200)
+    made: list[Timer] = []
+    planned_at: list[int] = []
+
+    def work() -> None:
+        world.time.sleep(1)
+        made[:] = made or [world.timer("*/10 * * * * *")]
+        if max(moments(world, made[0].id), default=0) > made[0].created_at + 70_000 and not planned_at:
+            planned_at.append(world.now)
+
+    world.beat.taps["after timers.commit_plans"] = work
+    world.beat.migrator.plan_due()
+    assert world.now - made[0].created_at > 300_000
+    assert planned_at[0] - made[0].created_at < 60_000
+
+
 def test_a_timer_made_by_a_clock_that_is_ahead_is_planned(idle: World) -> None:
     idle.timer("* * * * *")
     behind = HandClock(idle.now - 60_000)

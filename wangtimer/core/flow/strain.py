@@ -1,4 +1,4 @@
-"""Strain: calls reach their process so close to their moments that whatever can wait should."""
+"""Strain: firings reach their process close to their moments, so work that can wait is to wait."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +12,8 @@ CLOSE_SHARE = 0.2
 # If so many of what one process took within a period are close, the deployment is strained. Fewer may be close by
 # themselves: retries, and firings that somebody asked for.
 STRAINED_SHARE = 0.25
+# Fewer close ones are no sign that CPU is short: a service may fire a timer by hand each second.
+LEAST_CLOSE = 10
 PERIOD_S = 1.0
 # How long the word of strain counts: a process tells once a period while it lasts.
 COUNTS_MS = 3_000
@@ -28,16 +30,20 @@ class Strain:
     _noting: Lock = field(default_factory=Lock, init=False)
 
     def note(self, members: Sequence[DueMember], now_ms: float, now: float) -> bool:
-        """Count members taken now (ms UTC, and s of the stop-watch); tell whether the period that ends was strained.
+        """Count a chunk of which some were taken now (ms UTC, s of the stop-watch); tell of the period that it ends.
 
-        It is true once a period at most.
+        True where that period was strained: once a period at most, and never for one that is long over.
         """
-        near = now_ms + CLOSE_SHARE * self.lead_ms
-        close = sum(due.due_at < near for due in members)
+        close_before = now_ms + CLOSE_SHARE * self.lead_ms
+        close = sum(due.due_at < close_before for due in members)
         with self._noting:
             is_strained = False
             if now >= self._ends_at:
-                is_strained = self._close > STRAINED_SHARE * self._taken
+                is_strained = (
+                    now < self._ends_at + COUNTS_MS / 1_000
+                    and self._close >= LEAST_CLOSE
+                    and self._close > STRAINED_SHARE * self._taken
+                )
                 self._taken = self._close = 0
                 self._ends_at = now + PERIOD_S
             self._taken += len(members)
