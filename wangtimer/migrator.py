@@ -164,8 +164,9 @@ class Migrator:
     def _plan_page(self, page: list[Timer], expand: Expand, left_out: set[int]) -> int:
         """Plan a page in parts, a transaction each; return how many timers moved on.
 
-        While one thread waits for SQL or Redis, another expands schedules and writes rows. The page ends after a part
-        that was followed by a rest, as something nearer may have come up, and when the process is asked to stop.
+        While one thread waits for SQL or Redis, another expands schedules and writes rows. A thread takes no further
+        part after one that was followed by a rest, as something nearer may have come up, or once the process is asked
+        to stop.
         """
         rest = iter(page)
 
@@ -190,11 +191,13 @@ class Migrator:
         times = self._rest_of(ahead_ms)
         if not times or not self.is_strained():
             return False
-        self.clock.sleep(min(times * worked_s, LONGEST_REST_S))
+        rest_s = min(times * worked_s, LONGEST_REST_S)
+        log.info("planning_rests", seconds=round(rest_s, 1))
+        self.clock.sleep(rest_s)
         return True
 
     def _rest_of(self, ahead_ms: int) -> int:
-        """Return how many times as long as it worked planning rests in strain, for timers planned so far ahead."""
+        """Return the factor by which planning rests longer than it worked, in strain, for timers planned so far ahead."""
         if ahead_ms <= self.rule.near_ms:
             return 0
         return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND

@@ -149,7 +149,8 @@ def test_in_strain_one_timer_that_is_near_lets_no_others_of_its_page_go_on_witho
     world.timer("* * * * * *")
     world.strained_until = float("inf")
     took_ms, parts = plan_at_100_ms_a_part(world)
-    assert took_ms > 100 * parts + 4 * 100 * (parts - 4)
+    assert parts > 1
+    assert took_ms >= 100 * parts + 4 * 100
 
 
 def test_a_process_that_is_asked_to_stop_plans_no_further_part_and_the_next_one_goes_on(
