@@ -197,7 +197,7 @@ class Migrator:
         return True
 
     def _rest_of(self, ahead_ms: int) -> int:
-        """Return the factor by which planning rests longer than it worked, in strain, for timers planned so far ahead."""
+        """Return how many times its work a rest in strain lasts, for timers planned so far ahead."""
         if ahead_ms <= self.rule.near_ms:
             return 0
         return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
