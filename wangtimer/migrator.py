@@ -186,8 +186,8 @@ class Migrator:
             return sum(done.result() for done in [pool.submit(work) for _ in range(threads)])
 
     def _rests_after(self, plans: Sequence[Plan], worked_s: float) -> bool:
-        """Rest after these plans if there is strain and they could have waited; tell whether there was a rest."""
-        ahead_ms = min(one.timer.planned_until for one in plans) - int(self.clock.now_ms())
+        """Rest after these plans if there is strain and one could have waited; tell whether there was a rest."""
+        ahead_ms = max(one.timer.planned_until for one in plans) - int(self.clock.now_ms())
         times = self._rest_of(ahead_ms)
         if not times or not self.is_strained():
             return False

@@ -14,7 +14,11 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.stack.ports import free_port
 
-OF_SQL = {"wangtimer_overdue_firings", "wangtimer_oldest_overdue_seconds"}
+OF_SQL = {
+    "wangtimer_overdue_firings",
+    "wangtimer_oldest_overdue_seconds",
+    "wangtimer_planning_lag_seconds",
+}
 OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
@@ -38,6 +42,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
     assert figures(world) == {
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
+        "wangtimer_planning_lag_seconds": 0,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
@@ -60,6 +65,17 @@ def test_firings_a_minute_past_without_an_outcome_are_counted_and_the_oldest_age
     done = Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)
     world.wiring.firings.settle([done])
     assert figures(world)["wangtimer_overdue_firings"] == 2
+
+
+def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
+    """It has no row among the firings, so no overdue firing tells of it."""
+    world.enabled(cron="* * * * * *", name="mute")
+    unplanned = world.wiring.timers.first_unplanned()
+    assert unplanned is not None
+    world.clock.now = unplanned
+    assert figures(world)["wangtimer_planning_lag_seconds"] == 0
+    world.clock.now = unplanned + 42_000
+    assert figures(world)["wangtimer_planning_lag_seconds"] == 42
 
 
 def test_parked_outcomes_are_counted(world: World) -> None:

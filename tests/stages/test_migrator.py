@@ -8,6 +8,7 @@ from tests.stages.world import APP, Beat, World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.redis.window import NARROW_MS
@@ -151,6 +152,18 @@ def test_in_strain_one_timer_that_is_near_lets_no_others_of_its_page_go_on_witho
     took_ms, parts = plan_at_100_ms_a_part(world)
     assert parts > 1
     assert took_ms >= 100 * parts + 4 * 100
+
+
+def test_a_timer_just_made_spares_those_it_is_planned_with_no_rest(idle: World) -> None:
+    """An app could else make one for each transaction of its others."""
+    far = replace(idle.timer("* * * * * *"), planned_until=idle.now + 3_600_000)
+    fresh = replace(far, planned_until=idle.now + 60_000)
+    idle.strained_until = float("inf")
+    plans = [Plan(timer, (), timer.planned_until, None) for timer in (fresh, far)]
+    began_at = idle.now
+    assert idle.beat.migrator._rests_after(plans, 0.5)
+    assert idle.now - began_at == 2_000
+    assert not idle.beat.migrator._rests_after(plans[:1], 0.5)
 
 
 def test_a_process_that_is_asked_to_stop_plans_no_further_part_and_the_next_one_goes_on(

@@ -86,6 +86,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         wiring.check_sql()
         return []
     overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
+    unplanned = wiring.timers.first_unplanned()
     oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
     return [
         _gauge(
@@ -95,6 +96,11 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         ),
         _gauge(
             "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
+        ),
+        _gauge(
+            "wangtimer_planning_lag_seconds",
+            "How long the oldest moment that is not planned yet has been due",
+            0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
         ),
     ]
 
@@ -119,7 +125,7 @@ def _of_store(wiring: Wiring) -> list[Metric]:
         ),
         _gauge(
             "wangtimer_window_seconds",
-            "How far ahead Redis holds every firing; below WANGTIMER_WINDOW_S while Redis is refilled after a loss",
+            "How far ahead Redis holds every planned firing; below WANGTIMER_WINDOW_S while it refills after a loss",
             held_s,
         ),
         _gauge(

@@ -309,6 +309,13 @@ class TimerStore:
         mark = timers.c.next_fire_at
         return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
 
+    def first_unplanned(self) -> int | None:
+        """Return the nearest moment of an enabled timer that is not planned yet, ms UTC; None where there is none."""
+        mark = timers.c.next_fire_at
+        unplanned = select(mark).where(timers.c.status == TimerStatus.ENABLED.value, mark > 0)
+        query = by_index(unplanned, "timer_to_plan", timers).order_by(mark).limit(1)
+        return self._database.read(lambda sql: sql.execute(query).scalar())
+
     def _enabled(
         self, mark: ColumnElement[Any], lies_there: ColumnElement[bool], limit: int, without: Collection[int]
     ) -> Readable[int, Timer]:
