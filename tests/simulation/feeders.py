@@ -63,13 +63,17 @@ class Feeders:
 
 
 class WatchedWindow:
-    """The window as one process uses it; what it is told is noted when it hears it."""
+    """The window as one process uses it; what it is told is noted when it hears it.
+
+    Each call names its look, so that one which is carried out late is that of an earlier look.
+    """
 
     def __init__(self, window: Any, process: Process, feeders: Feeders) -> None:
         self._window = window
         self._process = process
         self._name = f"{process.name}, start {process.incarnation}"
         self._feeders = feeders
+        self._look = 0
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._window, attribute)
@@ -78,14 +82,20 @@ class WatchedWindow:
         """Ask for the next minute to feed."""
         asked_at = self._process.sim.now_ms
         self._feeders.may_give_way(self._name)
-        coming: Next = self._window.next(now, from_present=from_present)
+        self._look += 1
+        coming: Next = self._window.next(now, from_present=from_present, look=self._look)
         self._feeders.told(self._name, asked_at, coming.found)
         return coming
 
     def keep(self, minute: int) -> bool:
         """Ask whether to go on."""
         asked_at = self._process.sim.now_ms
-        is_kept: bool = self._window.keep(minute)
+        is_kept: bool = self._window.keep(minute, look=self._look)
         if is_kept:
             self._feeders.kept(self._name, asked_at)
         return is_kept
+
+    def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
+        """Say that a minute is fed."""
+        is_marked: bool = self._window.done(minute, firings, until_ms, look=self._look)
+        return is_marked

@@ -170,7 +170,7 @@ def put_out_of_sight(self: Any, slice_: Any, token: str, put_off_until: int) -> 
     self._server.call(work)
 
 
-def done_though_lost(self: Any, minute: int, firings: int, until_ms: int) -> bool:
+def done_though_lost(self: Any, minute: int, firings: int, until_ms: int, look: int) -> bool:
     def work() -> bool:
         marks = self._marks
         marks["fed"] = max(marks.get("fed", -1), minute)
@@ -194,9 +194,9 @@ def add_only_what_is_missing(self: Any, firings: Sequence[Firing], is_repair: bo
 _add_all = HotStore.add_all
 
 
-def fed_first(self: Any, now: int, from_present: bool) -> Any:
+def fed_first(self: Any, now: int, from_present: bool, look: int) -> Any:
     """Call a minute fed before it is."""
-    coming = _next_minute(self, now, from_present)
+    coming = _next_minute(self, now, from_present, look)
     if coming.found is Found.FEED:
         self._marks["fed"] = coming.minute
     return coming
@@ -205,13 +205,13 @@ def fed_first(self: Any, now: int, from_present: bool) -> Any:
 _next_minute = MemoryWindow.next
 
 
-def next_though_another_feeds(self: Any, now: int, from_present: bool) -> Any:
+def next_though_another_feeds(self: Any, now: int, from_present: bool, look: int) -> Any:
     self._marks.pop("feeder", None)
-    return _next_minute(self, now, from_present)
+    return _next_minute(self, now, from_present, look)
 
 
-def next_as_the_marks_say(self: Any, now: int, from_present: bool) -> Any:
-    return _next_minute(self, now, from_present=False)
+def next_as_the_marks_say(self: Any, now: int, from_present: bool, look: int) -> Any:
+    return _next_minute(self, now, False, look)
 
 
 def in_window_by_an_earlier_mark(self: Any, firings: Sequence[Firing]) -> Sequence[Firing]:

@@ -1,5 +1,7 @@
 """The window's marks: which minute is fed next, by whom, and what adders are told."""
 
+from copy import copy
+
 from tests.store.worlds import WINDOW, HotWorld
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.store.redis.window import AHEAD_MS, Found, Next, Window
@@ -208,6 +210,31 @@ def test_a_look_that_is_heard_late_ends_no_feeding_of_the_same_process(hot: HotW
     assert look(hot).found is Found.FEED
     assert look(hot, hot.window_elsewhere).found is Found.OTHER
     assert hot.window.keep(minute)
+
+
+def test_a_look_from_before_that_arrives_late_ends_no_feeding_of_the_same_process(hot: HotWorld) -> None:
+    feed(hot, 10_000)
+    late, before = copy(hot.window), now(hot)
+    hot.clock.sleep(60)
+    assert look(hot).found is Found.FEED
+    minute = look(hot).minute
+    assert late.next(before, from_present=False).found is Found.OTHER
+    assert hot.window.announced() == minute
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+    assert hot.window.keep(minute)
+    assert hot.window.done(minute, 1)
+
+
+def test_an_end_from_before_that_arrives_late_is_not_that_of_a_minute_that_is_fed_again(
+    hot: HotWorld,
+) -> None:
+    minute = look(hot).minute
+    late = copy(hot.window)
+    assert look(hot, from_present=True).minute == minute
+    assert not late.done(minute, 1)
+    assert not late.keep(minute)
+    assert hot.window.keep(minute)
+    assert fed(hot) == minute - 1
 
 
 def test_who_finds_nothing_to_feed_leaves_the_next_minute_to_any_feeder(hot: HotWorld) -> None:

@@ -68,6 +68,7 @@ class Window:
         self._keys = keys
         self._rule = rule
         self._token = uuid4().hex
+        self._looks = 0
 
     @property
     def reconnects(self) -> int:
@@ -91,9 +92,10 @@ class Window:
         again, since Redis may have lost firings.
         """
         keys, rule = self._keys, self._rule
+        self._looks += 1
         arguments: list[Argument] = [self._token, FEEDER_LEASE_MS]
         arguments += [at // MINUTE_MS for at in (now, now + rule.least_ms, now + rule.most_ms)]
-        arguments += [rule.firings, now + rule.least_ms + AHEAD_MS, int(from_present)]
+        arguments += [rule.firings, now + rule.least_ms + AHEAD_MS, int(from_present), self._looks]
         marks = [keys.fed, keys.announced, keys.feeding, keys.feeder, keys.load, keys.part, keys.narrow]
         what, *numbers = self._connection.run("feed_next", marks, arguments, is_polled=True)
         minute, last, lost, since, until = map(int, numbers)
@@ -101,7 +103,7 @@ class Window:
 
     def keep(self, minute: int) -> bool:
         """Renew the lease of a minute that is being fed; False once another feeder has begun, or Redis was lost."""
-        arguments: list[Argument] = [self._token, f"{minute}:{self._token}", FEEDER_LEASE_MS]
+        arguments: list[Argument] = [self._token, self._feeding(minute), FEEDER_LEASE_MS]
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
     def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
@@ -112,7 +114,7 @@ class Window:
         if until_ms is None:
             until_ms = (minute + 1) * MINUTE_MS
         keys = [self._keys.fed, self._keys.feeding, self._keys.load, self._keys.part]
-        arguments: list[Argument] = [f"{minute}:{self._token}", minute, firings, until_ms]
+        arguments: list[Argument] = [self._feeding(minute), minute, firings, until_ms]
         return bool(self._connection.run("feed_done", keys, arguments))
 
     def narrow(self, now: int) -> None:
@@ -123,6 +125,14 @@ class Window:
         keys = self._keys
         marks = [keys.fed, keys.announced, keys.feeding, keys.part, keys.narrow]
         self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])
+
+    def _feeding(self, minute: int) -> str:
+        """Return the mark of a minute that the latest look found.
+
+        A look or an end that Redis carries out after its caller gave it up, say when it is no longer frozen, has an
+        earlier number.
+        """
+        return f"{minute}:{self._token}:{self._looks}"
 
     def compared(self) -> int:
         """Return the last minute whose firings in SQL and Redis were compared shortly before it; 0 if unknown."""

@@ -19,14 +19,17 @@ _tokens = count(1)
 
 
 class MemoryWindow:
-    """Table `window`: "fed", "announced", "feeding", "feeder" (its token, until when), "part", "narrow" (until when),
-    "compared"; and table `load`.
+    """Table `window`: "fed", "announced", "feeding" (minute, token, look), "feeder" (its token, until when), "part",
+    "narrow" (until when), "compared"; and table `load`.
+
+    What arrives late names the `look` that it belongs to; without a number it is the latest one.
     """
 
     def __init__(self, server: MemoryServer, rule: WindowRule) -> None:
         self._server = server
         self._rule = rule
         self._token = next(_tokens)
+        self._looks = 0
 
     @property
     def reconnects(self) -> int:
@@ -42,9 +45,14 @@ class MemoryWindow:
 
         return self._server.call(work)
 
-    def next(self, now: int, from_present: bool) -> Next:
+    def next(self, now: int, from_present: bool, look: int | None = None) -> Next:
+        self._looks = number = look or self._looks + 1
+
         def work() -> Next:
             marks, load = self._marks, self._server.table("load")
+            _, by, found_by = marks.get("feeding", (0, None, 0))
+            if by == self._token and found_by > number:
+                return Next(Found.OTHER, -1, -1)
             token, until = marks.get("feeder", (None, 0.0))
             if token != self._token and until > self._server.now_ms():
                 return Next(Found.OTHER, -1, -1)
@@ -71,7 +79,7 @@ class MemoryWindow:
             found = Found.FEED if minute <= last and since_ms < until_ms else Found.FULL
             if found is Found.FEED:
                 announced = max(announced, minute)
-                marks["feeding"] = minute, self._token
+                marks["feeding"] = minute, self._token, number
             marks["fed"], marks["announced"] = fed, announced
             if found is Found.FULL:
                 del marks["feeder"]
@@ -79,20 +87,24 @@ class MemoryWindow:
 
         return self._server.call(work)
 
-    def keep(self, minute: int) -> bool:
+    def keep(self, minute: int, look: int | None = None) -> bool:
+        feeding = minute, self._token, look or self._looks
+
         def work() -> bool:
             marks = self._marks
-            if marks.get("feeding") != (minute, self._token) or self._is_other_feeder():
+            if marks.get("feeding") != feeding or self._is_other_feeder():
                 return False
             marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
             return True
 
         return self._server.call(work)
 
-    def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
+    def done(self, minute: int, firings: int, until_ms: int | None = None, look: int | None = None) -> bool:
+        feeding = minute, self._token, look or self._looks
+
         def work() -> bool:
             marks, load = self._marks, self._server.table("load")
-            if marks.get("feeding") != (minute, self._token):
+            if marks.get("feeding") != feeding:
                 return False
             del marks["feeding"]
             if until_ms is not None and until_ms < (minute + 1) * MINUTE_MS:

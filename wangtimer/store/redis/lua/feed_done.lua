@@ -1,9 +1,9 @@
 -- Mark a minute, or its part before a moment, as fed, unless Redis was lost or another feeder began meanwhile.
 -- KEYS[1] fed      string, the last minute of which Redis holds what SQL holds
--- KEYS[2] feeding  string "minute:token", the minute being fed, and by whom
+-- KEYS[2] feeding  string "minute:token:number", the minute being fed, by whom, and the number of the look that found it
 -- KEYS[3] load     hash minute -> firings planned into it
 -- KEYS[4] part     string, ms: in the minute after `fed`, Redis holds the firings due before this
--- ARGV    "minute:token", minute, firings it has, ms before which all is fed
+-- ARGV    "minute:token:number", minute, firings it has, ms before which all is fed
 -- Returns 1 if it was marked.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[2])

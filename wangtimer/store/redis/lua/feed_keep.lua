@@ -1,7 +1,7 @@
 -- Renew the lease of a minute that is being fed.
--- KEYS[1] feeding  string "minute:token", the minute being fed, and by whom
+-- KEYS[1] feeding  string "minute:token:number", the minute being fed, by whom, and the number of the look that found it
 -- KEYS[2] feeder   string, the token of the one feeder; expires unless kept
--- ARGV    token, "minute:token", lease ms
+-- ARGV    token, "minute:token:number", lease ms
 -- A lease that ran out is taken again: if another feeder had come meanwhile, the minute would be that feeder's.
 -- Returns 1 while the minute is this feeder's; 0 once another has begun, or Redis was lost.
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 0 end

@@ -1,7 +1,7 @@
 -- For a while, hold only the minutes that are always held; later minutes are fed again when their time comes.
 -- KEYS[1] fed        string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] announced  string, the last minute whose firings adders put into Redis
--- KEYS[3] feeding    string "minute:token", the minute being fed, and by whom
+-- KEYS[3] feeding    string, the minute being fed, and by whom
 -- KEYS[4] part       string, ms: in the minute after `fed`, Redis holds the firings due before this
 -- KEYS[5] narrow     string, exists for that while
 -- ARGV    the last minute that is always held, ms

@@ -1,13 +1,14 @@
 -- Choose the next minute to feed, and announce it: from now on adders put its new firings here too.
 -- KEYS[1] fed        string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] announced  string, the last minute whose firings adders put into Redis
--- KEYS[3] feeding    string "minute:token", the minute being fed, and by whom
+-- KEYS[3] feeding    string "minute:token:number", the minute being fed, by whom, and the number of the look that found it
 -- KEYS[4] feeder     string, the token of the one feeder; expires unless kept
 -- KEYS[5] load       hash minute -> firings planned into it
 -- KEYS[6] part       string, ms: in the minute after `fed`, Redis holds the firings due before this
 -- KEYS[7] narrow     string, exists while only the minutes that are always held are to be held
 -- ARGV    token, lease ms, the present minute, the last minute that is always held, the last that is ever held,
 --         firings that fit, part ms, "1" to begin at the present minute again
+--         the number of this look among those of the token
 --         part ms: if the last minute that is always held does not fit, only its firings due before this are held
 -- Returns {what, minute, last, lost, since, until}; what is one of
 --   "feed"   feed the firings of this minute due from since on and before until, ms
@@ -15,6 +16,9 @@
 --   "other"  another feeder is at work
 -- last is the last minute that fits; lost is 1 if the marks were gone.
 local present, least, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local by, number = string.match(redis.call('GET', KEYS[3]) or '', ':(.-):(%d+)$')
+-- An earlier look of the feeder that arrives late, after its caller gave it up: it would end the feeding.
+if by == ARGV[1] and tonumber(number) > tonumber(ARGV[9]) then return {'other', -1, -1, 0, 0, 0} end
 local holder = redis.call('GET', KEYS[4])
 if holder and holder ~= ARGV[1] then return {'other', -1, -1, 0, 0, 0} end
 redis.call('SET', KEYS[4], ARGV[1], 'PX', ARGV[2])
@@ -58,10 +62,10 @@ if minute == least and not least_fits then upto = math.min(ends, tonumber(ARGV[7
 local what = minute <= last and since < upto and 'feed' or 'full'
 if what == 'feed' then
   announced = math.max(announced, minute)
-  redis.call('SET', KEYS[3], string.format('%d:%s', minute, ARGV[1]))
+  redis.call('SET', KEYS[3], string.format('%d:%s:%s', minute, ARGV[1], ARGV[9]))
 end
 redis.call('SET', KEYS[1], fed)
 redis.call('SET', KEYS[2], announced)
--- Another feeder may come next. A late run of this ends no feeding: a minute that is being fed is found as "feed".
+-- Another feeder may come next.
 if what == 'full' then redis.call('DEL', KEYS[4]) end
 return {what, minute, last, lost and 1 or 0, since, upto}
