@@ -603,6 +603,12 @@ _REPAIRS = (
         draw=draw_many_migrators,
     ),
     Rule(
+        "looks of a feeder are told apart",
+        attribute(MemoryWindow, "_is_late", lambda self, look: False),
+        _strikes(REDIS_AWAY, "window.next", "agenda.needs_until"),
+        draw=draw_many_migrators,
+    ),
+    Rule(
         "a minute is fed once all of it is added",
         attribute(MemoryWindow, "next", in_stores.fed_first),
         _strikes(CRASHES, "window.next", "firings.tallies", "timers.definitions"),

@@ -225,6 +225,17 @@ def test_a_look_from_before_that_arrives_late_ends_no_feeding_of_the_same_proces
     assert hot.window.done(minute, 1)
 
 
+def test_a_look_from_before_that_arrives_late_ends_no_lease_while_many_are_planned(hot: HotWorld) -> None:
+    feed(hot, 1)
+    late, before = copy(hot.window), now(hot)
+    hot.clock.sleep(60)
+    look(hot)
+    assert look(hot).found is Found.FEED
+    hot.window.narrow(now(hot))
+    assert late.next(before, from_present=False).found is Found.OTHER
+    assert look(hot, hot.window_elsewhere).found is Found.OTHER
+
+
 def test_an_end_from_before_that_arrives_late_is_not_that_of_a_minute_that_is_fed_again(
     hot: HotWorld,
 ) -> None:

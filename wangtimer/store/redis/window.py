@@ -33,7 +33,7 @@ class WindowRule:
 
 
 class Found(StrEnum):
-    """What a feeder finds: a minute to feed, nothing to do, or another feeder at work."""
+    """What a feeder finds: a minute to feed, nothing to do, or that another feeder or a later look is at work."""
 
     FEED = "feed"
     FULL = "full"
@@ -102,8 +102,8 @@ class Window:
         return Next(Found(what), minute, last, bool(lost), since, until)
 
     def keep(self, minute: int) -> bool:
-        """Renew the lease of a minute that is being fed; False once another feeder has begun, or Redis was lost."""
-        arguments: list[Argument] = [self._token, self._feeding(minute), FEEDER_LEASE_MS]
+        """Renew the lease of a minute that is being fed; False once another has begun, or Redis was lost."""
+        arguments: list[Argument] = [self._look, self._feeding(minute), FEEDER_LEASE_MS]
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
     def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
@@ -127,12 +127,17 @@ class Window:
         self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])
 
     def _feeding(self, minute: int) -> str:
-        """Return the mark of a minute that the latest look found.
+        """Return the mark of a minute that the latest look found."""
+        return f"{minute}:{self._look}"
 
-        A look or an end that Redis carries out after its caller gave it up, say when it is no longer frozen, has an
-        earlier number.
+    @property
+    def _look(self) -> str:
+        """Tell the latest look from earlier ones.
+
+        A Redis that was frozen may carry out a look or an end that its caller gave up. Once the caller has looked
+        again, that one has an earlier number.
         """
-        return f"{minute}:{self._token}:{self._looks}"
+        return f"{self._token}:{self._looks}"
 
     def compared(self) -> int:
         """Return the last minute whose firings in SQL and Redis were compared shortly before it; 0 if unknown."""

@@ -19,8 +19,8 @@ _tokens = count(1)
 
 
 class MemoryWindow:
-    """Table `window`: "fed", "announced", "feeding" (minute, token, look), "feeder" (its token, until when), "part",
-    "narrow" (until when), "compared"; and table `load`.
+    """Table `window`: "fed", "announced", "feeding" (minute, token, look), "feeder" (its token, until when, look),
+    "part", "narrow" (until when), "compared"; and table `load`.
 
     What arrives late names the `look` that it belongs to; without a number it is the latest one.
     """
@@ -46,17 +46,14 @@ class MemoryWindow:
         return self._server.call(work)
 
     def next(self, now: int, from_present: bool, look: int | None = None) -> Next:
-        self._looks = number = look or self._looks + 1
+        number = look or self._looks + 1
+        self._looks = max(self._looks, number)
 
         def work() -> Next:
             marks, load = self._marks, self._server.table("load")
-            _, by, found_by = marks.get("feeding", (0, None, 0))
-            if by == self._token and found_by > number:
+            if self._is_other_feeder() or self._is_late(number):
                 return Next(Found.OTHER, -1, -1)
-            token, until = marks.get("feeder", (None, 0.0))
-            if token != self._token and until > self._server.now_ms():
-                return Next(Found.OTHER, -1, -1)
-            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
+            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS, number
             present = now // MINUTE_MS
             for minute in [minute for minute in load if minute < present]:
                 del load[minute]
@@ -92,9 +89,9 @@ class MemoryWindow:
 
         def work() -> bool:
             marks = self._marks
-            if marks.get("feeding") != feeding or self._is_other_feeder():
+            if marks.get("feeding") != feeding or self._is_other_feeder() or self._is_late(feeding[2]):
                 return False
-            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS
+            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS, feeding[2]
             return True
 
         return self._server.call(work)
@@ -154,8 +151,16 @@ class MemoryWindow:
             self._marks.pop(name, None)
 
     def _is_other_feeder(self) -> bool:
-        token, until = self._marks.get("feeder", (None, 0.0))
+        token, until, _ = self._marks.get("feeder", (None, 0.0, 0))
         return bool(token != self._token and until > self._server.now_ms())
+
+    def _is_late(self, look: int) -> bool:
+        """Tell whether a later look of this window feeds."""
+        feeder, until, latest = self._marks.get("feeder", (None, 0.0, 0))
+        if feeder == self._token and until > self._server.now_ms() and latest > look:
+            return True
+        _, feeder, latest = self._marks.get("feeding", (0, None, 0))
+        return bool(feeder == self._token and latest > look)
 
     @property
     def _marks(self) -> dict[str, Any]:

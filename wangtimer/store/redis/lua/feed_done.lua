@@ -1,4 +1,4 @@
--- Mark a minute, or its part before a moment, as fed, unless Redis was lost or another feeder began meanwhile.
+-- Mark a minute, or its part before a moment, as fed, unless Redis was lost, or another feeder or a later look began meanwhile.
 -- KEYS[1] fed      string, the last minute of which Redis holds what SQL holds
 -- KEYS[2] feeding  string "minute:token:number", the minute being fed, by whom, and the number of the look that found it
 -- KEYS[3] load     hash minute -> firings planned into it
