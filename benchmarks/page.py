@@ -129,12 +129,16 @@ def _workload_table(shown: Mapping[str, Result], workloads: Mapping[str, Workloa
         for figure in workload.figures
     ]
     measures = "\n".join(
-        f"* **{name}**: {workload.measures}; {len(shown[name].runs)} runs at {shown[name].measured_at} UTC "
+        f"* **{name}**: {workload.measures}; {_runs(len(shown[name].runs))} at {shown[name].measured_at} UTC "
         f"on {shown[name].ran_on}"
         for name, workload in workloads.items()
         if name in shown
     )
     return measures + "\n\n" + markdown(["workload", "figure", "median", "worst", "bound", "kept"], rows)
+
+
+def _runs(number: int) -> str:
+    return "1 run" if number == 1 else f"{number} runs"
 
 
 def _cpu_table(shown: Mapping[str, Result], workloads: Mapping[str, Workload]) -> str:
