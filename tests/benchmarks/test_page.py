@@ -73,7 +73,7 @@ def test_each_workload_says_on_what_it_ran(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     Results({}, {"steady": result_of("steady", steady_run(2))}).write(path)
     (line,) = lines_with("**steady**", Results.read(path))
-    assert line.endswith("; 1 runs at 2026-11-20 12:00 UTC on 2 cores (Fast)")
+    assert line.endswith("; 1 run at 2026-11-20 12:00 UTC on 2 cores (Fast)")
 
 
 def test_what_people_wrote_between_the_marks_stays(tmp_path: Path) -> None:
