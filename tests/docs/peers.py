@@ -50,7 +50,7 @@ def _row(name: str, figures: list[str]) -> str:
 
 
 def _when(text: str, is_chinese: bool) -> str:
-    (found,) = re.findall(r"^\* \*\*peers\*\*: .*; (\d+) runs at (\S+) \S+ UTC on (\d+) cores", text, re.M)
+    (found,) = re.findall(r"^\* \*\*peers\*\*: .*; (\d+) runs? at (\S+) \S+ UTC on (\d+) cores", text, re.M)
     runs, day, cores = found
     if is_chinese:
         return (
