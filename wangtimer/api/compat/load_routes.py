@@ -27,9 +27,9 @@ class LoadViews:
     def show(self, query: LoadQuery) -> LoadAnswer:
         """Show how many firings are planned in each minute.
 
-        They are the planned firings of enabled timers. All apps at once: for operators, with the scope `load:read`. In a large deployment a count is remembered for 20 times as long
-        as counting took. A request that counts for more than a few seconds is refused: ask for fewer minutes, or ask
-        again.
+        They are the planned firings of enabled timers. All apps at once: for operators, with the scope `load:read`. In
+        a large deployment a count is remembered for 20 times as long as counting took. A request that counts for more
+        than a few seconds is refused: ask for fewer minutes, or ask again.
         """
         if query.app is None:
             need_scope(Scope.LOAD_READ, "name an app, or use a key that has it")

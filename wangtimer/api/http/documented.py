@@ -25,7 +25,8 @@ def documented(
     `texts` are the content types of an answer that is not a JSON object. `answer` is the model where the view makes
     the response itself.
 
-    The errors that any operation can answer (bad input, no key or the wrong one, an unknown app, a fault, a store away) need not be named.
+    The errors that any operation can answer need not be named: bad input, no key or the wrong one, an unknown app, a
+    fault, a store away.
     """
     hints = get_type_hints(view)
     summary, _, description = (getdoc(view) or "").partition("\n")

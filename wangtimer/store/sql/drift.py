@@ -54,14 +54,15 @@ def lacks(sql: Connection) -> list[Lack]:
         if table.name in there:
             found += _of_columns(sql, inspector, table)
             found += _of_indexes(sql, inspector, table)
-    return found + list(rows_of_apps(sql, there))
+    return found + list(rows_of_apps(sql))
 
 
-def rows_of_apps(sql: Connection, there: set[str]) -> Iterator[Lack]:
+def rows_of_apps(sql: Connection) -> Iterator[Lack]:
     """Yield the rows of apps that have timers or calendars and no row: before there were rows, a name made an app.
 
     Where the table of apps is missing too, its statement comes first.
     """
+    there = set(inspect(sql).get_table_names())
     named = [table for table in (timers, calendars) if table.name in there]
     is_known = ""
     if apps.name in there:

@@ -80,8 +80,8 @@ class AppListQuery(Given):
 class ShownLimits(Sent):
     """The bounds that an operator set for an app; null: the default."""
 
-    calls_per_second: Annotated[int | None, Field(description="callbacks a second, at most")] = None
-    calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")] = None
+    calls_per_second: Annotated[int | None, Field(description="callbacks a second, at most")]
+    calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")]
 
 
 class ShownApp(Sent):

@@ -34,9 +34,17 @@ class OperatorKeyPath(Given):
 class AppKeyPath(OperatorKeyPath):
     """Which key of which app."""
 
-    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id", Subject.APP: "name"}
+    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id", Subject.APP: "app"}
 
-    name: AppName
+    app: AppName
+
+
+class KeysPath(Given):
+    """Whose keys."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.APP: "app"}
+
+    app: AppName
 
 
 class NewKeyBody(Given):

@@ -8,12 +8,12 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.apps.app_models import AppPath
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.key_models import (
     AppKeyPath,
     KeyListQuery,
     KeyPage,
+    KeysPath,
     MadeKey,
     NewKeyBody,
     OperatorKeyPath,
@@ -36,21 +36,21 @@ class KeyResource:
 
     wiring: Callable[[], Wiring]
 
-    def page_of_app(self, path: AppPath, query: KeyListQuery) -> KeyPage:
+    def page_of_app(self, path: KeysPath, query: KeyListQuery) -> KeyPage:
         """List an app's keys, those that have ended too."""
-        return self._page(known_app(self.wiring(), path.name).name, query)
+        return self._page(known_app(self.wiring(), path.app).name, query)
 
     def page_of_operators(self, query: KeyListQuery) -> KeyPage:
         """List the operators' keys, those that have ended too."""
         return self._page(None, query)
 
-    def create_of_app(self, path: AppPath, body: NewKeyBody) -> Reply:
+    def create_of_app(self, path: KeysPath, body: NewKeyBody) -> Reply:
         """Make a key of an app.
 
         The answer has the key itself, this once. An app may have several keys: to rotate, make the second, hand it out,
         and revoke the first.
         """
-        return self._create(known_app(self.wiring(), path.name).name, body, APP_SCOPES)
+        return self._create(known_app(self.wiring(), path.app).name, body, APP_SCOPES)
 
     def create_of_operators(self, body: NewKeyBody) -> Reply:
         """Make an operator's key.
@@ -61,7 +61,7 @@ class KeyResource:
 
     def revoke_of_app(self, path: AppKeyPath) -> ShownKey:
         """Revoke a key of an app: it is refused everywhere within 5 s."""
-        return self._revoke(known_app(self.wiring(), path.name).name, path.key_id)
+        return self._revoke(known_app(self.wiring(), path.app).name, path.key_id)
 
     def revoke_of_operators(self, path: OperatorKeyPath) -> ShownKey:
         """Revoke an operator's key: it is refused everywhere within 5 s."""
@@ -124,7 +124,7 @@ def _expiry(body: NewKeyBody, now: int) -> int | None:
 def add_key_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of keys."""
     resource = KeyResource(wiring)
-    add, of_app, of_operators = routes.add, "/apps/<string:name>/keys", "/operator-keys"
+    add, of_app, of_operators = routes.add, "/apps/<string:app>/keys", "/operator-keys"
     one = "<string:key_id>"
     made, gone, wrap = {201: MadeKey}, {200: ShownKey}, refusing_callbacks
     add("get", of_app, resource.page_of_app, "listAppKeys", {200: KeyPage})
