@@ -99,7 +99,13 @@ class World:
         self.clock = StillClock(now)
         self.broker = ChunkCollector()
         settings = Settings(
-            **{"database_url": database_url, "store_url": store_url, "broker_url": store_url, **variables}
+            **{
+                "auth": "off",
+                "database_url": database_url,
+                "store_url": store_url,
+                "broker_url": store_url,
+                **variables,
+            }
         )
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
