@@ -149,7 +149,7 @@ def test_a_worker_and_the_api_warn_at_their_start(tmp_path: Path) -> None:
         "from celery.signals import setup_logging; import wangtimer.celery; setup_logging.send(None, loglevel=30)",
         "from wangtimer.api.gunicorn import on_starting; on_starting(None)",
     )
-    environment = inherited_environment()
+    environment = inherited_environment() | {f"{ENV_PREFIX}EGRESS": "public"}
     environment.pop(f"{ENV_PREFIX}DATABASE_URL", None)
     for start in starts:
         done = subprocess.run(
