@@ -26,7 +26,8 @@ import requests
 import trustme
 
 from tests.callback.calls import PlainCall
-from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
+from wangtimer.callback import Call, DeliveryEngine, Egress, Limits, Reply, Request
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, read_egress
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/pid; error_log {home}/errors;
@@ -139,7 +140,9 @@ FIXED_HEADERS = (
 
 def run_engine(url: str, moments_ms: list[float]) -> Outcomes:
     outcomes = Outcomes(len(moments_ms))
-    engine = DeliveryEngine(MachineClock(), Limits(timeout_ms=60_000, connections_per_host=CONNECTIONS))
+    limits = Limits(timeout_ms=60_000, connections_per_host=CONNECTIONS)
+    egress = Egress(EgressRules(read_egress(PUBLIC_AND_LOOPBACK)))
+    engine = DeliveryEngine(MachineClock(), egress, limits)
     calls = calls_due(url, moments_ms, outcomes)
     engine.start()
     for first in range(0, len(calls), 200):

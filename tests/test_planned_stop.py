@@ -13,6 +13,7 @@ from celery import Celery
 
 from tests.callback.target import NO_CONTENT, Received, Target
 from tests.servers.redis_server import RedisServer
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
@@ -59,6 +60,7 @@ def settings(redis_server: RedisServer, redis_url: str, sqlite_url: str, tmp_pat
         store_url=redis_url,
         broker_url=redis_server.url(1),
         database_url=sqlite_url,
+        egress=PUBLIC_AND_LOOPBACK,
         ready_file=tmp_path / "ready",
         # The second call waits while the first is answered.
         callback_connections_per_host=1,

@@ -15,6 +15,7 @@ import pytest
 from celery import Celery
 
 from tests.servers.redis_server import RedisServer
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
@@ -93,7 +94,11 @@ class ChunkSender:
 def settings(redis_server: RedisServer, redis_url: str, sqlite_url: str, tmp_path: Path) -> Settings:
     broker_url = redis_server.url(1)
     return Settings(
-        store_url=redis_url, broker_url=broker_url, database_url=sqlite_url, ready_file=tmp_path / "ready"
+        store_url=redis_url,
+        broker_url=broker_url,
+        database_url=sqlite_url,
+        egress=PUBLIC_AND_LOOPBACK,
+        ready_file=tmp_path / "ready",
     )
 
 

@@ -28,6 +28,7 @@ WRONG = {
     "CHUNK_SIZE": ["0", "100000"],
     "CALLBACK_TIMEOUT_MS": ["-1"],
     "MOST_ATTEMPTS": ["0"],
+    "EGRESS": ["everything, please", "*", "10.0.0.1/8", "public:0", "public,fe80::1%eth0", "x" * 9_000],
     "HTTP_WORKERS": ["many"],
     "HTTP_BIND": ["5001", "localhost", "localhost:http", "a:70000", "::1:5000", "", "a:1,5001"],
 }
@@ -149,7 +150,7 @@ def test_a_worker_and_the_api_warn_at_their_start(tmp_path: Path) -> None:
         "from celery.signals import setup_logging; import wangtimer.celery; setup_logging.send(None, loglevel=30)",
         "from wangtimer.api.gunicorn import on_starting; on_starting(None)",
     )
-    environment = inherited_environment()
+    environment = inherited_environment() | {f"{ENV_PREFIX}EGRESS": "public"}
     environment.pop(f"{ENV_PREFIX}DATABASE_URL", None)
     for start in starts:
         done = subprocess.run(

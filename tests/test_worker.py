@@ -38,6 +38,7 @@ class Worker:
         environment = inherited_environment() | {
             "WANGTIMER_BROKER_URL": broker_url,
             "WANGTIMER_STORE_URL": broker_url,
+            "WANGTIMER_EGRESS": "public",
             "WANGTIMER_DATABASE_URL": f"sqlite:///{directory / 'w.db'}",
         }
         self._broker_url = broker_url

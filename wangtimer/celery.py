@@ -4,11 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import after_task_publish, beat_init, before_task_publish, setup_logging, worker_ready
+from celery.signals import (
+    after_task_publish,
+    beat_init,
+    before_task_publish,
+    celeryd_after_setup,
+    setup_logging,
+    worker_ready,
+)
 
 from wangtimer.core import fail_points
+from wangtimer.core.errors import BadSetting
 from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.own_servers import require_egress
 from wangtimer.settings import read_settings
+
+CALLBACK_QUEUE = "callback"
 
 app = Celery("wangtimer")
 app.config_from_object("celeryconfig")
@@ -19,6 +30,16 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
     log_as_lines(loglevel)
     warn_of_unknown_variables()
     warn_of_unset_database(read_settings())
+
+
+@celeryd_after_setup.connect
+def _require_egress(**_: Any) -> None:
+    """Start no worker that makes calls unless somebody has chosen what it may connect to."""
+    if CALLBACK_QUEUE in app.amqp.queues.consume_from:
+        try:
+            require_egress(read_settings())
+        except BadSetting as wrong:
+            raise SystemExit(f"wangtimer: {wrong}") from None
 
 
 @worker_ready.connect

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
@@ -118,6 +119,12 @@ def _networks(text: str) -> str:
         except ValueError as error:
             raise ValueError(f"{error}; write networks as 10.1.0.0/16,fd00:1::/48") from None
     return text
+
+
+def _egress(text: str) -> str:
+    if text.strip():
+        read_egress(text)
+    return text.strip()
 
 
 class Settings(BaseSettings):
@@ -337,6 +344,14 @@ class Settings(BaseSettings):
     )
     callback_excerpt_bytes: int = Field(
         default=1_024, ge=0, le=4_096, description="bytes of a target's answer that are kept"
+    )
+    egress: Annotated[str, AfterValidator(_egress)] = Field(
+        default="",
+        max_length=8_192,
+        description="what callbacks may connect to, and nothing else; the API and callback processes do not start "
+        "without it. `public`, networks (`10.0.0.0/8`), names (`app.corp.example`, `*.corp.example`), with commas "
+        "between, each with ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our "
+        "own servers are never allowed",
     )
     most_attempts: int = Field(
         default=5, ge=1, le=20, description="attempts of a firing, pauses of 1, 2, 4, 8 s ±20 % between them"

@@ -15,7 +15,7 @@ from celery import Celery
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
-from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.callback import DeliveryEngine, Egress, Limits
 from wangtimer.core import fail_points
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
@@ -24,6 +24,7 @@ from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
@@ -41,6 +42,7 @@ from wangtimer.finished_purger import FinishedPurger
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
+from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
@@ -60,6 +62,7 @@ from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
@@ -410,7 +413,22 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls."""
-        return DeliveryEngine(self.clock, self._limits())
+        return DeliveryEngine(self.clock, self.egress, self._limits())
+
+    @once
+    def egress(self) -> Egress:
+        """Judges what calls connect to; raises `BadSetting` where nobody has chosen that. Names are looked up here."""
+        return Egress(egress_rules_of(self.settings, found_servers(named_servers(self.settings))))
+
+    @once
+    def refusal_count(self) -> RefusalCount:
+        """How many connections were refused."""
+        return RefusalCount(self.redis, self.keys)
+
+    @once
+    def egress_watch(self) -> EgressWatch:
+        """Tells what was refused."""
+        return EgressWatch(self.egress, self.refusal_count, self.clock)
 
     @once
     def keeper(self) -> Keeper:
@@ -479,7 +497,7 @@ class Wiring:
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
-        for part in (self.engine, self.keeper, self.settler, self.mover):
+        for part in (self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
             part.start()
         self.puller.start(executor.fire_claimed)
 

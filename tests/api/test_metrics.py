@@ -25,6 +25,7 @@ OF_STORE = {
     "wangtimer_window_seconds",
     "wangtimer_bad_timers",
     "wangtimer_bad_timer_notes_total",
+    "wangtimer_egress_refusals_total",
 }
 OF_BROKER = {"wangtimer_waiting_chunks"}
 UPS = {"wangtimer_sql_up", "wangtimer_store_up", "wangtimer_broker_up"}
@@ -49,6 +50,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_waiting_chunks": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
+        "wangtimer_egress_refusals_total": 0,
         "wangtimer_sql_up": 1,
         "wangtimer_store_up": 1,
         "wangtimer_broker_up": 1,
@@ -82,6 +84,12 @@ def test_parked_outcomes_are_counted(world: World) -> None:
     world.wiring.outbox.park([Outcome(Member(1, 2, 1), 0, FiringStatus.SUCCEEDED, 2)])
     assert figures(world)["wangtimer_parked_outcomes"] == 1
     assert 0 < figures(world)["wangtimer_parked_share"] < 0.001
+
+
+def test_connections_that_egress_refused_are_counted(world: World) -> None:
+    world.wiring.refusal_count.add(2)
+    world.wiring.refusal_count.add(3)
+    assert figures(world)["wangtimer_egress_refusals_total"] == 5
 
 
 def test_how_far_ahead_redis_holds_firings_is_told(world: World) -> None:

@@ -31,6 +31,8 @@ COMMAND = (
 
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
+    """Return this process's environment with these settings; callbacks may reach the public internet."""
+    settings = {"egress": "public"} | settings
     named = {f"WANGTIMER_{name.upper()}": value for name, value in settings.items()}
     inherited = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
     return inherited | named | {"HOME": str(home)}

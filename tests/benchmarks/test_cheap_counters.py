@@ -20,6 +20,7 @@ from benchmarks.redis_figures import CommandCounter
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from wangtimer.broker import Broker
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import TriggerOrder
 from wangtimer.settings import Settings
@@ -117,7 +118,7 @@ class Statements:
 
 @pytest.fixture
 def process(mariadb_url: str, redis_url: str) -> Iterator[OneProcess]:
-    wiring = OneProcess(Settings(database_url=mariadb_url, store_url=redis_url))
+    wiring = OneProcess(Settings(database_url=mariadb_url, store_url=redis_url, egress=PUBLIC_AND_LOOPBACK))
     wiring.database.create_tables()
     yield wiring
     wiring.executor.drain(2)

@@ -5,8 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
 
-from wangtimer.callback import Call, Reply, Request
+from wangtimer.callback import Call, Egress, Reply, Request
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
 from wangtimer.core.flow.slicing import SharedLane
+
+
+def egress_of(rules: str = PUBLIC_AND_LOOPBACK, *own_servers: OwnServer) -> Egress:
+    """Return a judge by these rules: targets of tests are on loopback."""
+    return Egress(EgressRules(read_egress(rules), own_servers))
 
 
 class MachineClock:

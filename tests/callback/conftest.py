@@ -1,12 +1,12 @@
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import trustme
 
-from tests.callback.calls import MachineClock, Outcomes
+from tests.callback.calls import MachineClock, Outcomes, egress_of
 from tests.callback.target import Answer, Target
-from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.callback import DeliveryEngine, Egress, Limits
 from wangtimer.core.time.clock import Clock
 
 
@@ -61,8 +61,16 @@ def target(new_target: Callable[..., Target]) -> Target:
 def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
     engines: list[DeliveryEngine] = []
 
-    def build(clock: Clock | None = None, **limits: int) -> DeliveryEngine:
-        engines.append(DeliveryEngine(clock or MachineClock(), Limits(**limits)))
+    def build(
+        clock: Clock | None = None,
+        egress: Egress | None = None,
+        name_servers: Sequence[str] = (),
+        **limits: int,
+    ) -> DeliveryEngine:
+        engine = DeliveryEngine(
+            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers
+        )
+        engines.append(engine)
         engines[-1].start()
         return engines[-1]
 

@@ -37,15 +37,20 @@ def answer_with(reply: bytes) -> Answer:
 class Target:
     """Counts connections and requests; `answer` writes to (or closes) the connection of a request."""
 
-    def __init__(self, answer: Answer | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer | None = None,
+        tls: ssl.SSLContext | None = None,
+        address: tuple[str, int] = ("127.0.0.1", 0),
+    ) -> None:
         self.answer = answer or answer_with(NO_CONTENT)
         self.requests: list[Received] = []
         self.connections: list[socket.socket] = []
         self._changed = Condition()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self._listener = socket.create_server(address, backlog=512)
         self.port: int = self._listener.getsockname()[1]
         self._tls = tls
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/"
+        self.url = f"{'https' if tls else 'http'}://{address[0]}:{self.port}/"
         Thread(target=self._accept, daemon=True).start()
 
     def wait_for_requests(self, number: int, timeout_s: float = 5) -> None:

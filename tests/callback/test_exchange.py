@@ -7,6 +7,7 @@ from tests.callback.calls import MachineClock, Outcomes
 from wangtimer.callback import Limits
 from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.places import App, Flow, Host, Way
+from wangtimer.core.egress.egress_rules import Peer
 
 
 def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None:
@@ -18,6 +19,8 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
     exchange = Exchange(
         ours,
         ("app", "http://target:80"),
+        Peer("", "127.0.0.1", 80),
+        0,
         MachineClock(),
         Limits(),
         lambda *_: None,

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.callback.calls import MachineClock
+from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
+from wangtimer.callback import DeliveryEngine
+from wangtimer.callback.egress import REFUSED
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
@@ -37,6 +40,27 @@ class NobodyWaits:
         pass
 
 
+def sent(engine: DeliveryEngine, url: str, most_attempts: int, timeout_ms: int | None = None) -> Outcome:
+    """Send one firing's first attempt; return what is to be recorded of it."""
+    records, clock, anybody = Records(), MachineClock(), None
+    sender = Sender(
+        anybody,
+        engine,
+        anybody,
+        records,
+        anybody,
+        NobodyWaits(),
+        clock,
+        FireRule(10_000, 60_000, RetryPolicy(most=most_attempts)),
+        Random(1),
+    )
+    definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), Notify(url), timeout_ms=timeout_ms)
+    now = clock.monotonic()
+    held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
+    sender.send([Ready(held, 0, definition, 0)], {})
+    return records.get(timeout=8).outcome
+
+
 @pytest.mark.parametrize(
     ("answer", "timeout_ms", "status"),
     [
@@ -48,26 +72,24 @@ class NobodyWaits:
 def test_a_call_has_the_time_that_its_timer_gives_it(
     engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
 ) -> None:
-    records, clock, anybody = Records(), MachineClock(), None
-    sender = Sender(
-        anybody,
-        engine,
-        anybody,
-        records,
-        anybody,
-        NobodyWaits(),
-        clock,
-        FireRule(10_000, 60_000, RetryPolicy(most=1)),
-        Random(1),
-    )
-    notify = Notify(new_target(answer).url)
-    definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), notify, timeout_ms=timeout_ms)
-    now = clock.monotonic()
-    held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sender.send([Ready(held, 0, definition, 0)], {})
-    outcome = records.get(timeout=8).outcome
+    outcome = sent(engine, new_target(answer).url, 1, timeout_ms)
     assert (outcome.status, outcome.http_status) == (
         status,
         None if status is FiringStatus.FAILED else 204,
     )
     assert ("timed out" in outcome.error) is (status is FiringStatus.FAILED)
+
+
+def test_a_call_that_the_rules_of_egress_refuse_has_failed_without_another_attempt(
+    new_engine, target
+) -> None:
+    outcome = sent(new_engine(egress=egress_of("public")), target.url, 5)
+    assert (outcome.status, outcome.error) == (FiringStatus.FAILED, f"not sent: {REFUSED}")
+    assert (outcome.http_status, outcome.first_sent_at, outcome.output) == (None, None, "")
+    assert not target.connections
+
+
+def test_a_call_that_could_not_connect_has_another_attempt(new_engine, target) -> None:
+    target.stop_listening()
+    outcome = sent(new_engine(), target.url, 5)
+    assert outcome.status is FiringStatus.PENDING

@@ -48,6 +48,7 @@ def settings_of(database_url: str, store_url: str, broker_url: str) -> dict[str,
         "WANGTIMER_DATABASE_URL": database_url,
         "WANGTIMER_STORE_URL": store_url,
         "WANGTIMER_BROKER_URL": broker_url,
+        "WANGTIMER_EGRESS": "public",
     }
 
 

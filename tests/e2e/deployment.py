@@ -15,6 +15,7 @@ from celery import Celery
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import Command, read_commands
 from wangtimer.stack.service import Service
@@ -70,6 +71,7 @@ class Deployment:
             "WANGTIMER_STORE_URL": self.store.url(0),
             "WANGTIMER_BROKER_URL": self.broker.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+            "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
         } | self._variables
 
     def post(self, path: str, **fields: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import schemathesis
 from tests.fuzz.run import LEAST_DONE, fuzz
 from tests.fuzz.standing import Standing
 from tests.servers.redis_server import RedisServer, embedded_valkey_program
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
 
@@ -59,6 +60,7 @@ def _served(folder: Path, log: Path) -> Iterator[str]:
             "WANGTIMER_STORE_URL": store.url(),
             "WANGTIMER_BROKER_URL": store.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+            "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
             "WANGTIMER_HTTP_WORKERS": "1",
         }
         process = subprocess.Popen(

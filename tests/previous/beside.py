@@ -15,6 +15,7 @@ import requests
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import Command, read_commands
 from wangtimer.stack.service import Service
@@ -109,6 +110,7 @@ class Beside:
             "WANGTIMER_STORE_URL": self._redis.url(0),
             "WANGTIMER_BROKER_URL": self._redis.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+            "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
             "WANGTIMER_HTTP_WORKERS": "1",
         }
         service = Service(self.supervisor, self._made(name), environment | variables)

@@ -10,6 +10,7 @@ from celery import Celery
 
 from tests.servers.redis_server import RedisServer
 from wangtimer.broker import Broker
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import Slice, TriggerOrder
 from wangtimer.stack.ports import free_port
@@ -35,6 +36,7 @@ def flower_url(redis_url: str, redis_server: RedisServer, mariadb_url: str, tmp_
         "WANGTIMER_DATABASE_URL": mariadb_url,
         "WANGTIMER_STORE_URL": redis_url,
         "WANGTIMER_BROKER_URL": redis_server.url(1),
+        "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
         "FLOWER_PORT": str(port),
         "FLOWER_BASIC_AUTH": ":".join(ACCOUNT),
     }

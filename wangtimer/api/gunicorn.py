@@ -9,15 +9,18 @@ from typing import Any
 from wangtimer.api import WIRING
 from wangtimer.core.errors import BadSetting
 from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.own_servers import require_egress
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
 
 
 def _settings() -> Settings:
     try:
-        return read_settings()
+        settings = read_settings()
+        require_egress(settings)
     except BadSetting as wrong:
         raise SystemExit(f"wangtimer: {wrong}") from None
+    return settings
 
 
 _read = _settings()

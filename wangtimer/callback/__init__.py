@@ -1,9 +1,10 @@
 """Calls services back: one delivery engine per process."""
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.egress import Egress
 from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 
-__all__ = ["Call", "Counts", "DeliveryEngine", "EngineStopped", "Limits", "Reply", "Request"]
+__all__ = ["Call", "Counts", "DeliveryEngine", "Egress", "EngineStopped", "Limits", "Reply", "Request"]

@@ -9,6 +9,7 @@ from itertools import count
 from threading import Thread
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.flows import Flows
 from wangtimer.callback.inbox import Inbox
@@ -66,10 +67,12 @@ class DeliveryEngine:
     A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
     Start it in the process that uses it, after a fork. Names are looked up as this machine is configured, or by asking
-    `name_servers` ("127.0.0.1:53").
+    `name_servers` ("127.0.0.1:53"). `egress` judges each connection, right before it is made.
     """
 
-    def __init__(self, clock: Clock, limits: Limits | None = None, name_servers: Sequence[str] = ()) -> None:
+    def __init__(
+        self, clock: Clock, egress: Egress, limits: Limits | None = None, name_servers: Sequence[str] = ()
+    ) -> None:
         self._clock = clock
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
@@ -82,11 +85,11 @@ class DeliveryEngine:
         self._unsent: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
         tls = Tls()
-        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, self._end)
+        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)
         self._openings = Openings(
-            self._clock, self._limits, self._sockets, self._lookups, tls, self._adopt, self._miss
+            self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
         self._thread = Thread(target=self._run, name="callback-delivery", daemon=True)
 
@@ -206,11 +209,11 @@ class DeliveryEngine:
     def _adopt(self, connection: Connection, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
         self._flows.open_wide(opened.flow)
-        self._exchanges.adopt(connection, opened.call, opened.flow, opened.started_at, opened.deadline_at)
+        self._exchanges.adopt(connection, opened)
 
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
-        """End a call for which no connection could be opened."""
-        self._end(call, flow, reply, False)
+        """End a call for which no connection could be opened; a refusal says nothing of its host."""
+        self._end(call, flow, reply, reply.is_refused)
 
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, and tell its listener the result."""

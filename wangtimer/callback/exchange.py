@@ -15,6 +15,7 @@ from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE
 from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream
+from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.time.clock import Clock
 
 _READ_BYTES = 65_536
@@ -33,7 +34,7 @@ class Exchange:
 
     The watcher of the socket calls `on_ready`. `on_over` learns that the call has ended, with its error ("" when an
     answer came) and when, in monotonic seconds; or that an idle connection is dead. `stream` is the connection if it
-    has TLS, else None.
+    has TLS, else None. `judged_under` is the version of the rules of egress under which `peer` was allowed.
     """
 
     __slots__ = (
@@ -53,7 +54,9 @@ class Exchange:
         "fd",
         "flow",
         "idle_since",
+        "judged_under",
         "looked_at_by",
+        "peer",
         "route",
         "sent_at_ms",
         "started_at",
@@ -65,12 +68,16 @@ class Exchange:
         self,
         connection: Connection,
         route: Route,
+        peer: Peer,
+        judged_under: int,
         clock: Clock,
         limits: Limits,
         watch: Callable[[int, int], None],
         on_over: Callable[["Exchange", str, float], None],
     ) -> None:
         self._connection = connection
+        self.peer = peer
+        self.judged_under = judged_under
         self._clock = clock
         self.stream = connection if isinstance(connection, TlsStream) else None
         self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES

@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.deadlines import Deadlines
+from wangtimer.callback.egress import REFUSED, Egress
 from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.limits import Limits
+from wangtimer.callback.opening import Opening
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
@@ -30,12 +32,14 @@ class Exchanges:
         limits: Limits,
         sockets: Sockets,
         tls: Tls,
+        egress: Egress,
         on_end: Callable[[Call, Flow, Reply | None, bool], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
         self._sockets = sockets
         self._tls = tls
+        self._egress = egress
         self._on_end = on_end
         self._open: dict[int, Exchange] = {}
         self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
@@ -59,24 +63,24 @@ class Exchanges:
                 return True
         return False
 
-    def adopt(
-        self,
-        connection: Connection,
-        call: Call,
-        flow: Flow,
-        started_at: float,
-        deadline_at: float,
-    ) -> None:
-        """Send on a connection that was opened for it, and keep it for others."""
+    def adopt(self, connection: Connection, opened: Opening) -> None:
+        """Send the call for which a connection was opened, and keep the connection for others."""
+        call, flow, started_at = opened.call, opened.flow, opened.started_at
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
-            exchange = self._take_up(connection, call.request.route)
+            exchange = self._take_up(connection, opened)
         except OSError as refused:
             connection.close()
             error = str(refused)
         else:
-            if self._begin(exchange, call, flow, started_at, deadline_at, connect_ms):
+            if exchange.judged_under != self._egress.version and not self._egress.allows(
+                exchange.peer, call.request.app
+            ):
+                self._drop(exchange)
+                self._tell_unsent(call, flow, started_at, connect_ms, REFUSED, is_refused=True)
+                return
+            if self._begin(exchange, call, flow, started_at, opened.deadline_at, connect_ms):
                 return
         self._tell_unsent(call, flow, started_at, connect_ms, error)
 
@@ -98,8 +102,18 @@ class Exchanges:
         for exchange in list(self._open.values()):
             self._drop(exchange)
 
-    def _take_up(self, connection: Connection, route: Route) -> Exchange:
-        exchange = Exchange(connection, route, self._clock, self._limits, self._sockets.watch_for, self._over)
+    def _take_up(self, connection: Connection, opened: Opening) -> Exchange:
+        assert opened.peer is not None
+        exchange = Exchange(
+            connection,
+            opened.call.request.route,
+            opened.peer,
+            opened.judged_under,
+            self._clock,
+            self._limits,
+            self._sockets.watch_for,
+            self._over,
+        )
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
         if len(self._open) > self._limits.connections_total:
@@ -136,7 +150,25 @@ class Exchanges:
         self._deadlines.add(exchange)
         return True
 
-    def _tell_unsent(self, call: Call, flow: Flow, started_at: float, connect_ms: int, error: str) -> None:
+    def _is_allowed_still(self, exchange: Exchange) -> bool:
+        """Judge a connection anew where the rules have changed since."""
+        version = self._egress.version
+        if exchange.judged_under == version:
+            return True
+        if not self._egress.allows_still(exchange.peer):
+            return False
+        exchange.judged_under = version
+        return True
+
+    def _tell_unsent(
+        self,
+        call: Call,
+        flow: Flow,
+        started_at: float,
+        connect_ms: int,
+        error: str,
+        is_refused: bool = False,
+    ) -> None:
         cost_ms = (self._clock.monotonic() - started_at) * 1000
         reply = Reply(
             self._clock.now_ms(),
@@ -146,6 +178,7 @@ class Exchanges:
             f"not sent: {error}",
             was_sent=False,
             connect_ms=connect_ms,
+            is_refused=is_refused,
         )
         self._on_end(call, flow, reply, True)
 
@@ -154,7 +187,11 @@ class Exchanges:
         idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
-            if now - exchange.idle_since <= self._limits.reuse_idle_s and now < exchange.usable_until:
+            if (
+                now - exchange.idle_since <= self._limits.reuse_idle_s
+                and now < exchange.usable_until
+                and self._is_allowed_still(exchange)
+            ):
                 return exchange
             self._drop(exchange)
         return None

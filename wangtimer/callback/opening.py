@@ -10,10 +10,12 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.egress import REFUSED, Egress
 from wangtimer.callback.places import Flow
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
+from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.time.clock import Clock
 
 # If an address does not answer for so long, the next one is tried beside it (RFC 8305, 5).
@@ -37,11 +39,16 @@ class Opener(Protocol):
 
 
 class Opening:
-    """One call's way to a connection. Its opener calls `found`, `try_next`, `shake_hands` and `give_up`."""
+    """One call's way to a connection. Its opener calls `found`, `try_next`, `shake_hands` and `give_up`.
+
+    Each address is judged right before its socket is made. `peer` is the one that it connected to; `judged_under` a
+    version of the rules that was not newer then. `is_refused`: no address was allowed.
+    """
 
     __slots__ = (
         "_addresses",
         "_clock",
+        "_egress",
         "_error",
         "_opener",
         "_sockets",
@@ -49,13 +56,17 @@ class Opening:
         "_stream",
         "_tls",
         "_tries",
+        "_was_refused",
         "call",
         "deadline_at",
         "flow",
         "give_up_at",
         "is_over",
+        "is_refused",
         "is_shaking_hands",
+        "judged_under",
         "next_try_at",
+        "peer",
         "started_at",
     )
 
@@ -68,6 +79,7 @@ class Opening:
         clock: Clock,
         sockets: Sockets,
         tls: Tls,
+        egress: Egress,
         opener: Opener,
     ) -> None:
         self.call = call
@@ -78,14 +90,19 @@ class Opening:
         self.next_try_at = self.give_up_at
         self.is_over = False
         self.is_shaking_hands = False
+        self.is_refused = False
+        self.judged_under = egress.version
+        self.peer: Peer | None = None
+        self._egress = egress
         self._clock = clock
         self._sockets = sockets
         self._tls = tls
         self._opener = opener
         self._addresses: deque[str] = deque()
-        self._tries: dict[int, tuple[socket.socket, tuple[str, int]]] = {}
+        self._tries: dict[int, tuple[socket.socket, Peer]] = {}
         self._stream: TlsStream | None = None
         self._error = ""
+        self._was_refused = False
         self._stage = "looking up its name"
 
     def found(self, addresses: Iterable[str], error: str) -> None:
@@ -102,15 +119,18 @@ class Opening:
     def try_next(self) -> None:
         """Connect to the next address that can be tried; earlier tries go on."""
         self.next_try_at = self.give_up_at
-        port = self.call.request.origin.port
+        origin = self.call.request.origin
+        name = "" if origin.is_address else origin.host
         while self._addresses and not self.is_over:
-            if self._try((self._addresses.popleft(), port)):
+            if self._try(Peer(name, self._addresses.popleft(), origin.port)):
                 if self._addresses:
                     self.next_try_at = self._clock.monotonic() + _NEXT_ADDRESS_S
                     self._opener.look_by(self.next_try_at)
                 return
         if not self._tries and not self.is_over:
-            self._fail(self._error)
+            # Where one address was allowed, what became of that one is the error.
+            self.is_refused = self._was_refused and not self._error
+            self._fail(REFUSED if self.is_refused else self._error)
 
     def shake_hands(self) -> None:
         """Go on with the handshake as far as the target's bytes reach."""
@@ -143,9 +163,12 @@ class Opening:
             self._stream.close()
             self._stream = None
 
-    def _try(self, address: tuple[str, int]) -> bool:
-        """Begin to connect; False where that failed at once."""
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    def _try(self, peer: Peer) -> bool:
+        """Begin to connect; False where that is not allowed, or failed at once."""
+        if not self._egress.allows(peer, self.call.request.app):
+            self._was_refused = True
+            return False
+        family = socket.AF_INET6 if ":" in peer.address else socket.AF_INET
         try:
             connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         except OSError as error:
@@ -159,7 +182,7 @@ class Opening:
             connection.close()
             self._note(error.errno or errno.EMFILE)
             return False
-        self._tries[fd] = connection, address
+        self._tries[fd] = connection, peer
         return self._is_under_way(fd)
 
     def _look_at(self, fd: int) -> None:
@@ -169,9 +192,9 @@ class Opening:
 
     def _is_under_way(self, fd: int) -> bool:
         """Check a try: True while it connects or has connected; False if it failed, and it is dropped."""
-        connection, address = self._tries[fd]
+        connection, peer = self._tries[fd]
         try:
-            code = connection.connect_ex(address)
+            code = connection.connect_ex((peer.address, peer.port))
         except OSError as error:  # no address after all
             code = error.errno or errno.EINVAL
         if code in _ON_ITS_WAY:
@@ -179,6 +202,7 @@ class Opening:
         if code in _CONNECTED:
             del self._tries[fd]
             self._sockets.forget(fd)
+            self.peer = peer
             self._be_connected(connection)
             return True
         self._drop(fd)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.egress import Egress
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
@@ -35,6 +36,7 @@ class Openings:
         sockets: Sockets,
         lookups: Lookups,
         tls: Tls,
+        egress: Egress,
         on_open: Callable[[Connection, Opening], None],
         on_fail: Callable[[Call, Flow, Reply], None],
     ) -> None:
@@ -43,6 +45,7 @@ class Openings:
         self._sockets = sockets
         self._lookups = lookups
         self._tls = tls
+        self._egress = egress
         self._on_open = on_open
         self._on_fail = on_fail
         self._running: dict[Opening, None] = {}
@@ -67,6 +70,7 @@ class Openings:
             self._clock,
             self._sockets,
             self._tls,
+            self._egress,
             self,
         )
         self._running[opening] = None
@@ -114,7 +118,15 @@ class Openings:
             self._on_open(connection, opening)
             return
         cost_ms = (self._clock.monotonic() - opening.started_at) * 1000
-        reply = Reply(self._clock.now_ms(), cost_ms, None, "", f"not sent: {error}", was_sent=False)
+        reply = Reply(
+            self._clock.now_ms(),
+            cost_ms,
+            None,
+            "",
+            f"not sent: {error}",
+            was_sent=False,
+            is_refused=opening.is_refused,
+        )
         self._on_fail(opening.call, opening.flow, reply)
 
     def _look_at_all(self, now: float) -> None:

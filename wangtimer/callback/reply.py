@@ -18,6 +18,7 @@ class Reply(NamedTuple):
     `connect_ms`   the part of the cost until the connection was open (name, TCP, TLS; 0 for one
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
+    `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     """
 
     sent_at_ms: float
@@ -28,6 +29,7 @@ class Reply(NamedTuple):
     was_sent: bool = True
     connect_ms: int | None = None
     first_byte_ms: int | None = None
+    is_refused: bool = False
 
     @property
     def succeeded(self) -> bool:

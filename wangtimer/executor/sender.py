@@ -161,7 +161,7 @@ class Sender:
         member = attempt.held.member
         status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
         if not reply.succeeded:
-            pause_ms = self._rule.retry.pause_ms(member.attempt, self._random)
+            pause_ms = None if reply.is_refused else self._rule.retry.pause_ms(member.attempt, self._random)
             status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
             due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import redis
 
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.errors import BadSetting
+from wangtimer.own_servers import SETTING
 from wangtimer.settings import read_settings
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
@@ -129,6 +131,8 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         return
     directory = stack.directory
     environment = {
+        # Callbacks of a machine of one's own go to itself, mostly. The API is no target all the same.
+        SETTING: read_settings().egress or PUBLIC_AND_LOOPBACK,
         **directory.settings,
         "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own

@@ -138,6 +138,11 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "How often a process noted such a timer, once a minute for each at most",
             wiring.bad_timers.notes(),
         ),
+        CounterMetricFamily(
+            "wangtimer_egress_refusals",
+            "Connections that WANGTIMER_EGRESS refused, once for each address tried",
+            wiring.refusal_count.total(),
+        ),
     ]
 
 

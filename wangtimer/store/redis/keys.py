@@ -34,6 +34,7 @@ class Keys:
         self.told = f"{prefix}:told"
         self.bad_timers = f"{prefix}:bad"
         self.bad_notes = f"{prefix}:bad:notes"
+        self.refusals = f"{prefix}:egress:refusals"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
         """Return the named keys of a slice or lane.

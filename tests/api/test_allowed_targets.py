@@ -1,0 +1,84 @@
+"""A URL whose address the rules of egress refuse is refused when the timer is made or edited, on both paths."""
+
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+
+from tests.api.v1.world import TIMERS, V1World
+from tests.api.world import DEF, definition, present
+from wangtimer.api.http.allowed_targets import is_refused_address
+
+REFUSED_URLS = (
+    "http://127.0.0.1/", "http://127.1:8080/a", "http://2130706433/", "http://0x7f000001/", "http://0177.0.0.1/",
+    "http://[::1]/", "http://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/", "http://169.254.169.254/latest/",
+    "http://0xa9fea9fe/", "http://[fd00:ec2::254]/", "http://10.0.0.1/", "http://192.168.1/", "http://0/",
+)  # fmt: skip
+ALLOWED_URLS = ("http://8.8.8.8/", "https://[2606:4700::1111]/", "http://10.9.0.1:8080/", "http://localhost/",
+                "http://metadata.google.internal/", "http://[::ffff:8.8.8.8]/")  # fmt: skip
+SAID = "this deployment does not allow calls to its address"
+
+
+@pytest.fixture
+def ruled_world(sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[V1World]:
+    """Both paths, where public addresses are allowed, one network beside, and the store is at 10.9.0.6."""
+    monkeypatch.setenv("WANGTIMER_EGRESS", "public,10.9.0.0/24:8080")
+    world = V1World(sqlite_url, redis_url, present())
+    world.wiring.database.create_tables()
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize("url", REFUSED_URLS)
+def test_a_timer_whose_url_has_such_an_address_is_not_made(ruled_world: V1World, url: str) -> None:
+    answered = ruled_world.create(notifyHTTPParam={"url": url})
+    assert (answered.status, answered.json["field"]) == (400, "notifyHTTPParam.url")
+    assert SAID in answered.msg
+    body = {"key": "a", "schedule": {"cron": "* * * * *"}, "target": {"url": url}}
+    told = ruled_world.send("POST", TIMERS, body)
+    assert told.status == 400
+    assert SAID in str(told.json)
+    assert ruled_world.stored() == (0, 0)
+
+
+@pytest.mark.parametrize("url", ALLOWED_URLS)
+def test_other_addresses_and_all_names_are_taken(ruled_world: V1World, url: str) -> None:
+    """DNS decides about a name when the call connects."""
+    assert ruled_world.create(notifyHTTPParam={"url": url}).code == 0
+
+
+def test_an_edit_to_such_an_address_changes_nothing(ruled_world: V1World) -> None:
+    timer_id = ruled_world.made()
+    answered = ruled_world.patch(app="shop", id=timer_id, notifyHTTPParam={"url": "http://127.0.0.1/"})
+    assert (answered.status, answered.json["field"]) == (400, "notifyHTTPParam.url")
+    assert SAID in answered.msg
+    notify = ruled_world.wiring.timers.get("shop", timer_id).definition.notify
+    assert notify.url == definition()["notifyHTTPParam"]["url"]
+
+
+def test_without_rules_nothing_is_said_early(small_world: V1World) -> None:
+    """The engine, which does not start without rules, is the judge."""
+    assert small_world.wiring.settings.egress == ""
+    assert small_world.create(notifyHTTPParam={"url": "http://127.0.0.1/"}).code == 0
+
+
+def test_our_own_servers_are_refused_where_their_network_is_allowed(
+    sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANGTIMER_EGRESS", "public,127.0.0.0/8,::1")
+    monkeypatch.setenv("WANGTIMER_HTTP_BIND", "127.0.0.1:5000")
+    world = V1World(sqlite_url, redis_url, present())
+    world.wiring.database.create_tables()
+    port = redis_url.rpartition(":")[2].partition("/")[0]
+    for own in (port, "5000"):
+        answered = world.post(DEF, **definition(notifyHTTPParam={"url": f"http://127.0.0.2:{own}/"}))
+        assert answered.status == 400
+        assert SAID in answered.msg
+    assert world.create(notifyHTTPParam={"url": "http://127.0.0.1:5001/"}).code == 0
+    world.close()
+
+
+def test_a_file_of_timers_is_read_without_a_deployment() -> None:
+    assert not is_refused_address("http://127.0.0.1/")
+    with Flask(__name__).app_context(), pytest.raises(KeyError):  # an app of ours has settings
+        is_refused_address("http://127.0.0.1/")

@@ -1,0 +1,1 @@
+"""Which addresses a callback may be sent to."""
