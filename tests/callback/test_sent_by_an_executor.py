@@ -12,6 +12,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -64,7 +65,7 @@ def test_a_call_has_the_time_that_its_timer_gives_it(
     definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), notify, timeout_ms=timeout_ms)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sender.send([Ready(held, 0, definition, 0)], {})
+    sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
     outcome = records.get(timeout=8).outcome
     assert (outcome.status, outcome.http_status) == (
         status,

@@ -58,6 +58,7 @@ from wangtimer.testing.doubles import (
     MemoryServer,
     MemorySlices,
     MemoryWindow,
+    NeverSigned,
 )
 from wangtimer.trigger import ArmRule, Trigger
 
@@ -229,6 +230,7 @@ class ExecutorNode(Node):
             self.slices,
             self.hot,
             Wanted(self.definitions, self.timers, verifier, Asker(self.timers, world.time)),
+            NeverSigned(),
             verifier,
             self.engine,
             self.keeper,

@@ -61,6 +61,7 @@ class ErrorCode(Enum):
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     UNKNOWN_FIRING = 40404, "This timer has no firing of this moment."
+    UNKNOWN_SECRET = 40406, "No signing secret with this id signs callbacks of this app."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,
