@@ -7,6 +7,7 @@ import click
 
 from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.settings import settings
+from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
@@ -47,6 +48,7 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(signing)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)

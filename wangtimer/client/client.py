@@ -9,13 +9,14 @@ import requests
 from .calendar_calls import CalendarCalls, HealthCalls
 from .follow_calls import FollowCalls
 from .many_timer_calls import ManyTimerCalls
+from .signing_calls import SigningCalls
 from .transport import Transport
 
 TIMEOUT_S = 30.0
 RETRIES = 3
 
 
-class Client(FollowCalls, ManyTimerCalls, CalendarCalls, HealthCalls):
+class Client(FollowCalls, ManyTimerCalls, CalendarCalls, SigningCalls, HealthCalls):
     """`with Client("http://127.0.0.1:5000", "shop") as client: client.get_timer(1)`; use one client per thread.
 
     `timeout` (s) limits connecting, and each wait for bytes. A call without an answer, or answered 502, 503 or 504, is

@@ -84,11 +84,11 @@ class UnknownFiring(WangTimerError):
 
 
 class UnknownSecret(WangTimerError):
-    """No secret with this id signs callbacks of this app."""
+    """No secret with this id signs callbacks of this app; a `secret_id` in text is as it is to be shown."""
 
     about = Subject.SECRET
 
-    def __init__(self, app: str, secret_id: int) -> None:
+    def __init__(self, app: str, secret_id: int | str) -> None:
         super().__init__(
             f"app {app!r} has no signing secret {secret_id}; GET /v1/signing-secrets lists those it has"
         )

@@ -25,7 +25,6 @@ from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Q
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
 
-
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
 OLDEST_TIMESTAMP_S = 1
 

@@ -1,4 +1,4 @@
-"""How the callbacks of apps are signed, as this process knows it: Redis says when to read again, SQL when Redis cannot."""
+"""How apps sign their callbacks, as this process knows it: read from Redis where it changed, and from SQL at need."""
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -23,7 +23,7 @@ MOST_REMEMBERED = 10_000
 class Signings(Protocol):
     """Knows how apps sign. Of an app that it leaves out nothing may be sent."""
 
-    def known(self, apps: Collection[str], mark: str | None) -> dict[str, AppSigning]:
+    def known(self, apps: Collection[str], mark: str | None, /) -> dict[str, AppSigning]:
         """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
 
     def ask(self, apps: Collection[str]) -> dict[str, AppSigning]:

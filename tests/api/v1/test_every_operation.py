@@ -10,7 +10,7 @@ from tests.api.v1.world import Answered, V1World
 from wangtimer.api.v1.pointers import pointer
 
 PATHS = {path: methods for path, methods in DOCUMENT["paths"].items() if path.startswith("/v1/")}
-PLACES = {"{which}": "17", "{firing_id}": "17-1000", "{name}": "plant"}
+PLACES = {"{which}": "17", "{firing_id}": "17-1000", "{name}": "plant", "{secret_id}": "1"}
 # A callback of a timer may read and stop, and nothing else.
 ACTING = {
     "v1CreateTimer",

@@ -8,6 +8,7 @@ from wangtimer.api.v1.calendar_routes import calendar_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
+from wangtimer.api.v1.signing_routes import signing_routes
 from wangtimer.api.v1.timers.timer_routes import timer_routes
 from wangtimer.wiring import Wiring
 
@@ -20,4 +21,5 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         demand_routes(wiring),
         calendar_routes(wiring),
         load_routes(wiring),
+        signing_routes(wiring),
     )

@@ -24,7 +24,7 @@ class AppSigning:
 
     @classmethod
     def unmade(cls, app: str) -> "AppSigning":
-        """Return what an app has of which nothing is stored: signing is on, and its first secret is still to be made."""
+        """Return what an app has of which nothing is stored: signing is on, its first secret is to be made."""
         return cls(app, 0, True, ())
 
     def with_a_secret(self, key: bytes, now: int) -> "AppSigning":

@@ -49,9 +49,7 @@ class SigningCopies:
 
         Raises `StoreAway`.
         """
-        mark, *texts = self._connection.command(
-            lambda client: client.hmget(self._key, [MARK_FIELD, *apps])
-        )
+        mark, *texts = self._connection.command(lambda client: client.hmget(self._key, [MARK_FIELD, *apps]))
         found: dict[str, AppSigning] = {}
         for app, text in zip(apps, texts, strict=True):
             if text is None:

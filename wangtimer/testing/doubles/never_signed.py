@@ -8,7 +8,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 class NeverSigned:
     """Every app has switched signing off."""
 
-    def known(self, apps: Collection[str], mark: str | None) -> dict[str, AppSigning]:
+    def known(self, apps: Collection[str], _mark: str | None) -> dict[str, AppSigning]:
         return {app: AppSigning(app, 1, False, ()) for app in apps}
 
     def ask(self, apps: Collection[str]) -> dict[str, AppSigning]:
