@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.fakes import MemorySigningStore
+from tests.stages.world import World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
 
 NOW = 1_795_207_483_000
-OLD, NEW = b"o" * 32, b"n" * 32
+NEW = b"n" * 32
 
 
 class Counted:
@@ -30,22 +32,6 @@ class Counted:
             return getattr(self._store, name)(*arguments)
 
         return call
-
-
-class MemorySigningStore:
-    """Stands for SQL."""
-
-    def __init__(self, server: MemoryServer) -> None:
-        self._server = server
-
-    def needed(self, apps: Any, now: int) -> Readable[str, AppSigning]:
-        def work() -> Readable[str, AppSigning]:
-            table = self._server.table("signing")
-            for app in apps:
-                table.setdefault(app, AppSigning.unmade(app).with_a_secret(OLD, now))
-            return Readable({app: table[app] for app in apps})
-
-        return self._server.call(work)
 
 
 class Deployment:
@@ -156,3 +142,56 @@ def test_sql_that_hangs_is_not_asked_again_at_once(deployment: Deployment) -> No
         raise StoreAway("SQL", "it hangs")
     assert process.ask({"shop"}) == {}
     assert deployment.store.calls == []
+
+
+def signatures(world: World) -> list[int]:
+    """How many signatures each call has that arrived."""
+    found = [arrival.headers.get("webhook-signature", "") for arrival in world.target.arrivals]
+    return [one.count("v1,") for one in found]
+
+
+def test_the_first_call_of_an_app_is_signed_and_none_costs_sql_a_question(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(is_signed=True)
+    store = world.signing_store = Counted(world.signing_store)  # type: ignore[assignment]
+    for node in world.executor_nodes:
+        node.executor._signings = world.signings_of()
+    world.start()
+    world.timer("* * * * * *")
+    world.run_for(60)
+    assert len(signatures(world)) > 50
+    assert set(signatures(world)) == {1}
+    assert max(arrival.late_ms for arrival in world.target.arrivals) < 1_000
+    # Each process at most once, before Redis has the copy.
+    assert len(store.calls) <= len(world.executor_nodes)
+
+
+def test_calls_go_on_signed_while_sql_is_away(make_world: Callable[..., World]) -> None:
+    world = make_world(is_signed=True).start()
+    world.timer("* * * * * *")
+    world.run_for(30)
+    world.sql.away = True
+    before = len(world.target.arrivals)
+    world.run_for(30)
+    assert len(world.target.arrivals) >= before + 28
+    assert set(signatures(world)) == {1}
+
+
+def test_without_the_secret_a_call_waits_for_sql_and_holds_up_no_other_app(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(is_signed=True).start()
+    known, unknown = world.timer("* * * * * *"), world.once_in(20)
+    world.run_for(10)
+    # As an app of which nothing is known: its timer's copy in Redis says another app.
+    told = world.definitions.get([unknown.id]).definitions[unknown.id]
+    world.definitions.put([replace(told, app="bank", version=told.version + 1)])
+    world.sql.away = True
+    world.run_for(25)
+    assert world.target.of(unknown.id) == []
+    assert max(arrival.late_ms for arrival in world.target.of(known.id)) < 1_000
+    world.sql.away = False
+    world.run_for(60)
+    (arrival,) = world.target.of(unknown.id)
+    assert arrival.headers["webhook-signature"].startswith("v1,")

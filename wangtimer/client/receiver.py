@@ -167,8 +167,10 @@ class Receiver:
     ) -> None:
         self._act = act
         self._seen = SeenFirings() if seen is None else seen
-        is_ready = secrets is None or isinstance(secrets, Verification)
-        self._verification = secrets if is_ready else Verification(secrets)
+        if secrets is None or isinstance(secrets, Verification):
+            self._verification = secrets
+        else:
+            self._verification = Verification(secrets)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one request."""

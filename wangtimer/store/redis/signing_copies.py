@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -49,7 +49,9 @@ class SigningCopies:
 
         Raises `StoreAway`.
         """
-        mark, *texts = self._connection.command(lambda client: client.hmget(self._key, [MARK_FIELD, *apps]))
+        fields = [MARK_FIELD, *apps]
+        answer: list[Any] = self._connection.command(lambda client: client.hmget(self._key, fields))
+        mark, *texts = answer
         found: dict[str, AppSigning] = {}
         for app, text in zip(apps, texts, strict=True):
             if text is None:
