@@ -197,7 +197,7 @@ SECTIONS = (
         (
             "An app that switched signing off is called without a signature.",
             "A change of secrets counts as a change of a timer does, within `countsWithin`.",
-            "Where SQL lost the commit of a rotation, calls are signed with the secret that Redis has until the next one.",
+            "Where SQL lost the commit of a rotation, Redis' copy of it counts until the next change.",
             "Whoever can read SQL or Redis can sign.",
         ),
     ),
