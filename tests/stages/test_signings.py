@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -186,7 +185,7 @@ def test_without_the_secret_a_call_waits_for_sql_and_holds_up_no_other_app(
     world.run_for(10)
     # As an app of which nothing is known: its timer's copy in Redis says another app.
     told = world.definitions.get([unknown.id]).definitions[unknown.id]
-    world.definitions.put([replace(told, app="bank", version=told.version + 1)])
+    world.definitions.put([told._replace(app="bank", version=told.version + 1)])
     world.sql.away = True
     world.run_for(25)
     assert world.target.of(unknown.id) == []
