@@ -110,6 +110,19 @@ CREATE TABLE calendar (
     INDEX calendar_followed (followed_at, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- how each app's callbacks are signed; an app gets its row with its first secret
+CREATE TABLE signing (
+    app VARCHAR(64) NOT NULL,
+    -- JSON: the secrets that sign, and whether signing is on
+    content MEDIUMTEXT NOT NULL,
+    -- grows with every change
+    version BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (app),
+    -- the sweep tells Redis of what changed lately
+    INDEX signing_updated (updated_at, app)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- answers kept for a day, for callers who repeat a request
 CREATE TABLE idempotency (
     app VARCHAR(64) NOT NULL,

@@ -13,6 +13,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.refresher import Refresher
+from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
 
@@ -33,7 +34,10 @@ PAGES_A_SWEEP = 10
 
 @dataclass(slots=True)
 class Sweeper:
-    """Repairs add without asking what is missing: adding a member that its slice already holds does nothing."""
+    """Repairs add without asking what is missing: adding a member that its slice already holds does nothing.
+
+    `signing` None: no app signs its callbacks.
+    """
 
     timers: TimerStore
     firings: FiringStore
@@ -41,6 +45,7 @@ class Sweeper:
     definitions: DefinitionStore
     outbox: Outbox
     clock: Clock
+    signing: SigningRefresher | None = None
     _refresher: Refresher = field(init=False)
     _swept: int = field(default=0, init=False)
     _swept_to: Firing | None = field(default=None, init=False)
@@ -48,7 +53,7 @@ class Sweeper:
 
     def __post_init__(self) -> None:
         """Begin with nothing told."""
-        self._refresher = Refresher(self.timers, self.definitions)
+        self._refresher = Refresher(self.timers, self.definitions, self.signing)
 
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return how many were overdue.

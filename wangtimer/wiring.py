@@ -33,6 +33,7 @@ from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
@@ -47,6 +48,7 @@ from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
+from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.hot import HotStore
@@ -63,9 +65,11 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
@@ -79,6 +83,7 @@ from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.planned_load import PlannedLoad
+from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
@@ -273,6 +278,21 @@ class Wiring:
     def calendar_follower(self) -> CalendarFollower:
         """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+
+    @once
+    def signing_store(self) -> SigningStore:
+        """How apps sign their callbacks, in SQL."""
+        return SigningStore(self.database)
+
+    @once
+    def signing_copies(self) -> SigningCopies:
+        """The same in Redis."""
+        return SigningCopies(self.redis, self.keys)
+
+    @once
+    def signing_changes(self) -> SigningChanges:
+        """What apps change of it."""
+        return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
 
     @once
     def kept_answers(self) -> KeptAnswers:
@@ -471,10 +491,13 @@ class Wiring:
         """Fires chunks; starts its engine, keeper, settler, mover and puller."""
         s = self.settings
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
+        signings = SharedSignings(self.signing_copies, self.signing_store, self.clock, verifier.sql_rest)
+        asker = Asker(self.timers, self.clock, signings.refresh)
         executor = Executor(
             self.slices,
             self.hot,
-            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, self.clock)),
+            Wanted(self.definitions, self.timers, verifier, asker),
+            signings,
             verifier,
             self.engine,
             self.keeper,
@@ -511,6 +534,7 @@ class Wiring:
             self.definitions,
             self.outbox,
             self.clock,
+            SigningRefresher(self.signing_store, self.signing_copies),
         )
 
     @once

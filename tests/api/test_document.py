@@ -71,6 +71,10 @@ V1 = {
     "v1GetCalendar": ("GET", "/v1/calendars/{name}"),
     "v1PutCalendar": ("PUT", "/v1/calendars/{name}"),
     "v1DeleteCalendar": ("DELETE", "/v1/calendars/{name}"),
+    "v1GetSigning": ("GET", "/v1/signing-secrets"),
+    "v1RotateSecret": ("POST", "/v1/signing-secrets"),
+    "v1SwitchSigning": ("PATCH", "/v1/signing-secrets"),
+    "v1EndSecret": ("DELETE", "/v1/signing-secrets/{secret_id}"),
     "v1GetLoad": ("GET", "/v1/load"),
     "v1GetLoadOfAllApps": ("GET", "/v1/load:allApps"),
 }

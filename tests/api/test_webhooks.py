@@ -13,6 +13,8 @@ from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.settings import Settings
 
+KEYS = (b"n" * 32, b"o" * 32)
+
 
 @pytest.fixture(scope="module")
 def callback() -> dict[str, Any]:
@@ -22,7 +24,7 @@ def callback() -> dict[str, Any]:
 
 def sent(body: str) -> dict[str, str]:
     notify = Notify("http://target.example/", "POST", (("X-Own", "1"),), body)
-    request = request_of(notify, "shop", Member(890342217101453, 1795207483000, 2))
+    request = request_of(notify, "shop", Member(890342217101453, 1795207483000, 2), KEYS, 1795207483)
     lines = request.head.decode().split("\r\n")[1:-2]
     return dict(line.split(": ", 1) for line in lines)
 

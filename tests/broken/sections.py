@@ -192,6 +192,16 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Signed calls",
+        "A call is signed with a secret of its app",
+        (
+            "An app that switched signing off is called without a signature.",
+            "A change of secrets counts as a change of a timer does, within `countsWithin`.",
+            "Where SQL lost the commit of a rotation, Redis' copy of it counts until the next change.",
+            "Whoever can read SQL or Redis can sign.",
+        ),
+    ),
+    Section(
         "Schedules",
         "",
         ("Moments after 2199 are not found.",),

@@ -15,6 +15,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -57,7 +58,7 @@ def sent(engine: DeliveryEngine, url: str, most_attempts: int, timeout_ms: int |
     definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), Notify(url), timeout_ms=timeout_ms)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sender.send([Ready(held, 0, definition, 0)], {})
+    sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
     return records.get(timeout=8).outcome
 
 

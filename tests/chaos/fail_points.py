@@ -129,6 +129,8 @@ REACHED = (
                 Step.SQL_EDIT,
                 Step.SQL_PUT_CALENDAR,
                 Step.SQL_REMOVE_CALENDAR,
+                Step.SQL_SIGNING,
+                Step.SIGNING_PUT,
                 Step.SQL_DISABLE,
                 Step.SQL_DELETE,
                 Step.SQL_DISABLE_MANY,

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+import requests
+from standardwebhooks import Webhook
 
 from tests.callback.target import NO_CONTENT, Received, Target, answer_with
 from tests.e2e.deployment import Deployment
@@ -131,3 +133,47 @@ def test_a_firing_that_kills_its_executor_is_tried_five_times_at_most_and_its_ne
     )
     assert 3 <= len(poisonous.requests) <= 5
     assert {deployment.records(one)[0]["statusName"] for one in neighbours} == {"succeeded"}
+
+
+def test_calls_are_signed_from_the_start_and_with_both_secrets_during_a_rotation(
+    deployment: Deployment, make_target: Callable[..., Target]
+) -> None:
+    target = make_target(answer_with(NO_CONTENT))
+    deployment.make_timer("signed", cron="* * * * * *", url=target.url)
+    target.wait_for_requests(2)
+    assert all(_signatures(call) == 1 for call in target.requests)
+    first = _rotated(deployment)
+    deployment.tend_for(LEAD_MS / 1_000 + 1)
+    second = _rotated(deployment)
+    deployment.tend_for(LEAD_MS / 1_000 + 1)
+    seen = len(target.requests)
+    target.wait_for_requests(seen + 2)
+    for call in target.requests[seen:]:
+        assert _signatures(call) == 2
+        for secret in (first, second):
+            Webhook(secret).verify(call.body, dict(call.headers))
+    address = f"{deployment.api_url}/v1/signing-secrets"
+    assert requests.delete(f"{address}/{_oldest(address)}", headers=OF_APP, timeout=20).status_code == 200
+    deployment.tend_for(LEAD_MS / 1_000 + 1)
+    seen = len(target.requests)
+    target.wait_for_requests(seen + 1)
+    assert _signatures(target.requests[-1]) == 1
+    Webhook(second).verify(target.requests[-1].body, dict(target.requests[-1].headers))
+
+
+OF_APP = {"WangTimer-App": "e2e"}
+
+
+def _signatures(call: Received) -> int:
+    return len(call.values("webhook-signature")[0].split(" "))
+
+
+def _rotated(deployment: Deployment) -> str:
+    address = f"{deployment.api_url}/v1/signing-secrets"
+    answer = requests.post(address, json={"overlap": "1h"}, headers=OF_APP, timeout=20)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["secret"])
+
+
+def _oldest(address: str) -> int:
+    return int(requests.get(address, headers=OF_APP, timeout=20).json()["secrets"][0]["id"])

@@ -8,6 +8,7 @@ from tests.fakes.memory_answers import MemoryAnswers
 from tests.fakes.memory_demands import MemoryDemands
 from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
+from tests.fakes.memory_signing_store import MemorySigningStore
 from tests.fakes.memory_timers import MemoryTimers
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "MemoryDemands",
     "MemoryFiringLists",
     "MemoryFirings",
+    "MemorySigningStore",
     "MemoryTimers",
 ]

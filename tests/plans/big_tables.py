@@ -103,4 +103,9 @@ class BigTables:
             '\'{"name": "x", "weekdays": [], "days": [], "working": []}\', 1, 1'
             f" FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar]
+        signing = (
+            "INSERT INTO signing (app, content, version, updated_at)"
+            " SELECT CONCAT('app', n), '{\"on\": false, \"secrets\": []}', 1, "
+            f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, signing]

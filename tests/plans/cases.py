@@ -15,6 +15,8 @@ from wangtimer.core.flow.planning import firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
@@ -30,6 +32,7 @@ from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
+from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
@@ -67,6 +70,7 @@ class Stores:
         self.followers = CalendarFollowers(database)
         self.finished = FinishedTimers(database)
         self.load = PlannedLoad(database, clock)
+        self.signing = SigningStore(database)
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
         self._moments = count(NOW + time.time_ns() // 1_000_000 % DAY_MS, 20)
@@ -82,6 +86,7 @@ class Stores:
             *self._of_demands(),
             *self._of_finished(),
             *self._of_followers(),
+            *self._of_signing(),
             *self._of_the_rest(),
         ]
 
@@ -345,6 +350,19 @@ class Stores:
         self.firings.settle([Outcome(firing.member, firing.bucket, FiringStatus.FAILED, at)])
         return at
 
+    def _of_signing(self) -> list[Case]:
+        signing, app, since = self.signing, f"signs {self._mark}", NOW - 30 * DAY_MS
+        key = self._mark.encode().ljust(32)
+        return [
+            Case("SigningStore.needed", lambda: signing.needed([app, "app7"], NOW)),
+            Case("SigningStore.get", lambda: signing.get("app7")),
+            Case(
+                "SigningStore.change", lambda: signing.change(app, lambda one: one.rotated(key, 0, NOW), NOW)
+            ),
+            Case("SigningStore.change: the first", lambda: signing.change(f"{app}!", _signs_first, NOW)),
+            Case("SigningStore.changed_behind", lambda: signing.changed_behind((since, ""), 1_000)),
+        ]
+
     def _of_followers(self) -> list[Case]:
         followers = self.followers
         self.calendars.put(LARGE_APP, Calendar("ours"), NOW)
@@ -418,6 +436,10 @@ class Stores:
     def _a_settled(self) -> tuple[int, int]:
         number = self.tables.rows // 2
         return 1 + number % self.tables.large_app_timers, self.tables.settled_since + number * 100
+
+
+def _signs_first(one: AppSigning) -> AppSigning:
+    return one.with_a_secret(new_key(), NOW)
 
 
 def _refused(timer: Timer, _calendar: Calendar) -> None:

@@ -52,6 +52,7 @@ from wangtimer.testing.doubles import (
     MemoryOutbox,
     MemorySlices,
     MemoryWindow,
+    NeverSigned,
 )
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.trigger import ArmRule, Trigger
@@ -341,6 +342,7 @@ class Fleet:
             stores.slices,
             stores.hot,
             Wanted(stores.definitions, stores.timers, verifier, Asker(stores.timers, process.clock)),
+            NeverSigned(),
             verifier,
             engine,
             keeper,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
+from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemorySigningStore, MemoryTimers
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
@@ -29,6 +29,8 @@ from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.signings import SharedSignings, Signings
+from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
@@ -56,8 +58,10 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryServer,
+    MemorySigningCopies,
     MemorySlices,
     MemoryWindow,
+    NeverSigned,
 )
 from wangtimer.trigger import ArmRule, Trigger
 
@@ -229,6 +233,7 @@ class ExecutorNode(Node):
             self.slices,
             self.hot,
             Wanted(self.definitions, self.timers, verifier, Asker(self.timers, world.time)),
+            world.signings_of(),
             verifier,
             self.engine,
             self.keeper,
@@ -316,10 +321,12 @@ class World:
         executors: int = 2,
         places: tuple[int, int] = UNLIMITED_PLACES,
         room: Room | None = None,
+        is_signed: bool = False,
         **settings: object,
     ) -> None:
         self.places = places
         self.room = room
+        self.is_signed = is_signed
         self.settings = Settings.model_construct(**settings)
         self.time = Timeline()
         self.redis = MemoryServer("Redis", self.time)
@@ -335,6 +342,8 @@ class World:
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)
+        self.signing_copies = MemorySigningCopies(self.redis)
+        self.signing_store = MemorySigningStore(self.sql)
         self.timers = MemoryTimers(self.sql)
         self.firings = MemoryFirings(self.sql)
         self.demands = MemoryDemands(self.sql)
@@ -373,6 +382,12 @@ class World:
         self.executor_nodes.append(node)
         self.time.at(self.now, node.process, self._deliver_chunks)
         return node
+
+    def signings_of(self) -> Signings:
+        """Return what another callback process knows of how apps sign."""
+        if not self.is_signed:
+            return NeverSigned()
+        return SharedSignings(self.signing_copies, self.signing_store, self.time, SqlRest())
 
     def tell_strain(self) -> None:
         """Let the word of strain count for a while."""

@@ -77,6 +77,10 @@ class Request:
         line = f"{method} {path} HTTP/1.1\r\n".encode(errors="replace")
         self.head = b"%b%b%b%b\r\n" % (line, written, stamps, end)
 
+    def with_stamps(self, stamps: bytes) -> "Request":
+        """Return the same request with these stamps in place of its own."""
+        return Request(self.url, self.method, self._given, self.body, stamps, self.app)
+
     @property
     def wire(self) -> bytes:
         """All of it as it goes over the connection."""

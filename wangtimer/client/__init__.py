@@ -33,9 +33,11 @@ from .timer_fields import (
 )
 from .timer_types import ChangedTimer
 from .values import Moment, Span
+from .verification import BadSignature, Verification
 
 __all__ = [
     "BadAnswer",
+    "BadSignature",
     "ChangedTimer",
     "Client",
     "ClientError",
@@ -68,5 +70,6 @@ __all__ = [
     "TimerPatch",
     "Unavailable",
     "Unreachable",
+    "Verification",
     "Which",
 ]

@@ -1,12 +1,16 @@
 """For the service that is called: reads callbacks, and acts on each firing once."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any
+
+from .verification import BadSignature, Verification
 
 MOST_SEEN = 100_000
 KEPT_S = 86_400.0
@@ -144,39 +148,92 @@ class Receiver:
     """A WSGI application that calls `act` once for each firing, on any path.
 
     It answers 204 once `act` has returned, and for a firing it has seen; 500 where `act` raises, so the firing is tried
-    again; 400 for a request that is not a callback, or whose body was cut off; 503 while `act` runs for the same
-    firing. The exception of `act` goes to the server's error log.
+    again; 400 for a request that is not a callback, or whose body was cut off; 401 for a signature that is not by one
+    of `secrets`; 503 while `act` runs for the same firing. The exception of `act` goes to the server's error log.
+
+    `secrets` are those of the app, as `whsec_...`; both while one replaces the other. None: signatures are not checked,
+    so anybody who reaches the receiver can call it. Raises ValueError for a secret that is none.
+    `wangtimer.client.receive` has the same for Flask, FastAPI and Django.
 
         from wsgiref.simple_server import make_server
-        make_server("127.0.0.1", 8080, Receiver(expire)).serve_forever()
+        make_server("127.0.0.1", 8080, Receiver(expire, secrets=["whsec_..."])).serve_forever()
     """
 
-    def __init__(self, act: Act, seen: SeenFirings | None = None) -> None:
+    def __init__(
+        self,
+        act: Act,
+        seen: SeenFirings | None = None,
+        secrets: Iterable[str] | Verification | None = None,
+    ) -> None:
         self._act = act
         self._seen = SeenFirings() if seen is None else seen
+        if secrets is None or isinstance(secrets, Verification):
+            self._verification = secrets
+        else:
+            self._verification = Verification(secrets)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one request."""
         status, text = self._answer(environ)
         body = text.encode()
+        status_line = f"{status} {HTTPStatus(status).phrase}"
         headers = [("Content-Type", "text/plain; charset=utf-8")] if body else []
-        start_response(status, [*headers, ("Content-Length", str(len(body)))] if body else [])
+        start_response(status_line, [*headers, ("Content-Length", str(len(body)))] if body else [])
         return [body]
 
-    def _answer(self, environ: dict[str, Any]) -> tuple[str, str]:
+    def answer(
+        self, headers: Mapping[str, str], body: bytes, report: Callable[[Exception], object] | None = None
+    ) -> tuple[int, str]:
+        """Act on a request, and return the status and text to answer: for any web framework.
+
+        `headers` as UTF-8, their names in any case. `report` gets what `act` raises; by default it is logged.
+        """
         try:
-            call = ReceivedCall.read(_headers(environ), _body(environ))
+            call = self.read(headers, body)
             with self._seen.acting_on(call.id) as is_new:
                 if is_new:
                     self._act(call)
+        except BadSignature as error:
+            return 401, f"{error}\n"
         except NotACallback as error:
-            return "400 Bad Request", f"{error}\n"
+            return 400, f"{error}\n"
         except StillActing as error:
-            return "503 Service Unavailable", f"{error}\n"
+            return 503, f"{error}\n"
         except Exception as error:
+            (_log if report is None else report)(error)
+            return 500, "it failed; try again\n"
+        return 204, ""
+
+    def read(self, headers: Mapping[str, str], body: bytes) -> ReceivedCall:
+        """Return the callback that a request is; raises `BadSignature`, `NotACallback`."""
+        if self._verification is not None:
+            self._verification.check(headers, body)
+        _refuse_a_part(headers, body)
+        return ReceivedCall.read(headers, body)
+
+    def _answer(self, environ: dict[str, Any]) -> tuple[int, str]:
+        try:
+            body = _body(environ)
+        except NotACallback as error:
+            return 400, f"{error}\n"
+
+        def report(error: Exception) -> None:
             environ["wsgi.errors"].write(f"callback failed: {error!r}\n")
-            return "500 Internal Server Error", "it failed; try again\n"
-        return "204 No Content", ""
+
+        return self.answer(_headers(environ), body, report)
+
+
+def _log(error: Exception) -> None:
+    logging.getLogger(__name__).error("callback failed", exc_info=error)
+
+
+def _refuse_a_part(headers: Mapping[str, str], body: bytes) -> None:
+    """Raise `NotACallback` for a body that is shorter than was announced."""
+    announced = next((value for name, value in headers.items() if name.lower() == "content-length"), None)
+    if announced is not None and announced != str(len(body)):
+        raise NotACallback(
+            f"the body was cut off: it has {len(body)} bytes of {announced[:20]}; send it again"
+        )
 
 
 def _headers(environ: Mapping[str, Any]) -> dict[str, str]:

@@ -185,6 +185,38 @@ class CalendarsPage(TypedDict):
     nextCursor: str | None
 
 
+class SigningSecret(TypedDict):
+    """A secret that signs callbacks, without its value; `endsAt` None: until another replaces it.
+
+    `wasShown` False: it was made at the first callback, and nobody has got its value.
+    """
+
+    id: int
+    createdAt: str
+    endsAt: str | None
+    wasShown: bool
+
+
+class Signing(TypedDict):
+    """How an app's callbacks are signed: `secrets` are those that sign now, oldest first."""
+
+    app: str
+    enabled: bool
+    secrets: list[SigningSecret]
+
+
+class ChangedSigning(Signing):
+    """How they are signed from now on; that takes effect `countsWithin` after the answer."""
+
+    countsWithin: str
+
+
+class Rotation(ChangedSigning):
+    """The new `secret`: no other answer shows its value."""
+
+    secret: str
+
+
 class MinuteOfLoad(TypedDict):
     """Firings planned for a minute."""
 

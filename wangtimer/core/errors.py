@@ -5,6 +5,7 @@ WangTimerError
 │   └── InvalidSchedule     a cron expression, moment or zone that cannot be read or never fires
 ├── UnknownTimer            no such timer in this app
 ├── UnknownFiring           this timer has no firing of this moment
+├── UnknownSecret           this app has no signing secret of this id
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 │   ├── NameInUse           the app has a living timer of this name
 │   └── VersionChanged      the timer is not at the version that the change was meant for
@@ -28,6 +29,7 @@ class Subject(Enum):
     CALENDAR = auto()
     APP = auto()
     KEY = auto()
+    SECRET = auto()
 
 
 class WangTimerError(Exception):
@@ -81,6 +83,18 @@ class UnknownFiring(WangTimerError):
         )
         self.timer_id = timer_id
         self.fire_at = fire_at
+
+
+class UnknownSecret(WangTimerError):
+    """No secret with this id signs callbacks of this app; a `secret_id` in text is as it is to be shown."""
+
+    about = Subject.SECRET
+
+    def __init__(self, app: str, secret_id: int | str) -> None:
+        super().__init__(
+            f"app {app!r} has no signing secret {secret_id}; GET /v1/signing-secrets lists those it has"
+        )
+        self.secret_id = secret_id
 
 
 class Conflict(WangTimerError):

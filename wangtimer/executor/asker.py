@@ -1,6 +1,6 @@
 """The asker: asks SQL for the present definitions when Redis was last told of changes too long ago."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 
@@ -31,11 +31,17 @@ class Question:
 
 
 class Asker:
-    """One thread asks, with one statement for all that wait: SQL that hangs makes no firing late."""
+    """One thread asks, with one statement for all that wait: SQL that hangs makes no firing late.
 
-    def __init__(self, timers: TimerStore, clock: Clock) -> None:
+    `also` is called before the answer, with the apps of the timers: it may ask for more that may be old.
+    """
+
+    def __init__(
+        self, timers: TimerStore, clock: Clock, also: Callable[[set[str]], object] = lambda _apps: None
+    ) -> None:
         self._timers = timers
         self._clock = clock
+        self._also = also
         self._questions: SimpleQueue[Question] = SimpleQueue()
         self._rests_until = float("-inf")
         self._is_started = False
@@ -77,6 +83,7 @@ class Asker:
             held |= question.held
         try:
             current = self._current(held)
+            self._also({one.app for one in current.values()})
             for question in questions:
                 question.answer = {one: current[one] for one in question.held if one in current}
         except Exception as error:

@@ -13,6 +13,7 @@ from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition
@@ -24,6 +25,7 @@ from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, within_room
 from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.signings import Signings
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -53,6 +55,7 @@ class Executor:
         slices: SliceStore,
         hot: HotStore,
         wanted: Wanted,
+        signings: Signings,
         verifier: Verifier,
         engine: DeliveryEngine,
         keeper: Keeper,
@@ -72,6 +75,7 @@ class Executor:
         self._slices = slices
         self._hot = hot
         self._wanted = wanted
+        self._signings = signings
         self._verifier = verifier
         self._engine = engine
         self._settler = settler
@@ -163,22 +167,24 @@ class Executor:
     ) -> int:
         """Send the first part of these, up to `most` in all; return how many members it has.
 
-        Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds.
+        Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds. SQL is asked too
+        for those whose app's secret Redis does not have.
         """
         with self._one_at_a_time(len(mine)):
             told = self._wanted.read(due.member.timer_id for due in mine)
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
         definitions = self._wanted.current(told)
+        signings = self._signings.known({one.app for one in definitions.values()}, told.signing_mark)
         deaths = {one.member: one.deaths for one in taken if one.deaths}
         with self._one_at_a_time(number):
-            unwanted, asked = self._questionable(mine[:number], definitions, taken[:number])
+            unwanted, asked = self._questionable(mine[:number], definitions, taken[:number], signings)
             others = _without(mine[:number], asked)
-            ready = _ready(claim, others, definitions, {})
+            ready = _ready(claim, others, definitions, {}, signings)
         if others:
             self._send(claim, chunk, others, ready, deaths, most, fired)
         if asked:
-            ready = self._judge(claim, chunk, unwanted, asked, definitions, fired)
+            ready = self._judge(claim, chunk, unwanted, asked, definitions, signings, fired)
             self._send(claim, chunk, asked, ready, deaths, most, fired)
         return number
 
@@ -264,6 +270,7 @@ class Executor:
         unwanted: list[DueMember],
         asked: list[DueMember],
         definitions: dict[int, Definition],
+        signings: dict[str, AppSigning],
         fired: Fired,
     ) -> list[Ready]:
         """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
@@ -271,21 +278,47 @@ class Executor:
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
         refused |= self._misfires(claim, asked, verdicts, known)
+        wanted = [due for due in asked if due.member not in refused]
+        signings |= self._ask_signings(wanted, verdicts, known, signings)
         self._skip(claim, refused, verdicts)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         left = [
             due for due in asked if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
-            return _ready(claim, left, known, verdicts)
+            return _ready(claim, left, known, verdicts, signings)
+
+    def _ask_signings(
+        self,
+        asked: Sequence[DueMember],
+        verdicts: dict[Member, Verdict],
+        definitions: Mapping[int, Definition],
+        known: Mapping[str, AppSigning],
+    ) -> dict[str, AppSigning]:
+        """Return how the apps sign of which that is not known yet; members of which it cannot be told wait."""
+        apps = {
+            due.member: definition.app
+            for due in asked
+            if isinstance(verdicts[due.member], Send)
+            and (definition := definitions.get(due.member.timer_id)) is not None
+        }
+        found = self._signings.ask(set(apps.values()) - known.keys())
+        for due in asked:
+            if (app := apps.get(due.member)) is not None and app not in known and app not in found:
+                verdicts[due.member] = self._verifier.wait(due)
+        return found
 
     def _questionable(
-        self, mine: Sequence[DueMember], definitions: dict[int, Definition], taken: Sequence[Taken]
+        self,
+        mine: Sequence[DueMember],
+        definitions: dict[int, Definition],
+        taken: Sequence[Taken],
+        signings: Mapping[str, AppSigning],
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
-        SQL is asked about members that seem unwanted, that the misfire policy may stop, or that may have been sent
-        already.
+        SQL is asked about members that seem unwanted, that the misfire policy may stop, that may have been sent
+        already, or whose app's secret is not known.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -297,8 +330,10 @@ class Executor:
             if definition is None or not _seems_wanted(definition, member):
                 unwanted.append(due)
                 asked.append(due)
-            elif definition.misfire.is_missed(member.fire_at, now) or _may_have_been_sent(
-                due, suspects, fresh_until
+            elif (
+                definition.app not in signings
+                or definition.misfire.is_missed(member.fire_at, now)
+                or _may_have_been_sent(due, suspects, fresh_until)
             ):
                 asked.append(due)
         return unwanted, asked
@@ -422,6 +457,7 @@ def _ready(
     dues: Sequence[DueMember],
     definitions: Mapping[int, Definition],
     verdicts: Mapping[Member, Verdict],
+    signings: Mapping[str, AppSigning],
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
     return [
@@ -430,6 +466,7 @@ def _ready(
             _moment(due, verdicts.get(due.member)),
             definition,
             _bucket(claim, verdicts.get(due.member)),
+            signings[definition.app],
         )
         for due in dues
         if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None

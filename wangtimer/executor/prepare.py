@@ -1,5 +1,6 @@
 """Requests as targets see them: the owner's request, and the headers that describe the firing."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import orjson
@@ -8,19 +9,21 @@ from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.timers.timer import Notify
 
 # Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
 
 
-def request_of(notify: Notify, app: str, member: Member) -> Request:
-    """Return the complete request of one attempt.
+def request_of(
+    notify: Notify, app: str, member: Member, keys: Sequence[bytes] = (), timestamp_s: int = 0
+) -> Request:
+    """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
     """
-    timer_id, fire_at, attempt = member
     url, method, headers, body = notify
     headers, name_a_type = _sent(headers)
     content, content_type = _written(body)
@@ -31,10 +34,20 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
         method,
         (*headers, ("X-WangTimer-App", app)),
         content,
-        b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
-        % (member.firing_id.encode(), timer_id, fire_at, attempt),
+        stamps_of(member, content, keys, timestamp_s),
         app,
     )
+
+
+def stamps_of(member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int) -> bytes:
+    """Return the header lines that differ from attempt to attempt; without keys the attempt is not signed."""
+    timer_id, fire_at, attempt = member
+    firing_id = member.firing_id.encode()
+    lines = (
+        b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
+        % (firing_id, timer_id, fire_at, attempt)
+    )
+    return lines + signature_lines(keys, firing_id, timestamp_s, body) if keys else lines
 
 
 @lru_cache(maxsize=1_024)

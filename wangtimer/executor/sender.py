@@ -11,6 +11,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition
@@ -18,20 +19,27 @@ from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.prepare import request_of, stamps_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
 
+# s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
+OLDEST_TIMESTAMP_S = 1
+
 
 class Ready(NamedTuple):
-    """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's."""
+    """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's.
+
+    `signing` is how its app's calls are signed.
+    """
 
     held: Held
     due_at: int
     definition: Definition
     bucket: int
+    signing: AppSigning
 
 
 class Sent(NamedTuple):
@@ -143,13 +151,19 @@ class Sender:
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
-        held, due_at, definition, bucket = ready
+        held, due_at, definition, bucket, signing = ready
+        signs_at = max(due_at, self._clock.now_ms())
+        keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
-            request = request_of(definition.notify, definition.app, held.member)
+            request = request_of(definition.notify, definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms)
+        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms, keys, timestamp_s)
+
+    def now_s(self) -> int:
+        """Return the present second, s UTC."""
+        return int(self._clock.now_ms() // 1_000)
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
@@ -182,9 +196,18 @@ class Sender:
 
 
 class Attempt:
-    """One member on its way: the engine's call, one object a firing."""
+    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`."""
 
-    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "request", "timeout_ms")
+    __slots__ = (
+        "_keys",
+        "_sender",
+        "_timestamp_s",
+        "bucket",
+        "due_at_ms",
+        "held",
+        "request",
+        "timeout_ms",
+    )
 
     def __init__(
         self,
@@ -194,8 +217,12 @@ class Attempt:
         request: Request,
         bucket: int,
         timeout_ms: int | None,
+        keys: Sequence[bytes],
+        timestamp_s: int,
     ) -> None:
         self._sender = sender
+        self._keys = keys
+        self._timestamp_s = timestamp_s
         self.bucket = bucket
         self.held = held
         self.due_at_ms = due_at_ms
@@ -203,9 +230,20 @@ class Attempt:
         self.timeout_ms = timeout_ms
 
     def may_send(self) -> bool:
-        """Tell whether the member may be sent: its lease surely lasts."""
+        """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""
         fail_points.before(Step.SEND)
-        return self._sender.may_send(self.held)
+        if not self._sender.may_send(self.held):
+            return False
+        if self._keys:
+            self._renew_signature()
+        return True
+
+    def _renew_signature(self) -> None:
+        now_s = self._sender.now_s()
+        if now_s > self._timestamp_s + OLDEST_TIMESTAMP_S:
+            stamps = stamps_of(self.held.member, self.request.body, self._keys, now_s)
+            self.request = self.request.with_stamps(stamps)
+            self._timestamp_s = now_s
 
     def on_held_back(self, _call: Call) -> None:
         """Check the lease again, then send."""

@@ -1,8 +1,12 @@
-"""Tells Redis of timers that changed in SQL: their changer may have died, or Redis been away, before it was told."""
+"""Tells Redis of what changed in SQL: its changer may have died, or Redis been away, before it was told.
+
+That is timers, and how apps sign their callbacks.
+"""
 
 from dataclasses import dataclass, field
 
 from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.telling import tell
 
@@ -18,10 +22,12 @@ class Refresher:
     """The time of the last change told to Redis is stored in Redis, so that no outage of either loses a change.
 
     A process does not tell again what it told lately, unless Redis was away since: it may have gone back in time.
+    `signing` None: no app signs.
     """
 
     timers: TimerStore
     definitions: DefinitionStore
+    signing: SigningRefresher | None = None
     _reconnects: int = field(default=0, init=False)
     _began_at: int = field(default=0, init=False)
     _goes_on_behind: tuple[int, int] | None = field(default=None, init=False)
@@ -45,7 +51,11 @@ class Refresher:
     def _begin(self, now: int) -> tuple[int, int]:
         self._began_at = now
         told_until = self.definitions.told_until()
-        return min(now, now if told_until is None else told_until) - OVERLAP_MS, 0
+        began_behind = min(now, now if told_until is None else told_until) - OVERLAP_MS
+        if self.signing is not None:
+            # A Redis without the time has lost all. Of timers the feeder tells it; of this nobody else does.
+            self.signing.refresh(0 if told_until is None else began_behind)
+        return began_behind, 0
 
     def _end(self) -> None:
         self._goes_on_behind = None

@@ -25,6 +25,7 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryServer,
+    MemorySigningCopies,
     MemorySlices,
 )
 from wangtimer.testing.doubles.memory_engine import TakeCall
@@ -132,6 +133,7 @@ class Deployment(Wiring):
             lanes=MemoryLanes(slices, self.lane_budget),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
+            signing_copies=MemorySigningCopies(server),
             load=MemoryLoad(server),
             strain_mark=NoStrain(),
             bad_timers=BadTimers(),

@@ -18,6 +18,8 @@ NIGHTLY = {
     },
     "tags": ["billing"],
 }
+# The example of the specification, and another.
+SECRETS = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
 OLD_CALL = {"url": "http://localhost:8080/expire", "method": "POST", "body": "{}"}
 HOUR_MS = 3_600_000
 
@@ -29,6 +31,7 @@ def tell(recorder: Recorder) -> None:
     _firings(recorder, world)
     _many(recorder)
     _calendars(recorder)
+    _signing(recorder)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
     _apps(recorder)
@@ -91,6 +94,14 @@ def _many(recorder: Recorder) -> None:
     recorder.shows("v1BatchEnableTimers", {"filter": {"tag": "billing"}, "dryRun": True})
     recorder.shows("v1BatchDisableTimers", {"keys": ["a", "c"]})
     recorder.shows("v1BatchDeleteTimers", {"keys": ["a"]})
+
+
+def _signing(recorder: Recorder) -> None:
+    for secret in SECRETS:
+        recorder.shows("v1RotateSecret", {"overlap": "1d", "secret": secret})
+    recorder.shows("v1GetSigning")
+    recorder.shows("v1EndSecret", secret_id="1")
+    recorder.shows("v1SwitchSigning", {"enabled": True})
 
 
 def _calendars(recorder: Recorder) -> None:

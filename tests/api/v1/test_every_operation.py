@@ -11,7 +11,13 @@ from wangtimer.api.v1.pointers import pointer
 from wangtimer.core.apps.scopes import OPERATOR_SCOPES
 
 PATHS = {path: methods for path, methods in DOCUMENT["paths"].items() if path.startswith("/v1/")}
-PLACES = {"{which}": "17", "{firing_id}": "17-1000", "{name}": "plant", "{key_id}": "3kTMd8Qx9LbA"}
+PLACES = {
+    "{which}": "17",
+    "{firing_id}": "17-1000",
+    "{name}": "plant",
+    "{key_id}": "3kTMd8Qx9LbA",
+    "{secret_id}": "1",
+}
 # A callback of a timer may read and stop, and nothing else.
 ACTING = {
     "v1CreateTimer",

@@ -17,8 +17,10 @@ more. While a target hangs, firings that wait for it use no attempt.
 **It may take 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
 `timeout`. For longer work answer 202 first, and work after.
 
-Firings of one timer may overlap. The call is not signed: give the target a secret header of your own, such as
-`Authorization`, and check it."""
+**It is signed** as Standard Webhooks has it: HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, divided by
+dots. `POST /v1/signing-secrets` makes a secret. An app that switched signing off gets no timestamp and no signature.
+
+Firings of one timer may overlap."""
 
 # Headers by their names: what each is, its schema, an example.
 _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
@@ -26,6 +28,16 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         "the firing's id (Standard Webhooks): the same on every attempt; `GET /v1/firings/{firing_id}` reads it",
         {"type": "string"},
         "890342217101453-1795207483000",
+    ),
+    "webhook-timestamp": (
+        "when this attempt was signed, s since 1970; refuse one that is more than 300 s off",
+        {"type": "integer", "format": "int64"},
+        1795207483,
+    ),
+    "webhook-signature": (
+        "one signature a secret, `v1,` and base64; two, divided by a space, while a secret is replaced",
+        {"type": "string", "pattern": "^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$"},
+        "v1,Qk6ePLxzYN4FRVfO4zjOUhzHxTEf7Jzf1V2sYmUcKq8=",
     ),
     "X-WangTimer-Timer": ("the timer's id", {"type": "integer", "format": "int64"}, 890342217101453),
     "X-WangTimer-Fire-At": (
@@ -45,6 +57,8 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         "WangTimer/0.2.0",
     ),
 }
+
+_MAY_BE_MISSING = ("User-Agent", "webhook-timestamp", "webhook-signature")
 
 _BODY = {
     "description": "The target's `body`, byte for byte, in UTF-8; empty where it has none. Its `Content-Type` is the "
@@ -85,7 +99,7 @@ def put_webhooks(document: dict[str, Any]) -> None:
             {
                 "name": name,
                 "in": "header",
-                "required": name != "User-Agent",
+                "required": name not in _MAY_BE_MISSING,
                 "description": description,
                 "schema": schema,
                 "example": example,

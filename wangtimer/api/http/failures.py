@@ -20,6 +20,7 @@ from wangtimer.core.errors import (
     TooManyAtOnce,
     TooMuchWork,
     UnknownFiring,
+    UnknownSecret,
     UnknownTimer,
     Unplannable,
     Unreadable,
@@ -99,6 +100,8 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(ErrorCode.UNKNOWN_TIMER, str(error), field, cause=error)
         case UnknownFiring():
             return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
+        case UnknownSecret():
+            return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

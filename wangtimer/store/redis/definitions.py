@@ -31,11 +31,13 @@ class Told(NamedTuple):
     """Definitions as Redis has them, and the time up to which it was told of every change, ms UTC; None: unknown.
 
     `sizes` are the bytes of the texts of all timers that were read; later timers in the list were not read.
+    `signing_mark` is that of the copies of how apps sign; None: there are none, or it is unknown.
     """
 
     definitions: dict[int, Definition]
     until: int | None
     sizes: dict[int, int] = {}  # noqa: RUF012 - never written to
+    signing_mark: str | None = None
 
 
 class DefinitionStore:
@@ -93,7 +95,9 @@ class DefinitionStore:
         told, number = self._read(timer_ids)
         while number < len(timer_ids):
             more, read = self._read(timer_ids[number:])
-            told = Told(told.definitions | more.definitions, told.until, told.sizes | more.sizes)
+            told = told._replace(
+                definitions=told.definitions | more.definitions, sizes=told.sizes | more.sizes
+            )
             number += read
         return told
 
@@ -102,8 +106,9 @@ class DefinitionStore:
         return self._read(timer_ids)[0]
 
     def _read(self, timer_ids: Sequence[int]) -> tuple[Told, int]:
-        keys = [self._keys.told, *(self._keys.definition(timer_id) for timer_id in timer_ids)]
-        told, *texts = self._connection.run_for_bytes("define_read", keys, [READ_BYTES])
+        definitions = (self._keys.definition(timer_id) for timer_id in timer_ids)
+        keys = [self._keys.told, self._keys.signing, *definitions]
+        told, mark, *texts = self._connection.run_for_bytes("define_read", keys, [READ_BYTES])
         found: Readable[int, Definition] = Readable()
         sizes: dict[int, int] = {}
         for timer_id, text in zip(timer_ids, texts, strict=False):
@@ -116,7 +121,8 @@ class DefinitionStore:
                 found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
         if found.bad:
             self._bad_timers.note(found.bad)
-        return Told(found, None if told is None else int(told), sizes), len(texts)
+        until = None if told is None else int(told)
+        return Told(found, until, sizes, None if mark is None else mark.decode()), len(texts)
 
     def told_until(self) -> int | None:
         """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""

@@ -32,6 +32,7 @@ class Keys:
         self.lanes = f"{prefix}:lanes"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
+        self.signing = f"{prefix}:signing"
         self.bad_timers = f"{prefix}:bad"
         self.bad_notes = f"{prefix}:bad:notes"
         self.refusals = f"{prefix}:egress:refusals"

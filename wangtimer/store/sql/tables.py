@@ -199,6 +199,21 @@ calendars = Table(
     **_MYSQL,
 )
 
+# How each app's callbacks are signed. An app gets its row with its first secret.
+signing = Table(
+    "signing",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    # JSON: the secrets that sign, and whether signing is on (`store/signing_text.py`)
+    Column("content", _LongText, nullable=False),
+    # Grows with every change.
+    Column("version", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # The sweep tells Redis of what changed lately.
+    Index("signing_updated", "updated_at", "app"),
+    **_MYSQL,
+)
+
 # Answers kept for a day, for callers who repeat a request.
 idempotency = Table(
     "idempotency",

@@ -14,8 +14,10 @@ from wangtimer.testing.doubles.memory_lanes import MemoryLanes
 from wangtimer.testing.doubles.memory_load import MemoryLoad
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
 from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_window import MemoryWindow
+from wangtimer.testing.doubles.never_signed import NeverSigned
 
 __all__ = [
     "UNLIMITED",
@@ -28,7 +30,9 @@ __all__ = [
     "MemoryLoad",
     "MemoryOutbox",
     "MemoryServer",
+    "MemorySigningCopies",
     "MemorySlices",
     "MemoryWindow",
+    "NeverSigned",
     "ScriptedAnswer",
 ]

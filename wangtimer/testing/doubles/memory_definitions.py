@@ -6,6 +6,7 @@ from itertools import accumulate
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import UNREAD, Definition
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
+from wangtimer.store.redis.signing_copies import MARK_FIELD
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
@@ -69,7 +70,8 @@ class MemoryDefinitions:
         found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
         definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
         sizes = {timer_id: self._size(timer_id, UNKNOWN_BYTES) for timer_id in timer_ids}
-        return Told(Readable(definitions), self._server.table("told").get("until"), sizes)
+        mark = self._server.table("signing").get(MARK_FIELD)
+        return Told(Readable(definitions), self._server.table("told").get("until"), sizes, mark)
 
     def _size(self, timer_id: int, unknown: int) -> int:
         one = self._living(timer_id)

@@ -31,8 +31,9 @@ class SentRequest(Sent):
     headers: Annotated[
         dict[str, list[str]],
         Field(
-            description="each header that went over the connection, with its values; all are masked but those of "
-            "headers that hold no secrets, such as Content-Type, User-Agent and those of the service",
+            description="each header that went over the connection, with its values, but webhook-timestamp and "
+            "webhook-signature; all are masked but those of headers that hold no secrets, such as Content-Type, "
+            "User-Agent and those of the service",
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
     ]

@@ -1,13 +1,13 @@
 -- Read definitions, until they have so many bytes.
--- KEYS[1] told, then definitions: strings
+-- KEYS[1] told, KEYS[2] signing, then definitions: strings, but signing is a hash with its mark in the field ""
 -- ARGV[1] most bytes of definitions; the first is read however large it is
--- Returns told, then the first definitions, as many as fit; nil for one that is not there.
-local found = {redis.call('GET', KEYS[1])}
+-- Returns told, the mark of signing, then the first definitions, as many as fit; nil for one that is not there.
+local found = {redis.call('GET', KEYS[1]), redis.call('HGET', KEYS[2], '')}
 local bytes = 0
-for i = 2, #KEYS do
+for i = 3, #KEYS do
   local text = redis.call('GET', KEYS[i])
   if text then bytes = bytes + #text end
-  if bytes > tonumber(ARGV[1]) and i > 2 then break end
+  if bytes > tonumber(ARGV[1]) and i > 3 then break end
   found[i] = text
 end
 return found

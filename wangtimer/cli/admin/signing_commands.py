@@ -1,0 +1,72 @@
+"""`wangtimer signing ...`: the secrets with which an app's callbacks are signed."""
+
+import click
+
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.how_soon import show_how_soon
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.parameter_types import SPAN
+from wangtimer.client.timer_types import ChangedSigning, Rotation, Signing
+
+
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
+def signing() -> None:
+    """Show, rotate and end the secrets that sign an app's callbacks; switch signing off and on."""
+
+
+@signing.command(cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def show(asked: Asked) -> None:
+    """Show whether callbacks are signed, and with which secrets; their values are not shown."""
+    asked.tell(asked.client.get_signing(), _show)
+
+
+@signing.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.option(
+    "--overlap", type=SPAN, help="The present secret signs beside the new one so long; 1d by default."
+)
+@asking
+def rotate(asked: Asked, overlap: str | None) -> None:
+    """Make a new secret, and show its value: this once."""
+    asked.tell(asked.client.rotate_secret(overlap=overlap), _show_rotation)
+
+
+@signing.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("secret_id", metavar="SECRET", type=click.IntRange(1))
+@asking
+def end(asked: Asked, secret_id: int) -> None:
+    """End a SECRET, by its id, before its time."""
+    asked.tell(asked.client.end_secret(secret_id), _show_changed)
+
+
+@signing.command(cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def on(asked: Asked) -> None:
+    """Sign callbacks again."""
+    asked.tell(asked.client.switch_signing(enabled=True), _show_changed)
+
+
+@signing.command(cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def off(asked: Asked) -> None:
+    """Send callbacks without a signature."""
+    asked.tell(asked.client.switch_signing(enabled=False), _show_changed)
+
+
+def _show(found: Signing) -> None:
+    show_pairs({"app": found["app"], "signed": found["enabled"]})
+    show_table(
+        ("secret", "made", "ends", "shown"),
+        ((one["id"], one["createdAt"], one["endsAt"], one["wasShown"]) for one in found["secrets"]),
+    )
+
+
+def _show_changed(changed: ChangedSigning) -> None:
+    _show(changed)
+    show_how_soon(changed["countsWithin"])
+
+
+def _show_rotation(made: Rotation) -> None:
+    show_line(made["secret"])
+    _show_changed(made)

@@ -1,0 +1,1 @@
+"""Signatures of callbacks, as Standard Webhooks has them. No I/O here."""

@@ -1,0 +1,74 @@
+"""What an app changes of how its callbacks are signed: it rotates its secret, ends one, or switches signing off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import structlog
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.signing.signing_secret import new_key
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.sql.signing_store import SigningStore
+
+log = structlog.get_logger()
+
+
+class Changed(NamedTuple):
+    """What an app's signing is now; that counts for calls more than `counts_within_ms` away."""
+
+    signing: AppSigning
+    counts_within_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SigningChanges:
+    """Each change is one transaction in SQL; then Redis is told. If it cannot be told, the sweep does so."""
+
+    store: SigningStore
+    copies: SigningCopies
+    clock: Clock
+    lead_ms: int
+
+    def now(self) -> int:
+        """Return the present, ms UTC; raises `StoreAway`."""
+        return int(self.clock.now_ms())
+
+    def get(self, app: str) -> AppSigning:
+        """Return an app's signing; raises `StoreAway`."""
+        return self.store.get(app)
+
+    def rotate(self, app: str, key: bytes, overlap_ms: int) -> Changed:
+        """Make this key the app's present secret; the former one signs beside it for so long.
+
+        Raises `Conflict`, `StoreAway`.
+        """
+        now = self.now()
+        return self._change(app, lambda one: one.rotated(key, overlap_ms, now), now)
+
+    def end(self, app: str, secret_id: int) -> Changed:
+        """End a secret at once; raises `UnknownSecret`, `Conflict`, `StoreAway`."""
+        now = self.now()
+        return self._change(app, lambda one: one.without(secret_id, now), now)
+
+    def switch(self, app: str, is_on: bool) -> Changed:
+        """Switch signing on or off; on, the app gets a secret if it has none. Raises `StoreAway`."""
+        now, key = self.now(), new_key()
+
+        def change(one: AppSigning) -> AppSigning:
+            switched = one.switched(is_on, now)
+            return switched.with_a_secret(key, now) if is_on else switched
+
+        return self._change(app, change, now)
+
+    def _change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> Changed:
+        changed = self.store.change(app, change, now)
+        try:
+            self.copies.put([changed])
+        except StoreAway as error:
+            log.warning("signing_told_later", app=app, error=str(error))
+            return Changed(changed, counts_within_ms(False, self.lead_ms))
+        return Changed(changed, counts_within_ms(True, self.lead_ms))

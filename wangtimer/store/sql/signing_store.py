@@ -1,0 +1,104 @@
+"""How apps sign their callbacks, in SQL."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlalchemy import Connection, Row, Select, select, update
+
+from wangtimer.core.fail_points import Step
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.signing.signing_secret import new_key
+from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.store.signing_text import signing_from, signing_text
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.tables import signing
+
+_ROW = select(signing.c.app, signing.c.version, signing.c.content, signing.c.updated_at)
+# When a row last changed (ms UTC), and its app.
+Changed = tuple[int, str]
+
+
+class SigningStore:
+    """One row an app; an app without one gets it, with a secret, when it is first needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, app: str) -> AppSigning:
+        """Return an app's signing; version 0 where nothing is stored. Raises `StoreAway`, ValueError."""
+        row = self._database.read(lambda sql: sql.execute(_ROW.where(signing.c.app == app)).one_or_none())
+        return AppSigning.unmade(app) if row is None else signing_from(app, row.version, row.content)
+
+    def needed(self, apps: Iterable[str], now: int) -> Readable[str, AppSigning]:
+        """Return the signing of each of these apps, and make it where there is none (`now` in ms UTC).
+
+        It is made by one statement that leaves existing rows as they are, so of two that make it one counts for both.
+        Raises `StoreAway`.
+        """
+        asked = sorted(set(apps))
+        found = self._read(asked)
+        missing = [app for app in asked if app not in found and app not in found.bad]
+        if missing:
+            self._make([AppSigning.unmade(app).with_a_secret(new_key(), now) for app in missing], now)
+            made = self._read(missing)
+            found.update(made)
+            found.bad |= made.bad
+        return found
+
+    def change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> AppSigning:
+        """Change an app's signing, and return what it is then (`now` in ms UTC).
+
+        `change` may run again on its own result: after a lost answer it must return that unchanged. Raises what
+        `change` raises, and `StoreAway`.
+        """
+
+        def work(sql: Connection) -> AppSigning:
+            held = self._locked(sql, app)
+            changed = change(held)
+            if changed == held:
+                return held
+            if held.version:
+                sql.execute(update(signing).where(signing.c.app == app).values(_values(changed, now)))
+            elif not sql.execute(insert_ignore(signing).values(app=app, **_values(changed, now))).rowcount:
+                # Somebody made it in between.
+                return work(sql)
+            return changed
+
+        return self._database.write(work, Step.SQL_SIGNING)
+
+    def changed_behind(self, key: Changed, limit: int) -> tuple[Readable[str, AppSigning], Changed | None]:
+        """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
+        columns = (signing.c.updated_at, signing.c.app)
+        query = by_index(_ROW.where(behind(columns, key)), "signing_updated", signing)
+        rows = self._rows(query.order_by(*columns).limit(limit))
+        return _read_all(rows), (rows[-1].updated_at, rows[-1].app) if len(rows) == limit else None
+
+    def _read(self, apps: Sequence[str]) -> Readable[str, AppSigning]:
+        return _read_all(self._rows(_ROW.where(signing.c.app.in_(apps))))
+
+    def _rows(self, query: Select[tuple[str, int, str, int]]) -> Sequence[Row[tuple[str, int, str, int]]]:
+        return self._database.read(lambda sql: sql.execute(query).all())
+
+    def _make(self, new: Sequence[AppSigning], now: int) -> None:
+        rows = [{"app": one.app, **_values(one, now)} for one in new]
+        making = insert_ignore(signing).values(rows)
+        self._database.write_alone(lambda sql: sql.execute(making), Step.SQL_SIGNING)
+
+    def _locked(self, sql: Connection, app: str) -> AppSigning:
+        row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
+        return AppSigning.unmade(app) if row is None else signing_from(app, row.version, row.content)
+
+
+def _values(one: AppSigning, now: int) -> dict[str, str | int]:
+    return {"content": signing_text(one), "version": one.version, "updated_at": now}
+
+
+def _read_all(rows: Iterable[Row[tuple[str, int, str, int]]]) -> Readable[str, AppSigning]:
+    found: Readable[str, AppSigning] = Readable()
+    for row in rows:
+        try:
+            found[row.app] = signing_from(row.app, row.version, row.content)
+        except Exception as error:
+            found.bad[row.app] = reason_of("its signing secrets cannot be read", error)
+    return found
