@@ -46,6 +46,8 @@ CREATE TABLE timer (
     tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
     keep_days SMALLINT,
+    -- when the start of a target's answer is kept on record; NULL: always
+    keep_output ENUM('always', 'onFailure', 'never'),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only timers that come due within a step

@@ -20,6 +20,10 @@ from wangtimer.core.errors import BadSetting
 
 _databases = count(1)
 
+# Processes that tests start have it too. It is no secret.
+SECRET_KEYS = "test:" + "dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3Q="
+os.environ.setdefault("WANGTIMER_SECRET_KEYS", SECRET_KEYS)
+
 # No test is timed: a machine that is busy with other work would fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")

@@ -9,9 +9,11 @@ import pytest
 from tests.callback.calls import MachineClock
 from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -37,17 +39,8 @@ class NobodyWaits:
         pass
 
 
-@pytest.mark.parametrize(
-    ("answer", "timeout_ms", "status"),
-    [
-        (hold, 200, FiringStatus.FAILED),
-        (answer_with(NO_CONTENT), 5_000, FiringStatus.SUCCEEDED),
-        (answer_with(NO_CONTENT), None, FiringStatus.SUCCEEDED),
-    ],
-)
-def test_a_call_has_the_time_that_its_timer_gives_it(
-    engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
-) -> None:
+def recorded(engine, definition: Definition) -> Outcome:
+    """Send one firing as the definition says, and return what is recorded of it."""
     records, clock, anybody = Records(), MachineClock(), None
     sender = Sender(
         anybody,
@@ -60,14 +53,44 @@ def test_a_call_has_the_time_that_its_timer_gives_it(
         FireRule(10_000, 60_000, RetryPolicy(most=1)),
         Random(1),
     )
-    notify = Notify(new_target(answer).url)
-    definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), notify, timeout_ms=timeout_ms)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sender.send([Ready(held, 0, definition, 0)], {})
-    outcome = records.get(timeout=8).outcome
+    sent = sender.send([Ready(held, 0, definition, 0)], {})
+    assert sent.unmade == {}
+    return records.get(timeout=8).outcome
+
+
+def calling(url: str) -> Definition:
+    return Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), Notify(url))
+
+
+@pytest.mark.parametrize(
+    ("answer", "timeout_ms", "status"),
+    [
+        (hold, 200, FiringStatus.FAILED),
+        (answer_with(NO_CONTENT), 5_000, FiringStatus.SUCCEEDED),
+        (answer_with(NO_CONTENT), None, FiringStatus.SUCCEEDED),
+    ],
+)
+def test_a_call_has_the_time_that_its_timer_gives_it(
+    engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
+) -> None:
+    outcome = recorded(engine, calling(new_target(answer).url)._replace(timeout_ms=timeout_ms))
     assert (outcome.status, outcome.http_status) == (
         status,
         None if status is FiringStatus.FAILED else 204,
     )
     assert ("timed out" in outcome.error) is (status is FiringStatus.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("keep_output", "of_success", "of_failure"),
+    [(KeepOutput.ALWAYS, "said", "said"), (KeepOutput.ON_FAILURE, "", "said"), (KeepOutput.NEVER, "", "")],
+)
+def test_an_answer_is_kept_where_its_timer_says_so(
+    engine, new_target, keep_output: KeepOutput, of_success: str, of_failure: str
+) -> None:
+    for status, kept in (("200 OK", of_success), ("500 No", of_failure)):
+        answer = answer_with(f"HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\nsaid".encode())
+        outcome = recorded(engine, calling(new_target(answer).url)._replace(keep_output=keep_output))
+        assert (outcome.output, outcome.http_status) == (kept, int(status[:3]))

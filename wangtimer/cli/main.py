@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.admin.schema_command import schema
+from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
@@ -50,6 +51,7 @@ commands.add_command(load)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)
+commands.add_command(secrets)
 commands.add_command(doctor)
 
 

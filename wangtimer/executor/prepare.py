@@ -21,7 +21,7 @@ def request_of(notify: Notify, app: str, member: Member) -> Request:
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
     """
     timer_id, fire_at, attempt = member
-    url, method, headers, body = notify
+    url, method, headers, body, *_ = notify
     headers, name_a_type = _sent(headers)
     content, content_type = _written(body)
     if body and not name_a_type:

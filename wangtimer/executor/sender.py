@@ -1,6 +1,7 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from random import Random
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timer import Definition
+from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -59,7 +61,9 @@ class Sender:
         clock: Clock,
         rule: FireRule,
         random: Random,
+        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
     ) -> None:
+        self._call_of = call_of
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -145,11 +149,11 @@ class Sender:
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
         held, due_at, definition, bucket = ready
         try:
-            request = request_of(definition.notify, definition.app, held.member)
+            request = request_of(self._call_of(definition), definition.app, held.member)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms)
+        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms, definition.keep_output)
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
@@ -174,7 +178,7 @@ class Sender:
             None if sent_at is None else sent_at - member.fire_at,
             int(reply.cost_ms),
             reply.http_status,
-            reply.output,
+            reply.output if attempt.keep_output.keeps(reply.succeeded) else "",
             _error_of(reply),
             reply.connect_ms,
             reply.first_byte_ms,
@@ -184,7 +188,7 @@ class Sender:
 class Attempt:
     """One member on its way: the engine's call, one object a firing."""
 
-    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "request", "timeout_ms")
+    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "keep_output", "request", "timeout_ms")
 
     def __init__(
         self,
@@ -194,6 +198,7 @@ class Attempt:
         request: Request,
         bucket: int,
         timeout_ms: int | None,
+        keep_output: KeepOutput = KeepOutput.ALWAYS,
     ) -> None:
         self._sender = sender
         self.bucket = bucket
@@ -201,6 +206,7 @@ class Attempt:
         self.due_at_ms = due_at_ms
         self.request = request
         self.timeout_ms = timeout_ms
+        self.keep_output = keep_output
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts."""
