@@ -9,6 +9,7 @@ import jsonschema
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from tests.secret_keys import SECRET_KEYS
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
@@ -97,7 +98,9 @@ class World:
     def __init__(self, database_url: str, store_url: str, now: int) -> None:
         self.clock = StillClock(now)
         self.broker = ChunkCollector()
-        settings = Settings(database_url=database_url, store_url=store_url, broker_url=store_url)
+        settings = Settings(
+            database_url=database_url, store_url=store_url, broker_url=store_url, secret_keys=SECRET_KEYS
+        )
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
         self.app = create_app(self.wiring)

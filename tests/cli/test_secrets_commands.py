@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def timer(database: Database) -> Timer:
     seals = Seals(read_secret_keys(OLD))
-    return TimerStore(database, seals=seals).create(new(notify=CALL), NOW)
+    return TimerStore(database, seals=seals).create(replace(new(), notify=CALL), NOW)
 
 
 def run(*arguments: str, **settings: str) -> Result:

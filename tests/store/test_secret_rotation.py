@@ -1,6 +1,7 @@
 """Rotation: secrets are sealed anew under the first key, in pages, beside processes that run."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def make(database: Database) -> Make:
     """Make a timer with a call, sealed under `keys`, the old one by default."""
 
     def make(name: str, call: Notify, keys: dict[str, bytes] = OLD) -> Timer:
-        return TimerStore(database, seals=Seals(keys)).create(new(name=name, notify=call), NOW)
+        return TimerStore(database, seals=Seals(keys)).create(replace(new(name), notify=call), NOW)
 
     return make
 
