@@ -20,7 +20,7 @@ CREATE TABLE timer (
     calendar VARCHAR(64),
     -- the upload that the days come from: its updated_at; 0 if unknown, negative if they could not be taken over
     calendar_at BIGINT NOT NULL DEFAULT 0,
-    -- the HTTP call to make: JSON {url, method, headers, body}
+    -- the HTTP call to make: JSON {url, method, headers, body}; with secrets: masked, and the secrets encrypted
     notify MEDIUMTEXT NOT NULL,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
