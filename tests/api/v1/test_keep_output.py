@@ -25,10 +25,8 @@ def test_it_is_stored_shown_and_changed(world: V1World, word: str) -> None:
     assert made.json["keepOutput"] == word
     assert stored_in(world, made.json["id"]) == (KeepOutput(word), KeepOutput(word))
     assert world.send("GET", TIMERS).json["items"][0]["keepOutput"] == word
-    for taken_away in (
-        world.send("PATCH", PLACE, {"keepOutput": None}, rule=ONE),
-        world.send("PUT", PLACE, WHOLE, rule=ONE),
-    ):
+    for method, body in (("PATCH", {"keepOutput": None}), ("PUT", WHOLE)):
+        taken_away = world.send(method, PLACE, body, rule=ONE)
         assert "keepOutput" not in taken_away.json
         assert stored_in(world, made.json["id"]) == (KeepOutput.ALWAYS, KeepOutput.ALWAYS)
         world.send("PATCH", PLACE, {"keepOutput": word}, rule=ONE)

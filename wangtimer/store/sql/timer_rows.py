@@ -132,7 +132,7 @@ def notify_text(notify: Notify) -> str:
     if notify.sealed:
         fields["sealed"] = notify.sealed
     if notify.marks != UNMARKED:
-        fields["marks"] = notify.marks
+        fields["marks"] = list(notify.marks)
     return orjson.dumps(fields).decode()
 
 
