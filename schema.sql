@@ -52,7 +52,7 @@ CREATE TABLE timer (
     calendar VARCHAR(64),
     -- the upload that the days come from: its updated_at; 0 if unknown, negative if they could not be taken over
     calendar_at BIGINT NOT NULL DEFAULT 0,
-    -- the HTTP call to make: JSON {url, method, headers, body}
+    -- the HTTP call to make: JSON {url, method, headers, body}; with secrets: masked, and the secrets encrypted
     notify MEDIUMTEXT NOT NULL,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
@@ -78,6 +78,8 @@ CREATE TABLE timer (
     tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
     keep_days SMALLINT,
+    -- when the start of a target's answer is kept on record; NULL: always
+    keep_output ENUM('always', 'onFailure', 'never'),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only timers that come due within a step

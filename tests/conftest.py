@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.secret_keys import SECRET_KEYS
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.mysql import MySQLServer
 from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
@@ -22,6 +23,9 @@ from wangtimer.core.errors import BadSetting
 os.environ["WANGTIMER_AUTH"] = "off"
 
 _databases = count(1)
+
+# Processes that tests start have it too.
+os.environ.setdefault("WANGTIMER_SECRET_KEYS", SECRET_KEYS)
 
 # No test is timed: a machine that is busy with other work would fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

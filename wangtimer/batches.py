@@ -191,9 +191,10 @@ class Batches:
         """Return the timer's draft, enabled if it is to be."""
         try:
             refuse_past(new.schedule, now)
+            self.timers.seals.refuse_new(new.notify)
         except WangTimerError as error:
             return _Wanted(None, error)
-        disabled = draft(new, self.timers.ids.next(now), now)
+        disabled = draft(new, self.timers.ids.next(now), now, self.timers.seals)
         if not is_enabled:
             return _Wanted(disabled, None)
         try:

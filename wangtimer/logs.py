@@ -50,3 +50,10 @@ def warn_of_unset_database(settings: Settings) -> None:
     if file is not None:
         mend = "set WANGTIMER_DATABASE_URL; SQLite serves one machine only"
         log.warning("database_not_set", file=str(file), mend=mend)
+
+
+def warn_of_no_secret_keys(settings: Settings) -> None:
+    """Log in one line that no timer with a secret can be stored, where no key is set."""
+    if not settings.secret_key_ring:
+        mend = "`wangtimer secrets key` makes a key; set WANGTIMER_SECRET_KEYS_FILE in all processes"
+        log.warning("no_secret_keys", what="timers with secrets are refused", mend=mend)

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -15,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
+from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.shown_url import shown_unread
 
@@ -380,6 +382,18 @@ class Settings(BaseSettings):
         "after their last one, unless a timer says otherwise",
     )
 
+    # Secrets of timers
+    secret_keys_file: Path | None = Field(
+        default=None,
+        description="file with the keys that secrets of timers (Authorization headers, ...) are encrypted with: a line "
+        "each, as `wangtimer secrets key` prints one. The first key encrypts, each decrypts. Without any, a timer with "
+        "a secret is refused. `wangtimer up` makes one in its data directory",
+    )
+    secret_keys: SecretStr = Field(
+        default=SecretStr(""),
+        description="the same keys without a file, with commas between; one of both is set",
+    )
+
     # API
     http_bind: Annotated[str, AfterValidator(_address)] = Field(
         default="127.0.0.1:5000", description="address the API listens on"
@@ -445,6 +459,19 @@ class Settings(BaseSettings):
             return None
         return Path(make_url(self.database_url).database or "").absolute()
 
+    @cached_property
+    def secret_key_ring(self) -> dict[str, bytes]:
+        """The keys of secrets by id, the one that encrypts first; raises `BadSetting`."""
+        name, text = f"{ENV_PREFIX}SECRET_KEYS", self.secret_keys.get_secret_value()
+        if self.secret_keys_file is not None:
+            if text:
+                raise BadSetting(f"{name} and {name}_FILE are both set; take one of them out")
+            name, text = f"{name}_FILE={self.secret_keys_file}", _text_of(self.secret_keys_file)
+        try:
+            return read_secret_keys(text)
+        except ValueError as error:
+            raise BadSetting(f"{name}: {error}") from None
+
     @property
     def drain_s(self) -> float:
         """How long a stopping callback process waits for its calls: none is cut off before its time-out."""
@@ -473,6 +500,16 @@ def read_settings() -> Settings:
         raise BadSetting("; ".join(_complaint(problem) for problem in error.errors())) from None
     _check_together(settings)
     return settings
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadSetting(
+            f"{ENV_PREFIX}SECRET_KEYS_FILE={file}: {reason}; write a file there with `wangtimer secrets key`"
+        ) from None
 
 
 def unknown_variables() -> list[str]:
@@ -523,6 +560,8 @@ def _check_together(settings: Settings) -> None:
             f"{ENV_PREFIX}AUTH=off with {ENV_PREFIX}HTTP_HOSTS={settings.http_hosts}: a web page could reach the API "
             "by DNS rebinding; name the hosts, or use keys"
         )
+    # Read here, so that bad keys stop the start.
+    _ = settings.secret_key_ring
     if settings.renew_every_ms * 2 > settings.running_lease_ms:
         raise BadSetting(
             f"{ENV_PREFIX}RENEW_EVERY_MS={settings.renew_every_ms} is over half of {ENV_PREFIX}RUNNING_LEASE_MS="

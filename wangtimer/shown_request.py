@@ -1,9 +1,9 @@
 """Requests to targets as they may be shown: without the secrets in them."""
 
-import re
 from urllib.parse import unquote_plus
 
-MASK = "***"
+from wangtimer.core.timers.secret_names import MASK, is_secret_name
+
 # The headers, in lower case, whose values are shown. Any other may hold a secret, whatever its name.
 _OPEN_HEADERS = frozenset(
     {
@@ -33,12 +33,6 @@ _OPEN_HEADERS = frozenset(
         "x-wangtimer-timer",
     }
 )
-# Query parameters with names of this kind, in any spelling, hold secrets.
-_SECRET = re.compile(
-    r"auth(?!or)|authori[sz]|cookie|token|secret|pass|pwd|credential|session|signature|bearer|jwt|hmac|saml|key|code"
-    r"|(?<![a-z])(?:sig|sign|sid|sas|otp|pin|psk|mac)(?![a-z])",
-    re.I,
-)
 # Characters of a query value that may be shown. Tokens are longer.
 _MOST_SHOWN = 20
 
@@ -65,7 +59,7 @@ def _shown_pair(pair: str) -> str:
     name, equals, value = pair.partition("=")
     if not equals:
         return pair if _is_harmless(pair) else MASK
-    return pair if _is_harmless(value) and _SECRET.search(unquote_plus(name)) is None else f"{name}={MASK}"
+    return pair if _is_harmless(value) and not is_secret_name(unquote_plus(name)) else f"{name}={MASK}"
 
 
 def _is_harmless(value: str) -> bool:

@@ -69,6 +69,7 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.seals import Seals
 from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
@@ -154,7 +155,12 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database, self.bad_timers)
+        return TimerStore(self.database, self.bad_timers, self.seals)
+
+    @once
+    def seals(self) -> Seals:
+        """Encrypts secrets of timers."""
+        return Seals(self.settings.secret_key_ring)
 
     @once
     def apps(self) -> AppStore:
@@ -330,7 +336,7 @@ class Wiring:
     @once
     def batches(self) -> Batches:
         """What business services ask for of many timers at once."""
-        return Batches(self.registrar, TimerBatches(self.database), self.clock)
+        return Batches(self.registrar, TimerBatches(self.database, self.seals), self.clock)
 
     @once
     def stops(self) -> Stops:
@@ -513,6 +519,7 @@ class Wiring:
             strain=Strain(s.lead_ms),
             tell_strain=self.strain_mark.tell,
             is_stopping=self.stopping.is_set,
+            call_of=self.seals.call_of,
         )
         self._start_threads(executor)
         return executor

@@ -14,6 +14,7 @@ from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch, Whole
 from wangtimer.core.api_field import ApiField
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer
 from wangtimer.store.sql.tables import timers
@@ -24,6 +25,7 @@ VALUES: dict[str, list[Any]] = {
     "tags": [("a", 'b"')],
     "keep_days": [0, 7],
     "timeout_ms": [2_000],
+    "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from tests.apps_on_demand import AppsOnDemand
+from tests.secret_keys import SECRET_KEYS
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
@@ -104,6 +105,7 @@ class World:
                 "database_url": database_url,
                 "store_url": store_url,
                 "broker_url": store_url,
+                "secret_keys": SECRET_KEYS,
                 **variables,
             }
         )

@@ -16,6 +16,7 @@ from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -41,8 +42,8 @@ class NobodyWaits:
         pass
 
 
-def sent(engine: DeliveryEngine, url: str, most_attempts: int, timeout_ms: int | None = None) -> Outcome:
-    """Send one firing's first attempt; return what is to be recorded of it."""
+def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:
+    """Send one firing's first attempt as the definition says; return what is to be recorded of it."""
     records, clock, anybody = Records(), MachineClock(), None
     sender = Sender(
         anybody,
@@ -55,11 +56,15 @@ def sent(engine: DeliveryEngine, url: str, most_attempts: int, timeout_ms: int |
         FireRule(10_000, 60_000, RetryPolicy(most=most_attempts)),
         Random(1),
     )
-    definition = Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), Notify(url), timeout_ms=timeout_ms)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
+    sent = sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
+    assert sent.unmade == {}
     return records.get(timeout=8).outcome
+
+
+def calling(url: str) -> Definition:
+    return Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), Notify(url))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def sent(engine: DeliveryEngine, url: str, most_attempts: int, timeout_ms: int |
 def test_a_call_has_the_time_that_its_timer_gives_it(
     engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
 ) -> None:
-    outcome = sent(engine, new_target(answer).url, 1, timeout_ms)
+    outcome = recorded(engine, calling(new_target(answer).url)._replace(timeout_ms=timeout_ms))
     assert (outcome.status, outcome.http_status) == (
         status,
         None if status is FiringStatus.FAILED else 204,
@@ -84,7 +89,7 @@ def test_a_call_has_the_time_that_its_timer_gives_it(
 def test_a_call_that_the_rules_of_egress_refuse_has_failed_without_another_attempt(
     new_engine, target
 ) -> None:
-    outcome = sent(new_engine(egress=egress_of("public")), target.url, 5)
+    outcome = recorded(new_engine(egress=egress_of("public")), calling(target.url), 5)
     assert (outcome.status, outcome.error) == (FiringStatus.FAILED, f"not sent: {REFUSED}")
     assert (outcome.http_status, outcome.first_sent_at, outcome.output) == (None, None, "")
     assert not target.connections
@@ -92,5 +97,18 @@ def test_a_call_that_the_rules_of_egress_refuse_has_failed_without_another_attem
 
 def test_a_call_that_could_not_connect_has_another_attempt(new_engine, target) -> None:
     target.stop_listening()
-    outcome = sent(new_engine(), target.url, 5)
+    outcome = recorded(new_engine(), calling(target.url), 5)
     assert outcome.status is FiringStatus.PENDING
+
+
+@pytest.mark.parametrize(
+    ("keep_output", "of_success", "of_failure"),
+    [(KeepOutput.ALWAYS, "said", "said"), (KeepOutput.ON_FAILURE, "", "said"), (KeepOutput.NEVER, "", "")],
+)
+def test_an_answer_is_kept_where_its_timer_says_so(
+    engine, new_target, keep_output: KeepOutput, of_success: str, of_failure: str
+) -> None:
+    for status, kept in (("200 OK", of_success), ("500 No", of_failure)):
+        answer = answer_with(f"HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\nsaid".encode())
+        outcome = recorded(engine, calling(new_target(answer).url)._replace(keep_output=keep_output))
+        assert (outcome.output, outcome.http_status) == (kept, int(status[:3]))

@@ -39,7 +39,7 @@ class Deployment:
         self.supervisor = Supervisor()
 
     def __enter__(self) -> "Deployment":
-        self.sql = self._stack.enter_context(MariaDBServer(_made(self._directory / "sql")))
+        self.sql = self._stack.enter_context(self._sql_server(_made(self._directory / "sql")))
         self.store = self._stack.enter_context(self._store_server(_made(self._directory / "store")))
         self.broker = self._stack.enter_context(
             RedisServer(redis_program(), _made(self._directory / "broker"))
@@ -60,6 +60,9 @@ class Deployment:
     ) -> None:
         self._session.close()
         self._stack.close()
+
+    def _sql_server(self, directory: Path) -> MariaDBServer:
+        return MariaDBServer(directory)
 
     def _store_server(self, directory: Path) -> RedisServer:
         return RedisServer(redis_program(), directory)

@@ -5,6 +5,7 @@ import pytest
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES
 
@@ -28,7 +29,7 @@ def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: Ho
 
 
 def test_a_time_out_of_its_own_is_read_as_it_was_written(hot: HotWorld) -> None:
-    written = definition()._replace(timeout_ms=2_000)
+    written = definition()._replace(timeout_ms=2_000, keep_output=KeepOutput.NEVER)
     hot.definitions.put([written])
     assert hot.definitions.get([1]).definitions == {1: written}
 

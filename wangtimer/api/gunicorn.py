@@ -8,7 +8,12 @@ from typing import Any
 
 from wangtimer.api import WIRING
 from wangtimer.core.errors import BadSetting
-from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.logs import (
+    log_as_lines,
+    warn_of_no_secret_keys,
+    warn_of_unknown_variables,
+    warn_of_unset_database,
+)
 from wangtimer.own_servers import require_egress
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
@@ -53,6 +58,7 @@ def on_starting(_server: object) -> None:
     log_as_lines()
     warn_of_unknown_variables()
     warn_of_unset_database(_read)
+    warn_of_no_secret_keys(_read)
 
 
 def post_fork(server: Any, _worker: object) -> None:

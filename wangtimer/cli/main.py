@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.admin.schema_command import schema
+from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.apps.app_commands import apps
@@ -65,6 +66,7 @@ commands.add_command(signing)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)
+commands.add_command(secrets)
 commands.add_command(doctor)
 
 

@@ -12,6 +12,7 @@ from .values import Moment, Span
 Dialect = Literal["unix", "quartz"]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MisfirePolicy = Literal["fire_all", "fire_latest", "skip"]
+KeepOutput = Literal["always", "onFailure", "never"]
 TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
 
 
@@ -76,6 +77,17 @@ class TargetPatch(TypedDict, total=False):
         Span | None,
         About("So long a call may take; by default as long as the service gives all.", can_be_cleared=True),
     ]
+    secretHeaders: Annotated[
+        list[str] | None,
+        About(
+            "A header whose value is secret, as Authorization is by its name; may be repeated.",
+            can_be_cleared=True,
+        ),
+    ]
+    secretQuery: Annotated[
+        bool | None, About("All of the URL's query is secret.", default=False, can_be_cleared=True)
+    ]
+    secretBody: Annotated[bool | None, About("The body is secret.", default=False, can_be_cleared=True)]
 
 
 class Target(TypedDict):
@@ -87,16 +99,22 @@ class Target(TypedDict):
     body: NotRequired[str | None]
     json: NotRequired[Any]
     timeout: NotRequired[Span | None]
+    secretHeaders: NotRequired[list[str] | None]
+    secretQuery: NotRequired[bool | None]
+    secretBody: NotRequired[bool | None]
 
 
 class ShownTarget(TypedDict):
-    """The HTTP call a timer makes."""
+    """The HTTP call a timer makes; `***` stands in place of each secret. Sent back, it leaves the secret as it is."""
 
     url: str
     method: Method
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]
+    secretHeaders: NotRequired[list[str]]
+    secretQuery: NotRequired[bool]
+    secretBody: NotRequired[bool]
 
 
 class Misfire(TypedDict, total=False):
@@ -137,6 +155,10 @@ class TimerFields(TypedDict, total=False):
             can_be_cleared=True,
         ),
     ]
+    keepOutput: Annotated[
+        KeepOutput | None,
+        About("When the start of the target's answer is kept.", default="always", can_be_cleared=True),
+    ]
 
 
 class TimerBody(TimerFields):
@@ -174,6 +196,7 @@ class Timer(TypedDict):
     tags: list[str]
     retentionDays: NotRequired[int]
     deleteAfterFinish: bool
+    keepOutput: NotRequired[KeepOutput]
     nextFireAt: str | None
     version: int
     createdAt: str

@@ -11,6 +11,7 @@ WangTimerError
 │   └── VersionChanged      the timer is not at the version that the change was meant for
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
+│   └── UnopenedSecrets     a timer whose secrets this process has no key for
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
 ├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
@@ -148,6 +149,18 @@ class Unreadable(WangTimerError):
         super().__init__(
             f"timer {timer_id} cannot be read by this version of the service: {reason}; "
             "run the version that wrote it, and see `wangtimer doctor`"
+        )
+        self.timer_id = timer_id
+
+
+class UnopenedSecrets(Unreadable):
+    """The secrets of a timer cannot be opened: the key they are sealed under is not among the settings' keys."""
+
+    def __init__(self, timer_id: int, reason: str) -> None:
+        WangTimerError.__init__(
+            self,
+            f"the secrets of timer {timer_id} cannot be opened: {reason}; add their key to the keys of every process "
+            "(WANGTIMER_SECRET_KEYS_FILE), or give the timer its secrets anew",
         )
         self.timer_id = timer_id
 

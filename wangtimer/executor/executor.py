@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from operator import attrgetter
 from random import Random
 
 import structlog
@@ -16,7 +17,7 @@ from wangtimer.core.flow.strain import Strain
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timer import Definition
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -71,6 +72,7 @@ class Executor:
         strain: Strain | None = None,
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
+        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -80,7 +82,7 @@ class Executor:
         self._engine = engine
         self._settler = settler
         self._puller = puller
-        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random)
+        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of)
         self._claims = claims
         self._room = room or Room()
         self._clock = clock

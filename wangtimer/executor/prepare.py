@@ -24,7 +24,7 @@ def request_of(
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
     """
-    url, method, headers, body = notify
+    url, method, headers, body, *_ = notify
     headers, name_a_type = _sent(headers)
     content, content_type = _written(body)
     if body and not name_a_type:

@@ -1,6 +1,7 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from random import Random
 from typing import NamedTuple
 
@@ -14,7 +15,8 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timer import Definition
+from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -67,7 +69,9 @@ class Sender:
         clock: Clock,
         rule: FireRule,
         random: Random,
+        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
     ) -> None:
+        self._call_of = call_of
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -155,11 +159,21 @@ class Sender:
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
-            request = request_of(definition.notify, definition.app, held.member, keys, timestamp_s)
+            request = request_of(self._call_of(definition), definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms, keys, timestamp_s)
+        return Attempt(
+            self,
+            held,
+            due_at,
+            request,
+            bucket,
+            definition.timeout_ms,
+            keys,
+            timestamp_s,
+            definition.keep_output,
+        )
 
     def now_s(self) -> int:
         """Return the present second, s UTC."""
@@ -188,7 +202,7 @@ class Sender:
             None if sent_at is None else sent_at - member.fire_at,
             int(reply.cost_ms),
             reply.http_status,
-            reply.output,
+            reply.output if attempt.keep_output.keeps(reply.succeeded) else "",
             _error_of(reply),
             reply.connect_ms,
             reply.first_byte_ms,
@@ -205,6 +219,7 @@ class Attempt:
         "bucket",
         "due_at_ms",
         "held",
+        "keep_output",
         "request",
         "timeout_ms",
     )
@@ -219,6 +234,7 @@ class Attempt:
         timeout_ms: int | None,
         keys: Sequence[bytes],
         timestamp_s: int,
+        keep_output: KeepOutput = KeepOutput.ALWAYS,
     ) -> None:
         self._sender = sender
         self._keys = keys
@@ -228,6 +244,7 @@ class Attempt:
         self.due_at_ms = due_at_ms
         self.request = request
         self.timeout_ms = timeout_ms
+        self.keep_output = keep_output
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""

@@ -16,6 +16,7 @@ from wangtimer.settings import read_settings
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
 from wangtimer.stack.own_keys import DEFAULT_APP, provide_keys
+from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.stack.ports import HOST
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import SERVERS_RANK, Service
@@ -134,6 +135,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         # Callbacks of a machine of one's own go to itself, mostly. The API is no target all the same.
         SETTING: read_settings().egress or PUBLIC_AND_LOOPBACK,
         **directory.settings,
+        **own_key_setting(directory.path),
         "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }

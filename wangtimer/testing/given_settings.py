@@ -5,10 +5,13 @@ from uuid import uuid4
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from wangtimer.core.secret_keys import new_secret_key
 from wangtimer.settings import Settings
 
 # The host name of the API.
 HOST = "wangtimer.test"
+# Nothing of it is stored beyond the process.
+_KEY = new_secret_key("test")
 
 
 class GivenSettings(Settings):
@@ -32,5 +35,6 @@ def settings_of(**given: Any) -> Settings:
         database_url=f"sqlite:///file:/wangtimer-{uuid4().hex}?vfs=memdb&uri=true",
         http_hosts=HOST,
         plan_threads=1,
+        secret_keys=_KEY,
         **given,
     )

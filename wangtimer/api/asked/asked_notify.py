@@ -6,26 +6,58 @@ from wangtimer.api.asked.terms import NotifyChange, NotifyParam
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.notify_rules import HeaderChanges, check_headers
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.timers.secret_parts import masked
+from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 _Headers = tuple[tuple[str, str], ...]
 
 
+class MarkedCall(NotifyParam):
+    """A call of v1: its owner may mark parts of it as secret."""
+
+    secret_headers: tuple[str, ...] = ()
+    secret_query: bool = False
+    secret_body: bool = False
+
+
+class MarkedChange(NotifyChange):
+    """Changes of a call of v1; a mark that is absent stays, null takes it away."""
+
+    secret_headers: tuple[str, ...] | None = None
+    secret_query: bool | None = None
+    secret_body: bool | None = None
+
+
 def new_notify(asked: NotifyParam) -> Notify:
     """Return the call that a request gives in full."""
-    return Notify(asked.url, asked.method, asked.header, asked.body or "")
+    marks = UNMARKED
+    if isinstance(asked, MarkedCall):
+        marks = SecretMarks(asked.secret_headers, asked.secret_query, asked.secret_body)
+    return Notify(asked.url, asked.method, asked.header, asked.body or "", marks)
 
 
-def changed_notify(asked: NotifyChange | None, notify: Notify) -> Notify:
-    """Return the call with the changes merged into it (RFC 7396); raises `Refused`."""
-    if asked is None:
-        return notify
+def changed_notify(asked: NotifyChange, was: Notify) -> Notify:
+    """Return the call as it is shown, `***` in place of each secret, with the changes merged in (RFC 7396).
+
+    Raises `Refused`.
+    """
+    notify = masked(was)
     given = asked.model_fields_set
     return Notify(
         notify.url if asked.url is None else asked.url,
         (asked.method or "POST") if "method" in given else notify.method,
         _merged(notify.headers, asked.header) if "header" in given else notify.headers,
         (asked.body or "") if "body" in given else notify.body,
+        _changed_marks(asked, notify.marks) if isinstance(asked, MarkedChange) else notify.marks,
+    )
+
+
+def _changed_marks(asked: MarkedChange, was: SecretMarks) -> SecretMarks:
+    given = asked.model_fields_set
+    return SecretMarks(
+        (asked.secret_headers or ()) if "secret_headers" in given else was.headers,
+        bool(asked.secret_query) if "secret_query" in given else was.query,
+        bool(asked.secret_body) if "secret_body" in given else was.body,
     )
 
 

@@ -11,7 +11,9 @@ from wangtimer.api.asked.asked_schedule import (
 )
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
-from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.api.http.notify_rules import check_headers, check_url
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.timer_rows import terms
 from wangtimer.store.sql.widths import refuse_wide
 
@@ -31,27 +33,40 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
     return new
 
 
-def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the edited timer; raises `InvalidInput`."""
+def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
+    """Return the edited timer, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
     schedule = edited_schedule(asked, timer, now, find)
-    definition = timer.definition._replace(
-        schedule=schedule.schedule, notify=changed_notify(asked.notify, timer.definition.notify)
-    )
+    was = timer.definition
+    notify = was.notify
+    if asked.notify is not None:
+        notify = seals.changed(changed_notify(asked.notify, notify), was, _check)
     edited = replace(
         timer,
-        definition=definition,
+        definition=was._replace(schedule=schedule.schedule, notify=notify),
         name=timer.name if asked.name is None else asked.name,
         ending=schedule.ending,
     )
     return _fitting(edited.with_values(asked_values(asked, timer.value_of)))
 
 
-def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar) -> Timer:
-    """Return the timer with all its terms replaced; raises `InvalidInput`."""
+def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
+    """Return the timer with all its terms replaced, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`.
+
+    `***` stands for the secret that the timer has there.
+    """
     schedule = replaced_schedule(asked, timer, now, find)
-    definition = timer.definition._replace(schedule=schedule.schedule, notify=new_notify(asked.notify))
-    replaced = replace(timer, definition=definition, ending=schedule.ending)
+    was = timer.definition
+    notify = seals.changed(new_notify(asked.notify), was, _check)
+    replaced = replace(
+        timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
+    )
     return _fitting(replaced.with_values(asked_values(asked, default_of)))
+
+
+def _check(call: Notify) -> None:
+    """Raise `Refused` for a call whose masks stood for so much that the whole is too long."""
+    check_headers(call.headers)
+    check_url(call.url)
 
 
 def _fitting(timer: Timer) -> Timer:

@@ -165,6 +165,15 @@ def _check_name(name: str) -> None:
         )
 
 
+def check_header_name(name: str, field: str) -> None:
+    """Raise `Refused` for a text that no header can have as its name; `field` is where it stands in the call."""
+    if not _TOKEN.fullmatch(name):
+        where = f"notifyHTTPParam.{field}"
+        raise Refused(
+            ErrorCode.BAD_VALUE, where, f"{shown(name)} is no name of a header", "use letters, digits and -"
+        )
+
+
 def _check_value(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _wrong_type(f"notifyHTTPParam.header.{name[:64]}", "text, or a list of texts")

@@ -1,1 +1,1 @@
-"""Commands of operators: settings, schema."""
+"""Commands of operators: settings, schema, secrets."""

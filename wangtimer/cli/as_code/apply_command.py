@@ -86,7 +86,7 @@ def apply(
         raise Failed(f"{len(error.faults)} faults; nothing was sent") from None
     asked.tell(differences_as_json(found, prune), lambda _: show_differences(found, prune))
     to_do = len(found.created) + len(found.changed) + (len(found.unlisted) if prune else 0)
-    if not to_do:
+    if not to_do and (dry_run or not found.unseen):
         return
     if dry_run:
         click.get_current_context().exit(DIFFERENCES)

@@ -45,7 +45,7 @@ def carry_out(asked: Asked, wanted: Differences, deletes: bool) -> Done:
     done = Done()
     for batch in _batches(wanted.created):
         _create(asked.client, batch, done)
-    _change(asked, wanted.changed, done)
+    _change(asked, [*wanted.changed, *wanted.unseen], done)
     if deletes and wanted.unlisted:
         _delete(asked, wanted.unlisted, done)
     return done
@@ -85,12 +85,16 @@ def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
 
 
 def _change(asked: Asked, changes: Sequence[Change], done: Done) -> None:
+    same = set[str]()
+
     def change(client: Client, one: Change) -> None:
-        client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
+        put = client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
+        if put["version"] == one.row["version"]:
+            same.add(one.row["key"])
 
     for one, error in _each(asked, changes, change):
         if error is None:
-            done.changed += 1
+            done.changed += one.row["key"] not in same
         else:
             _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
 

@@ -43,6 +43,7 @@ def differences_as_json(found: Differences, deletes: bool) -> dict[str, Any]:
         "delete": [{"key": row["key"], "id": row["id"]} for row in found.unlisted if deletes],
         "notInFiles": [{"key": row["key"], "id": row["id"]} for row in found.unlisted],
         "over": [_named(one) for one in found.over],
+        "secretsToCompare": [_named(one.wanted) for one in found.unseen],
         "unchanged": len(found.unchanged),
     }
 
@@ -91,6 +92,8 @@ def _counts(found: Differences, deletes: bool) -> str:
         f"{len(found.unlisted) if deletes else 0} to delete",
         f"{len(found.unchanged)} unchanged",
     ]
+    if found.unseen:
+        parts.append(f"{len(found.unseen)} whose secrets only the service can compare")
     if found.unlisted and not deletes:
         parts.append(f"{len(found.unlisted)} of the set not in the files (--prune deletes them)")
     return ", ".join(parts)

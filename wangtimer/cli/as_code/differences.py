@@ -41,11 +41,13 @@ class Change:
 class Differences:
     """What has to be done. `over` are timers of the files that are not there and have no moment left: they are let be.
 
-    `unlisted` are timers of the set that the files do not have.
+    `unlisted` are timers of the set that the files do not have. `unseen` are those in which nothing that is shown
+    differs, and whose secrets may: the service alone can compare them.
     """
 
     created: list[Wanted] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
+    unseen: list[Change] = field(default_factory=list)
     unchanged: list[Wanted] = field(default_factory=list)
     over: list[Wanted] = field(default_factory=list)
     unlisted: list[Row] = field(default_factory=list)
@@ -63,6 +65,8 @@ def differences_of(wanted: Iterable[Wanted], rows: Sequence[Row], set_name: str 
             (found.over if one.timer.is_over else found.created).append(one)
         elif fields := _changes(one, row):
             found.changed.append(Change(one, row, fields))
+        elif one.timer.has_secrets:
+            found.unseen.append(Change(one, row, ()))
         else:
             found.unchanged.append(one)
     if set_name is not None:

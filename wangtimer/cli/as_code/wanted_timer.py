@@ -18,6 +18,7 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.fields import FIELDS
+from wangtimer.core.timers.secret_parts import has_open_secrets
 from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
 from wangtimer.core.timers.timer import NewTimer as TimerToMake
 
@@ -29,7 +30,8 @@ LONG_AGO = 0
 class WantedTimer:
     """A timer that is to be: `document` is the body of a request for it, `shown` is what an answer shows of it then.
 
-    `schedule` has its moments, an ending being counted from `now`. `is_over`: it has no moment left.
+    `schedule` has its moments, an ending being counted from `now`. `is_over`: it has no moment left. `has_secrets`: its
+    call has secrets, written out and not as `***`.
     """
 
     key: str
@@ -37,6 +39,7 @@ class WantedTimer:
     shown: Mapping[str, Any]
     schedule: Schedule
     is_over: bool
+    has_secrets: bool
 
     @property
     def body(self) -> TimerBody:
@@ -60,7 +63,8 @@ def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) 
     timer = _timer_of(new, body.enabled, now)
     fields = ShownTimer(**timer_fields(timer, now)).model_dump(mode="json", by_alias=True)
     schedule = replace(new.ending, counted_from=now).applied_to(new.schedule)
-    return WantedTimer(new.name, cast(NewTimer, document), fields, schedule, is_over)
+    has_secrets = has_open_secrets(new.notify)
+    return WantedTimer(new.name, cast(NewTimer, document), fields, schedule, is_over, has_secrets)
 
 
 def any_calendar(name: str) -> Calendar:

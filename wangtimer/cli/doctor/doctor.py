@@ -13,7 +13,7 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
 from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.settings_checkup import check_bind, check_variables
+from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
@@ -21,6 +21,7 @@ from wangtimer.cli.terminal.output import show_json, show_line, show_table
 from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
 from wangtimer.stack.data_directory import known_directory
+from wangtimer.stack.own_secret_key import own_key_setting
 
 
 @click.command(cls=OnceCommand)
@@ -38,7 +39,8 @@ def doctor(as_json: bool, data_dir: Path | None) -> None:
     """
     try:
         if data_dir is not None:
-            os.environ.update(known_directory(data_dir).settings)
+            directory = known_directory(data_dir)
+            os.environ.update(directory.settings | own_key_setting(directory.path))
         findings = examine()
     except WangTimerError as error:
         raise Failed(str(error)) from error
@@ -59,6 +61,7 @@ def examine() -> list[Finding]:
         *check_variables(),
         *check_database(settings),
         *check_bind(settings.http_bind),
+        *check_secret_keys(settings),
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),

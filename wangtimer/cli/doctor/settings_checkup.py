@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from wangtimer.cli.doctor.findings import Finding, warning
-from wangtimer.settings import unknown_variables
+from wangtimer.settings import Settings, unknown_variables
 
 
 def check_variables() -> Iterator[Finding]:
@@ -21,6 +21,13 @@ def check_bind(http_bind: str) -> Iterator[Finding]:
             continue
         mend = "put a proxy in front that reads requests whole; see docs/how-to/secure.md"
         yield warning("settings", f"WANGTIMER_HTTP_BIND is {address}: slow clients hold its threads", mend)
+
+
+def check_secret_keys(settings: Settings) -> Iterator[Finding]:
+    """Yield a warning where no timer with a secret can be stored."""
+    if not settings.secret_key_ring:
+        mend = "set WANGTIMER_SECRET_KEYS_FILE; see docs/how-to/secure.md"
+        yield warning("settings", "there is no key for secrets: timers with secrets are refused", mend)
 
 
 def _is_loopback(host: str) -> bool:

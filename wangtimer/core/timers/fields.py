@@ -16,6 +16,7 @@ import orjson
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
 
 MOST_TAGS = 16
@@ -114,6 +115,24 @@ class _KeepDays(TimerField[int | None]):
 
     def shown(self, value: int | None) -> dict[str, Any]:
         return {"retention_days": value or None, "delete_after_finish": value == 0}
+
+
+class _KeepOutput(TimerField[KeepOutput]):
+    """The default is stored as NULL, which takes no room, and is not shown."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: KeepOutput) -> KeepOutput:
+        return KeepOutput(given[self.name] or self.default) if self.name in given else was
+
+    def stored(self, value: KeepOutput) -> dict[str, Any]:
+        return {self.name: None if value is self.default else value.value}
+
+    def from_row(self, row: Mapping[str, Any]) -> KeepOutput:
+        return KeepOutput(row[self.name] or self.default)
+
+    def shown(self, value: KeepOutput) -> dict[str, Any]:
+        return {self.name: None if value is self.default else value.value}
 
 
 FIELDS: tuple[TimerField[Any], ...] = (
@@ -220,6 +239,24 @@ FIELDS: tuple[TimerField[Any], ...] = (
         ),
         # 0: deleted after its last outcome; replaced by KEPT_AFTER_FAILURE if that is a failure.
         columns=(FieldColumn("keep_days", ColumnType.SMALL_NUMBER),),
+    ),
+    _KeepOutput(
+        "keep_output",
+        default=KeepOutput.ALWAYS,
+        asked=(
+            ApiField(
+                "keep_output",
+                ValueType.TEXT,
+                "when the start of the target's answer is kept on the record of a firing: always, the default; only of "
+                "attempts that failed; or never",
+                "onFailure",
+                choices=KeepOutput,
+                is_of_v1_only=True,
+                meaning="when the start of the target's answer is kept on record; not there: always",
+            ),
+        ),
+        columns=(FieldColumn("keep_output", ColumnType.WORD, words=KeepOutput),),
+        in_definition=True,
     ),
 )
 IN_DEFINITION = tuple(field for field in FIELDS if field.in_definition)

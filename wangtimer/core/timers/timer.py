@@ -9,6 +9,7 @@ from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
 
 APP_CHARACTERS = 64
@@ -23,17 +24,35 @@ class TimerStatus(StrEnum):
     DELETED = "deleted"
 
 
+class SecretMarks(NamedTuple):
+    """What the owner marked as secret: headers by name, in lower case; all of the URL's query; the body."""
+
+    headers: tuple[str, ...] = ()
+    query: bool = False
+    body: bool = False
+
+
+UNMARKED = SecretMarks()
+
+
 class Notify(NamedTuple):
-    """The HTTP call to make: `headers` in the order given, a name may occur more than once."""
+    """The HTTP call to make: `headers` in the order given, a name may occur more than once.
+
+    `sealed` has the secrets of a masked call, encrypted (`store/seals.py`); "": nothing of the call is apart.
+    """
 
     url: str
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
+    marks: SecretMarks = UNMARKED
+    sealed: str = ""
 
 
 # Stands for the call of a timer that was read only for planning.
 UNREAD = Notify("")
+# The call of a deleted timer: it makes none any more, and keeps no secrets.
+NO_CALL = Notify("")
 
 
 class Definition(NamedTuple):
@@ -55,6 +74,7 @@ class Definition(NamedTuple):
     misfire: MisfireRule = USUAL
     disabled_at: int = 0
     timeout_ms: int | None = None
+    keep_output: KeepOutput = KeepOutput.ALWAYS
 
     @property
     def is_enabled(self) -> bool:
@@ -90,6 +110,7 @@ class NewTimer(Owned):
     misfire: MisfireRule = USUAL
     ending: Ending = ENDLESS
     timeout_ms: int | None = None
+    keep_output: KeepOutput = KeepOutput.ALWAYS
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

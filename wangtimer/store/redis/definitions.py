@@ -13,8 +13,9 @@ from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
+from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
+from wangtimer.core.timers.timer import NO_CALL, UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
@@ -25,6 +26,7 @@ READ_BYTES = 1_000_000
 # A definition that Redis does not have counts as so many bytes: hardly any text is longer.
 UNKNOWN_BYTES = 65_536
 _STATUSES = {status.value: status for status in TimerStatus}
+_KEEP_OUTPUT = {one.value: one for one in KeepOutput}
 
 
 class Told(NamedTuple):
@@ -160,7 +162,11 @@ def definition_text(one: Definition) -> str:
     """
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
-    schedule = one.schedule
+    schedule, call = one.schedule, one.notify
+    if one.status is TimerStatus.DELETED:
+        call = NO_CALL
+    # An older version cannot read a fifth part, and so sends no masked call.
+    sealed = [call.sealed] if call.sealed else []
     rule = rule_of(schedule)
     stored = kind_of(rule).stored(rule)
     fields = {
@@ -172,17 +178,19 @@ def definition_text(one: Definition) -> str:
         "every": None if stored.every_ms is None else [stored.every_ms, stored.anchor_ms, stored.timezone],
         "bounds": bounds_of(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
-        "notify": [one.notify.url, one.notify.method, one.notify.headers, one.notify.body],
+        "notify": [call.url, call.method, call.headers, call.body, *sealed],
     }
     if one.timeout_ms is not None:
         fields["timeout_ms"] = one.timeout_ms
+    if one.keep_output is not KeepOutput.ALWAYS:
+        fields["keep_output"] = one.keep_output.value
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
 def _from_text(timer_id: int, text: bytes) -> Definition:
     version, _, json = text.partition(b" ")
     fields: dict[str, Any] = orjson.loads(json)
-    url, method, headers, body = fields["notify"]
+    url, method, headers, body, *sealed = fields["notify"]
     policy, grace_ms, window_ms = fields["misfire"]
     return Definition(
         timer_id=timer_id,
@@ -190,10 +198,11 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         version=int(version),
         status=_STATUSES[fields["status"]],
         schedule=_schedule(fields, timer_id),
-        notify=Notify(url, method, tuple(map(tuple, headers)), body),
+        notify=Notify(url, method, tuple(map(tuple, headers)), body, sealed=sealed[0] if sealed else ""),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
         timeout_ms=fields.get("timeout_ms"),
+        keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
     )
 
 

@@ -17,6 +17,7 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import remove_tags
 
 # So many of a timer's latest firings are looked at. A retry, replay or backfill that waits behind more others is not
@@ -137,6 +138,7 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
     columns = {
         "status": TimerStatus.DELETED.value,
         "tombstone": timers.c.id,
+        "notify": NO_CALL_TEXT,
         "version": timers.c.version + 1,
         "updated_at": now,
     }

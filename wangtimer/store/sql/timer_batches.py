@@ -16,6 +16,7 @@ from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
@@ -23,7 +24,15 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_rows import inserting, read_rows, terms, timer_of, written_row
+from wangtimer.store.sql.timer_rows import (
+    NO_CALL_TEXT,
+    inserting,
+    notify_text,
+    read_rows,
+    terms,
+    timer_of,
+    written_row,
+)
 from wangtimer.store.sql.timers import (
     change,
     changed_to,
@@ -97,16 +106,18 @@ class Draft:
             row |= terms(made)
         return Draft(self.new, row, made, near)
 
-    def of_id(self, timer_id: int) -> "Draft":
-        """Return the draft with another id."""
-        timer = replace(self.timer, definition=self.timer.definition._replace(timer_id=timer_id))
+    def of_id(self, timer_id: int, seals: Seals = NO_KEYS) -> "Draft":
+        """Return the draft with another id, its secrets sealed for that."""
+        sealed = seals.seal(self.new.notify, self.new.app, timer_id)
+        definition = self.timer.definition._replace(timer_id=timer_id, notify=sealed)
+        timer = replace(self.timer, definition=definition)
         near = None if self.near is None else replace(self.near, timer=timer)
-        return Draft(self.new, self.row | {"id": timer_id}, timer, near)
+        return Draft(self.new, self.row | {"id": timer_id, "notify": notify_text(sealed)}, timer, near)
 
 
-def draft(new: NewTimer, timer_id: int, now: int) -> Draft:
-    """Return the draft of a disabled timer that is made at `now` (ms UTC)."""
-    row = new_row(new, timer_id, now)
+def draft(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> Draft:
+    """Return the draft of a disabled timer that is made at `now` (ms UTC); raises `InvalidInput`."""
+    row = new_row(new, timer_id, now, seals)
     return Draft(new, row, timer_of(row))
 
 
@@ -121,8 +132,9 @@ class Created:
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
         self._database = database
+        self.seals = seals
         self.ids = TimerIds()
 
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
@@ -134,7 +146,7 @@ class TimerBatches:
         for number in range(TRIES):
             if number:
                 # The clash may have been one of ids.
-                drafts = [one.of_id(self.ids.next(now)) for one in drafts]
+                drafts = [one.of_id(self.ids.next(now), self.seals) for one in drafts]
             named: dict[str, Draft] = {}
             are_first = [named.setdefault(one.timer.name, one) is one for one in drafts]
             plans = [one.near for one in named.values() if one.near is not None]
@@ -287,6 +299,7 @@ def _switch_off(
     }
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
+        columns["notify"] = NO_CALL_TEXT
     if found:
         changing = update(timers).where(timers.c.id.in_([timer.id for timer in found]))
         changing = changing.ordered_values(*columns.items())

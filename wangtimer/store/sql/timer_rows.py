@@ -17,7 +17,17 @@ from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
-from wangtimer.core.timers.timer import UNREAD, Definition, NewTimer, Notify, Timer, TimerStatus
+from wangtimer.core.timers.timer import (
+    NO_CALL,
+    UNMARKED,
+    UNREAD,
+    Definition,
+    NewTimer,
+    Notify,
+    SecretMarks,
+    Timer,
+    TimerStatus,
+)
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import timers
@@ -48,7 +58,7 @@ def written_row(row: Mapping[str, Any], texts: Texts) -> str:
 def terms(of: NewTimer | Timer) -> dict[str, Any]:
     """Return the columns of what a timer's owner sets, except the name."""
     one = of.definition if isinstance(of, Timer) else of
-    columns = _schedule_columns(one.schedule, of.ending) | {"notify": _notify_text(one.notify)}
+    columns = _schedule_columns(one.schedule, of.ending) | {"notify": notify_text(one.notify)}
     for field in FIELDS:
         columns |= field.stored(of.value_of(field))
     return columns
@@ -109,15 +119,39 @@ def _ending(bounds: BoundFields | None) -> Ending:
     return Ending(bounds.get("end"), bounds.get("most"), bounds.get("from"))
 
 
-def _notify_text(notify: Notify) -> str:
-    fields = {"url": notify.url, "method": notify.method, "headers": notify.headers, "body": notify.body}
+def notify_text(notify: Notify) -> str:
+    """Return the column `notify`."""
+    # An older version must not send a masked call: it needs `headers`, so it takes the row for one it cannot read.
+    headers = "masked_headers" if notify.sealed else "headers"
+    fields: dict[str, Any] = {
+        "url": notify.url,
+        "method": notify.method,
+        headers: notify.headers,
+        "body": notify.body,
+    }
+    if notify.sealed:
+        fields["sealed"] = notify.sealed
+    if notify.marks != UNMARKED:
+        fields["marks"] = list(notify.marks)
     return orjson.dumps(fields).decode()
 
 
-def _notify(text: str) -> Notify:
+def notify_of(text: str) -> Notify:
+    """Return the call in the column `notify`."""
     fields = orjson.loads(text)
-    headers = tuple((name, value) for name, value in fields["headers"])
-    return Notify(fields["url"], fields["method"], headers, fields["body"])
+    sealed = fields.get("sealed", "")
+    pairs = fields["masked_headers" if sealed else "headers"]
+    headers = tuple((name, value) for name, value in pairs)
+    marks = _marks(*fields["marks"]) if "marks" in fields else UNMARKED
+    return Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed)
+
+
+def _marks(headers: list[str], query: bool, body: bool) -> SecretMarks:
+    return SecretMarks(tuple(headers), query, body)
+
+
+# The column `notify` of a deleted timer.
+NO_CALL_TEXT = notify_text(NO_CALL)
 
 
 def definition_of(row: Any) -> Definition:
@@ -132,7 +166,7 @@ def _definition(row: Any, bounds: BoundFields | None) -> Definition:
         version=row["version"],
         status=TimerStatus(row["status"]),
         schedule=_schedule(row, bounds),
-        notify=_notify(row["notify"]) if "notify" in row else UNREAD,
+        notify=notify_of(row["notify"]) if "notify" in row else UNREAD,
         edited_at=row["edited_at"],
         disabled_at=row["disabled_at"],
         **_values(row, IN_DEFINITION),

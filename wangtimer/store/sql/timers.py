@@ -25,6 +25,7 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.calendar_marks import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
@@ -35,6 +36,7 @@ from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
+    NO_CALL_TEXT,
     definition_of,
     inserting,
     one_timer_of,
@@ -107,9 +109,11 @@ class TimerStore:
         self,
         database: Database,
         bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+        seals: Seals = NO_KEYS,
     ) -> None:
         self._database = database
         self._bad_timers = bad_timers
+        self._seals = seals
         self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
@@ -132,7 +136,7 @@ class TimerStore:
         self, new: NewTimer, now: int, keep: ToKeep | None, plan_near: PlanPart | None
     ) -> tuple[Timer, list[Firing]]:
         for _ in range(MOST_CLASHES):
-            row = new_row(new, self._ids.next(now), now)
+            row = new_row(new, self._ids.next(now), now, self._seals)
             made, firings = timer_of(row), list[Firing]()
             if plan_near is not None:
                 near, firings = plan_near(made)
@@ -424,9 +428,11 @@ def _is_same(standing: Timer, made: Timer) -> bool:
     return (now.app, standing.name, standing.created_at) == (then.app, made.name, made.created_at)
 
 
-def new_row(new: NewTimer, timer_id: int, now: int) -> dict[str, Any]:
-    """Return the row of a timer that is made at `now` (ms UTC)."""
-    return terms(new) | {
+def new_row(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> dict[str, Any]:
+    """Return the row of a timer that is made at `now` (ms UTC), its secrets sealed; raises `InvalidInput`."""
+    seals.refuse_new(new.notify)
+    sealed = seals.seal(new.notify, new.app, timer_id)
+    return terms(new if sealed is new.notify else replace(new, notify=sealed)) | {
         "id": timer_id,
         "app": new.app,
         "name": new.name,
@@ -515,6 +521,8 @@ def change(
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
+    if status is TimerStatus.DELETED:
+        columns["notify"] = NO_CALL_TEXT
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
 

@@ -10,6 +10,7 @@ from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
 
 MOMENTS_SHOWN = 5
@@ -78,6 +79,7 @@ def _shown_or_none(moment_ms: int | None) -> str | None:
 
 
 def _notify_data(notify: Notify) -> NotifyData:
+    notify = masked(notify)
     header: dict[str, list[str]] = {}
     for name, value in notify.headers:
         header.setdefault(name, []).append(value)

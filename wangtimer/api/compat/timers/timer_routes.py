@@ -80,12 +80,12 @@ class TimerViews:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        find = self._calendars_of(body.app)
+        find, seals = self._calendars_of(body.app), wiring.seals
         timer, created = wiring.registrar.put(
             body.app,
             body.name,
             lambda: new_timer(body.app, body, now, find),
-            lambda was: replaced_timer(body, was, now, find),
+            lambda was: replaced_timer(body, was, now, find, seals),
             body.version,
         )
         return PutAnswer(
@@ -103,9 +103,9 @@ class TimerViews:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        find = self._calendars_of(body.app)
+        find, seals = self._calendars_of(body.app), wiring.seals
         timer = wiring.registrar.edit(
-            body.app, body.id, lambda was: edited_timer(body, was, now, find), body.version
+            body.app, body.id, lambda was: edited_timer(body, was, now, find, seals), body.version
         )
         return EditAnswer(data=planned_timer(timer, now), counts_within_ms=self._counts_within_ms(timer))
 

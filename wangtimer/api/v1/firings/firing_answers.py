@@ -1,5 +1,6 @@
 """A firing as v1 shows it."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -22,7 +23,7 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.sent_request import RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 
@@ -111,11 +112,16 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
     }
 
 
-def shown_history(history: FiringHistory, app: str, timer: Timer | None) -> ShownHistory:
-    """Return a firing of a timer with its attempts; None: the timer is deleted."""
+def shown_history(
+    history: FiringHistory, app: str, timer: Timer | None, call_of: Callable[[Definition], Notify]
+) -> ShownHistory:
+    """Return a firing of a timer with its attempts; None: the timer is deleted.
+
+    `call_of` returns a definition's call as it is sent, with its secrets; they are not shown.
+    """
     fire_at = history.record.firing.fire_at
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
-    state, request = sent_request(history, timer)
+    state, request = sent_request(history, timer, call_of)
     return ShownHistory(
         **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
     )

@@ -189,7 +189,8 @@ class FiringResource:
                 f"GET /v1/firings?timer={timer_id} lists those it has",
                 about=Subject.FIRING,
             )
-        return shown_history(history, header.app, self._timer(header.app, timer_id))
+        timer = self._timer(header.app, timer_id)
+        return shown_history(history, header.app, timer, wiring.seals.call_of)
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:

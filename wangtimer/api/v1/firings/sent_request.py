@@ -1,12 +1,16 @@
 """The request of a firing as it was sent, where that is certain."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from wangtimer.api.http.envelope import Sent
+from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import Firing, Member
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.timers.secret_parts import masked_url
+from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.prepare import request_of
 from wangtimer.shown_request import shown_header, shown_target
@@ -37,10 +41,12 @@ class SentRequest(Sent):
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
     ]
-    body: Annotated[str, Field(description="as it was sent; empty: none")]
+    body: Annotated[str, Field(description="as it was sent; empty: none; ***: the owner marked it as secret")]
 
 
-def sent_request(history: FiringHistory, timer: Timer | None) -> tuple[RequestState, SentRequest | None]:
+def sent_request(
+    history: FiringHistory, timer: Timer | None, call_of: Callable[[Definition], Notify]
+) -> tuple[RequestState, SentRequest | None]:
     """Return the request of the last attempt that was sent, and whether it is known.
 
     The request is made again from the timer (None: the timer is deleted). It is not known where the timer was changed
@@ -54,7 +60,7 @@ def sent_request(history: FiringHistory, timer: Timer | None) -> tuple[RequestSt
     number, sent_at = sent
     if timer is None or not _is_as_it_was(timer, sent_at):
         return "timer_changed", None
-    return "as_sent", _request(timer, history.record.firing, number)
+    return "as_sent", _request(timer, history.record.firing, number, call_of)
 
 
 def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
@@ -62,17 +68,26 @@ def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
     return timer.definition.version == 1 or timer.updated_at + COUNTS_WITHIN_MS <= sent_at
 
 
-def _request(timer: Timer, firing: Firing, attempt: int) -> SentRequest:
+def _request(
+    timer: Timer, firing: Firing, attempt: int, call_of: Callable[[Definition], Notify]
+) -> SentRequest:
     definition = timer.definition
-    request = request_of(definition.notify, definition.app, Member(timer.id, firing.fire_at, attempt))
+    try:
+        call = call_of(definition)
+    except UnopenedSecrets:
+        call = definition.notify
+    request = request_of(call, definition.app, Member(timer.id, firing.fire_at, attempt))
     headers: dict[str, list[str]] = {}
     for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:
         name, _, value = line.partition(":")
-        headers.setdefault(name, []).append(shown_header(name, value.removeprefix(" ")))
+        is_marked = name.lower() in call.marks.headers
+        shown = MASK if is_marked else shown_header(name, value.removeprefix(" "))
+        headers.setdefault(name, []).append(shown)
+    is_secret = call.marks.body and request.body
     return SentRequest(
         attempt=attempt,
         method=request.method,
-        url=shown_target(request.url),
+        url=shown_target(masked_url(request.url, call.marks.query)),
         headers=headers,
-        body=request.body.decode(errors="replace"),
+        body=MASK if is_secret else request.body.decode(errors="replace"),
     )

@@ -18,6 +18,7 @@ from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
@@ -41,7 +42,7 @@ class ShownSchedule(Sent):
 
 
 class ShownTarget(Sent):
-    """The HTTP call a timer makes."""
+    """The HTTP call a timer makes; `***` stands in place of each secret."""
 
     url: Annotated[str, Field(examples=["https://shop.example/orders/expire"])]
     method: MethodWord
@@ -54,6 +55,17 @@ class ShownTarget(Sent):
             description="how long a call may take; not there: as long as the deployment's calls may",
             examples=["2s"],
         ),
+    ] = None
+    secret_headers: Annotated[
+        list[str] | None,
+        Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
+    ] = None
+    secret_query: Annotated[
+        bool | None,
+        Field(exclude_if=is_none, description="true: all of the URL's query was marked as secret"),
+    ] = None
+    secret_body: Annotated[
+        bool | None, Field(exclude_if=is_none, description="true: the body was marked as secret")
     ] = None
 
 
@@ -227,12 +239,20 @@ def _ending_fields(ending: Ending) -> dict[str, Any]:
 
 
 def _target(notify: Notify, timeout_ms: int | None) -> ShownTarget:
+    notify, marks = masked(notify), notify.marks
     headers: dict[str, list[str]] = {}
     for name, value in notify.headers:
         headers.setdefault(name, []).append(value)
     fields: dict[str, Any] = {"url": notify.url, "method": notify.method, "body": notify.body}
     timeout = None if timeout_ms is None else show_duration(timeout_ms)
-    return ShownTarget(**fields, headers=headers, timeout=timeout)
+    return ShownTarget(
+        **fields,
+        headers=headers,
+        timeout=timeout,
+        secret_headers=list(marks.headers) or None,
+        secret_query=marks.query or None,
+        secret_body=marks.body or None,
+    )
 
 
 def _misfire(rule: MisfireRule) -> ShownMisfire:

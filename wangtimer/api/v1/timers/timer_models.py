@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.asked_notify import MarkedCall, MarkedChange
 from wangtimer.api.asked.owned_fields import OF_V1, taking_terms_of_v1, taking_v1_fields
 from wangtimer.api.asked.terms import (
     OF_ATTEMPTS,
@@ -13,8 +14,6 @@ from wangtimer.api.asked.terms import (
     ChangedBody,
     ChangedTerms,
     ChangedUrl,
-    NotifyChange,
-    NotifyParam,
     PreviewCount,
     TimerTerms,
     Url,
@@ -22,6 +21,7 @@ from wangtimer.api.asked.terms import (
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
 from wangtimer.api.http.fractions_as_written import json_text
+from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
@@ -46,6 +46,37 @@ _Timeout = Annotated[
 ]
 
 
+def _header_names(names: list[str] | None) -> list[str] | None:
+    """Return names of headers in lower case, each once; raises `Refused`."""
+    if names is None:
+        return None
+    for name in names:
+        check_header_name(name, "secretHeaders")
+    return list(dict.fromkeys(name.lower() for name in names))
+
+
+_SecretHeaders = Annotated[
+    list[str] | None,
+    Field(
+        alias="secretHeaders",
+        max_length=MOST_HEADERS,
+        description="names of headers whose values are secret, beside those that are by their names (Authorization, "
+        "Cookie, and any with token, key, secret, password or the like in it): they are stored encrypted, and shown as "
+        "***. Sent back, *** leaves the secret as it is",
+        examples=[["X-Tenant"]],
+    ),
+    AfterValidator(_header_names),
+]
+_SecretQuery = Annotated[
+    bool | None,
+    Field(
+        alias="secretQuery",
+        description="true: all of the URL's query is secret, not only the values of parameters that are by their names",
+    ),
+]
+_SecretBody = Annotated[bool | None, Field(alias="secretBody", description="true: the body is secret")]
+
+
 @taking_terms_of_v1
 class _Terms(TimerTerms):
     """All of a timer but its app."""
@@ -68,11 +99,22 @@ class Target(Given):
     body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
     timeout: _Timeout = None
+    secret_headers: _SecretHeaders = None
+    secret_query: _SecretQuery = None
+    secret_body: _SecretBody = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return the call, by the names of the shared rules; raises `Refused`."""
         body, header = _body_of(self, self.headers)
-        notify = NotifyParam.of_checked(url=self.url, method=self.method, header=header, body=body)
+        notify = MarkedCall.of_checked(
+            url=self.url,
+            method=self.method,
+            header=header,
+            body=body,
+            secret_headers=tuple(self.secret_headers or ()),
+            secret_query=bool(self.secret_query),
+            secret_body=bool(self.secret_body),
+        )
         return {"notify": notify} | _timeout_of(self)
 
 
@@ -88,6 +130,9 @@ class TargetChange(Given):
     body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
     timeout: _Timeout = None
+    secret_headers: _SecretHeaders = None
+    secret_query: _SecretQuery = None
+    secret_body: _SecretBody = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return the change, by the names of the shared rules; raises `Refused`."""
@@ -95,7 +140,9 @@ class TargetChange(Given):
         given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set - {"timeout"}}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
-        return {"notify": NotifyChange.of_checked(**given)} | _timeout_of(self)
+        if given.get("secret_headers") is not None:
+            given["secret_headers"] = tuple(given["secret_headers"])
+        return {"notify": MarkedChange.of_checked(**given)} | _timeout_of(self)
 
 
 def _timeout_of(target: Target | TargetChange) -> dict[str, int | None]:

@@ -83,12 +83,15 @@ class TimerResource:
         """
         now, find = self._now(), self._calendars_of(header.app)
         registrar: Registrar = self.wiring().registrar
+        seals = self.wiring().seals
         most_ms = self.wiring().settings.callback_timeout_ms
         if path.key is None:
             timer_id = self._id_of(path, header)
 
             def change(was: Timer) -> Timer:
-                return edited_within(replaced_timer(body.terms(was.name), was, now, find), was, most_ms)
+                return edited_within(
+                    replaced_timer(body.terms(was.name), was, now, find, seals), was, most_ms
+                )
 
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
             return self._changed(timer, now)
@@ -97,7 +100,7 @@ class TimerResource:
             header.app,
             path.key,
             lambda: new_within(new_timer(header.app, terms, now, find), most_ms),
-            lambda was: edited_within(replaced_timer(terms, was, now, find), was, most_ms),
+            lambda was: edited_within(replaced_timer(terms, was, now, find, seals), was, most_ms),
             header.version,
             body.enabled,
             must_exist=header.if_match is not None,
@@ -112,11 +115,12 @@ class TimerResource:
         """
         now, find = self._now(), self._calendars_of(header.app)
         asked = body.changed_terms()
+        seals = self.wiring().seals
         most_ms = self.wiring().settings.callback_timeout_ms
         timer = self.wiring().registrar.edit(
             header.app,
             self._id_of(path, header),
-            lambda was: edited_within(edited_timer(asked, was, now, find), was, most_ms),
+            lambda was: edited_within(edited_timer(asked, was, now, find, seals), was, most_ms),
             header.version,
             body.enabled,
         )

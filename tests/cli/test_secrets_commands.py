@@ -1,0 +1,102 @@
+"""`wangtimer secrets`: makes keys, and encrypts all secrets anew."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from redis import Redis
+
+from tests.store.test_timers import NOW, new
+from wangtimer.cli.main import commands
+from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
+from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import Seals
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.timers import TimerStore
+
+OLD, NEW = new_secret_key("old"), new_secret_key("new")
+CALL = Notify("http://a.example/", headers=(("Authorization", "sesame"),))
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as database:
+        database.create_tables()
+        yield database
+
+
+@pytest.fixture
+def timer(database: Database) -> Timer:
+    seals = Seals(read_secret_keys(OLD))
+    return TimerStore(database, seals=seals).create(replace(new(), notify=CALL), NOW)
+
+
+def run(*arguments: str, **settings: str) -> Result:
+    environment = {f"WANGTIMER_{name.upper()}": value for name, value in settings.items()}
+    return CliRunner(env={"WANGTIMER_SECRET_KEYS": None, **environment}).invoke(
+        commands, ["secrets", *arguments]
+    )
+
+
+def test_a_key_is_one_line_for_the_file() -> None:
+    done = run("key", "2027-01")
+    assert (done.exit_code, list(read_secret_keys(done.stdout))) == (0, ["2027-01"])
+    refused = run("key", "a b")
+    assert (refused.exit_code, "KEY_ID" in refused.output) == (2, True)
+
+
+def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
+    database: Database, timer: Timer, database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"{NEW}\n{OLD}\n")
+    settings = {"database_url": database_url, "store_url": redis_url, "secret_keys_file": str(file)}
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as redis:
+        DefinitionStore(connection, Keys("wt"), 60).put([timer.definition])
+        done = run("rotate", **settings)
+        assert (done.exit_code, done.stdout) == (0, "1 timers written anew; key new encrypts\n")
+        assert redis.keys("*") == []
+    held = TimerStore(database).get("shop", timer.id)
+    assert Seals(read_secret_keys(NEW)).call_of(held.definition) == CALL
+    assert run("rotate", **settings).stdout.startswith("0 timers written anew")
+
+
+def test_what_rotate_cannot_open_is_named_and_the_exit_code_tells(
+    timer: Timer, database_url: str, redis_url: str
+) -> None:
+    done = run("rotate", database_url=database_url, store_url=redis_url, secret_keys=NEW)
+    assert done.exit_code == 1
+    assert (
+        f"not done: the secrets of timer {timer.id} cannot be opened: this process has no key 'old'"
+        in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "WANGTIMER_SECRET_KEYS_FILE is not set"),
+        ({"secret_keys": "sesame"}, "WANGTIMER_SECRET_KEYS: key 1 is not written"),
+        ({"secret_keys_file": "/nowhere/keys"}, "WANGTIMER_SECRET_KEYS_FILE=/nowhere/keys: No such file"),
+        ({"secret_keys": NEW, "secret_keys_file": "/nowhere/keys"}, "both set"),
+        ({"secret_keys": NEW, "database_url": "sqlite:////nowhere/a.db"}, "there is no database"),
+    ],
+)
+def test_rotate_says_which_setting_is_wrong(settings: dict[str, str], said: str) -> None:
+    done = run("rotate", **settings)
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert "sesame" not in done.output
+
+
+def test_a_redis_that_is_away_is_told_of(timer: Timer, database_url: str) -> None:
+    done = run(
+        "rotate", database_url=database_url, store_url="redis://127.0.0.1:1/0", secret_keys=f"{NEW},{OLD}"
+    )
+    assert (done.exit_code, "Redis is away" in done.stderr) == (1, True)

@@ -1,0 +1,152 @@
+"""Which parts of a call are secret, and what `***` stands for when it is sent back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.timers.secret_names import is_secret_header, is_secret_name
+from wangtimer.core.timers.secret_parts import has_open_secrets, masked, masked_url, parted, unmasked, whole
+from wangtimer.core.timers.timer import Notify, SecretMarks
+
+URL = "https://shop.example/a"
+ALL = SecretMarks(("x-tenant",), query=True, body=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "COOKIE",
+        "proxy-authorization",
+        "X-Api-Key",
+        "x_api_key",
+        "X-Hub-Signature",
+        "X-Password",
+        "Shop-Token",
+        "client_secret",
+        "X-Session-Id",
+        "X-Auth",
+    ],
+)
+def test_headers_are_secret_by_their_names(name: str) -> None:
+    assert is_secret_header(name)
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "Accept-Encoding", "X-Author", "X-Tag", "Idempotency-Key"])
+def test_other_headers_are_not(name: str) -> None:
+    assert not is_secret_header(name)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (URL, URL),
+        (f"{URL}?order=7", f"{URL}?order=7"),
+        (f"{URL}?token=a&order=7&token=b", f"{URL}?token=***&order=7&token=***"),
+        (f"{URL}?api%5Fkey=a", f"{URL}?api%5Fkey=***"),
+        (f"{URL}?token=&key", f"{URL}?token=&key"),
+        (f"{URL}?", f"{URL}?"),
+        ("http://me:word@h:80/a@b?c=d", "http://***@h:80/a@b?c=d"),
+    ],
+)
+def test_a_url_is_masked_by_names(url: str, shown: str) -> None:
+    assert masked_url(url) == shown
+    assert masked_url(shown) == shown
+
+
+def test_all_of_a_query_is_masked_where_it_is_marked() -> None:
+    assert masked_url(f"{URL}?order=7&x", whole_query=True) == f"{URL}?***"
+    assert masked_url(URL, whole_query=True) == URL
+
+
+_headers = some.lists(
+    some.tuples(
+        some.sampled_from(["X-Tag", "Authorization", "authorization", "X-Tenant"]), some.text(max_size=3)
+    ),
+    max_size=5,
+).map(tuple)
+_queries = some.lists(some.sampled_from(["token=a", "token=b", "order=7", "x", "***", "key=***"]), max_size=4)
+_marks = some.builds(
+    SecretMarks,
+    some.sampled_from([(), ("x-tag",), ("x-tag", "x-tenant")]),
+    some.booleans(),
+    some.booleans(),
+)
+_calls = some.builds(
+    lambda query, headers, body, marks: Notify(f"{URL}?{'&'.join(query)}", "PUT", headers, body, marks),
+    _queries,
+    _headers,
+    some.text(max_size=3),
+    _marks,
+)
+
+
+@given(_calls)
+def test_what_is_taken_apart_is_put_together_again(call: Notify) -> None:
+    hidden, secrets = parted(call)
+    assert whole(hidden, secrets) == call
+    assert masked(hidden) == hidden
+
+
+@given(_calls)
+def test_what_was_shown_and_is_sent_back_changes_nothing(call: Notify) -> None:
+    assert unmasked(masked(call), call) == call
+
+
+def test_each_mask_stands_for_the_value_of_its_name_and_number() -> None:
+    was = Notify(
+        f"{URL}?token=a&token=b&order=7", "PUT", (("X-Api-Key", "1"), ("Cookie", "c"), ("x-api-key", "2")), ""
+    )
+    asked = Notify(
+        "http://else.example/b?order=8&token=***&token=new",
+        "PUT",
+        (("Cookie", "new"), ("X-API-KEY", "***"), ("X-API-KEY", "***"), ("X-Tag", "***")),
+    )
+    found = unmasked(asked, was)
+    assert found.url == "http://else.example/b?order=8&token=a&token=new"
+    assert found.headers == (("Cookie", "new"), ("X-API-KEY", "1"), ("X-API-KEY", "2"), ("X-Tag", "***"))
+
+
+MASKED = [
+    Notify(f"{URL}?token=***"),
+    Notify(f"{URL}?***", marks=ALL),
+    Notify(URL, headers=(("Authorization", "***"),)),
+    Notify(URL, headers=(("X-Tenant", "***"),), marks=ALL),
+    Notify(URL, body="***", marks=ALL),
+]
+
+
+@pytest.mark.parametrize("asked", MASKED, ids=str)
+@pytest.mark.parametrize("was", [None, Notify(URL), Notify(URL, body="open")], ids=["new", "bare", "open"])
+def test_a_mask_for_which_there_is_no_secret_is_refused(asked: Notify, was: Notify | None) -> None:
+    with pytest.raises(InvalidInput, match="write the secret itself"):
+        unmasked(asked, was)
+
+
+@pytest.mark.parametrize(
+    ("was", "field"),
+    [
+        (Notify(f"{URL}?a=b", marks=ALL), "notifyHTTPParam.url"),
+        (Notify(URL, headers=(("X-Tenant", "t"),), marks=ALL), "notifyHTTPParam.header.X-Tenant"),
+        (Notify(URL, body="b", marks=ALL), "notifyHTTPParam.body"),
+    ],
+)
+def test_a_mark_is_taken_away_only_with_the_value_given_anew(was: Notify, field: str) -> None:
+    unmarked = SecretMarks()
+    with pytest.raises(InvalidInput, match="would be shown") as refused:
+        unmasked(masked(was)._replace(marks=unmarked), was)
+    assert refused.value.field == field
+    assert unmasked(was._replace(marks=unmarked), was) == was._replace(marks=unmarked)
+
+
+def test_a_mask_where_nothing_is_secret_is_text() -> None:
+    call = Notify(f"{URL}?order=***", headers=(("X-Tag", "***"),), body="***")
+    assert unmasked(call, None) == call
+
+
+def test_secrets_that_are_written_out_are_told_from_masks() -> None:
+    assert has_open_secrets(Notify(f"{URL}?token=a"))
+    assert not has_open_secrets(Notify(f"{URL}?token=***", headers=(("Cookie", "***"),)))
+    assert not has_open_secrets(Notify(URL, body="x"))

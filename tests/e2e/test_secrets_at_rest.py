@@ -1,0 +1,155 @@
+"""Canaries in the secrets of timers, searched for in all that a whole deployment writes: databases, logs, answers."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import requests
+
+from tests.callback.target import Received, Target
+from tests.e2e.deployment import Deployment
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, redis_program
+
+pytestmark = pytest.mark.processes
+
+# Each in a part of its own, and long enough to be in no file by chance.
+CANARIES = {
+    name: f"canary-{name}-5f3a9c1e7b" for name in ("header", "cookie", "marked", "query", "body", "gone")
+}
+# What is no secret stands in every store: so the search finds what is there.
+OPEN = "no-secret-81d2c4"
+APP = {"WangTimer-App": "shop"}
+TIMERS = "/v1/timers"
+
+
+class WritingDeployment(Deployment):
+    """A deployment whose servers write all they can: binary log, append-only file, snapshots as they are."""
+
+    def _sql_server(self, directory: Path) -> MariaDBServer:
+        return MariaDBServer(directory, "--log-bin=binlog", "--server-id=1", "--binlog-format=MIXED")
+
+    def _store_server(self, directory: Path) -> RedisServer:
+        options = ("--appendonly", "yes", "--appendfsync", "always", "--rdbcompression", "no")
+        return RedisServer(redis_program(), directory, *options)
+
+
+def target_of(url: str, **more: Any) -> dict[str, Any]:
+    return {
+        "url": f"{url}fire?token={CANARIES['query']}",
+        "headers": {
+            "Authorization": f"Bearer {CANARIES['header']}",
+            "Cookie": CANARIES["cookie"],
+            "X-Tenant": CANARIES["marked"],
+            "X-Tag": OPEN,
+        },
+        "body": CANARIES["body"],
+        "secretHeaders": ["X-Tenant"],
+        "secretBody": True,
+    } | more
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    """It answers each call with a failure, so that there are errors, attempts and outputs."""
+
+    def refuse(received: Received) -> None:
+        received.connection.sendall(b"HTTP/1.1 503 No\r\nContent-Length: 4\r\n\r\nbusy")
+
+    one = Target(refuse)
+    yield one
+    one.close()
+
+
+def everything_asked(url: str, target: Target) -> list[str]:
+    """Make, change, read and delete timers in every way; return all that was answered."""
+    said = []
+
+    def send(method: str, path: str, body: Any = None, **headers: str) -> Any:
+        answered = requests.request(method, f"{url}{path}", json=body, headers=APP | headers, timeout=20)
+        said.append(f"{answered.text}{answered.headers}")
+        assert answered.status_code < 300, answered.text
+        return answered.json()
+
+    every = {"schedule": {"every": "1s"}, "misfire": {"policy": "fire_all"}}
+    body = every | {"key": "first", "target": target_of(target.url)}
+    for _ in range(2):
+        made = send("POST", TIMERS, body, **{"Idempotency-Key": "once"})
+    shown = send("GET", f"{TIMERS}/{made['id']}")
+    send("PUT", f"{TIMERS}/key:first", every | {"target": shown["target"]})
+    send("PATCH", f"{TIMERS}/key:first", {"target": {"headers": {"X-Tag": f"{OPEN}-2"}}})
+    send(
+        "POST",
+        f"{TIMERS}:batchCreate",
+        {"timers": [every | {"key": "many", "target": target_of(target.url)}]},
+    )
+    gone = every | {"key": "gone", "target": {"url": target.url, "headers": {"X-Api-Key": CANARIES["gone"]}}}
+    send("POST", TIMERS, gone)
+    target.wait_for_requests(6, 30)
+    send("DELETE", f"{TIMERS}/key:gone")
+    old = {"url": f"{target.url}?key={CANARIES['query']}", "header": {"Authorization": CANARIES["header"]}}
+    send("POST", "/api/timer/v1/def", {"app": "shop", "name": "old", "everyMs": 1000, "notifyHTTPParam": old})
+    for path in (
+        TIMERS,
+        f"/v1/firings?timerId={made['id']}",
+        "/metrics",
+        "/readyz",
+        "/api/timer/v1/defs?app=shop",
+    ):
+        answered = requests.get(f"{url}{path}", headers=APP, timeout=20)
+        said.append(f"{answered.text}{answered.headers}")
+    wrong = target_of("ftp://nowhere/")
+    answered = requests.post(
+        f"{url}{TIMERS}", json=body | {"key": "wrong", "target": wrong}, headers=APP, timeout=20
+    )
+    assert answered.status_code == 400
+    said.append(answered.text)
+    firing = requests.get(
+        f"{url}/v1/firings?timerId={made['id']}&status=failed", headers=APP, timeout=20
+    ).json()
+    for one in firing["items"][:3]:
+        said.append(json.dumps(one))
+        said.append(requests.get(f"{url}/v1/firings/{one['id']}", headers=APP, timeout=20).text)
+    return said
+
+
+def write_all(deployment: Deployment) -> None:
+    """Have each server write what it has in memory."""
+    deployment.sql.run("SET GLOBAL innodb_max_dirty_pages_pct = 0, innodb_fast_shutdown = 0")
+    deployment.sql.run("FLUSH LOGS")
+    for server in (deployment.store, deployment.broker):
+        with redis.Redis.from_url(server.url()) as client:
+            client.save()
+
+
+def files_with(directory: Path, text: str) -> list[str]:
+    files = (one for one in directory.rglob("*") if one.is_file() and not one.is_symlink())
+    return sorted(str(one.relative_to(directory)) for one in files if text.encode() in one.read_bytes())
+
+
+def test_no_secret_of_a_timer_is_in_any_file_or_answer(tmp_path: Path, target: Target) -> None:
+    with WritingDeployment(tmp_path) as deployment:
+        said = everything_asked(deployment.api_url, target)
+        # While SQL hangs, outcomes wait in the store.
+        calls = len(target.requests)
+        deployment.sql.process.freeze()
+        try:
+            target.wait_for_requests(calls + 4, 30)
+            time.sleep(1)
+        finally:
+            deployment.sql.process.thaw()
+        deployment.tend_for(6)
+        write_all(deployment)
+        deployment.sql.process.stop()
+    arrived = [(one.values("authorization"), one.body.decode(), one.path) for one in target.requests]
+    assert ([f"Bearer {CANARIES['header']}"], CANARIES["body"], f"/fire?token={CANARIES['query']}") in arrived
+    for canary in CANARIES.values():
+        assert not any(canary in text for text in said)
+        assert files_with(tmp_path, canary) == []
+    found = files_with(tmp_path, OPEN)
+    for place in ("sql/data/ib", "sql/data/wangtimer/timer", "sql/data/binlog", "store/"):
+        assert any(one.startswith(place) for one in found), (place, found)

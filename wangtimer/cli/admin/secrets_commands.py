@@ -1,0 +1,108 @@
+"""`wangtimer secrets key|rotate`: the keys that secrets of timers are encrypted with."""
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.secret_keys import new_secret_key
+from wangtimer.settings import Settings, read_settings
+from wangtimer.stack.data_directory import known_directory
+from wangtimer.stack.own_secret_key import own_key_setting
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import Seals
+from wangtimer.store.sql.database import Database, missing_file
+from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
+
+# Timers named that could not be rotated.
+MOST_NAMED = 20
+
+
+@click.group(cls=OnceGroup)
+def secrets() -> None:
+    """The keys that secrets of timers are encrypted with."""
+
+
+@secrets.command()
+@click.argument("key_id", default="k1")
+def key(key_id: str) -> None:
+    """Print a new random key, as a line of WANGTIMER_SECRET_KEYS_FILE. KEY_ID is its name: k1, 2027-01, ..."""
+    try:
+        click.echo(new_secret_key(key_id))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="KEY_ID") from None
+
+
+@secrets.command()
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Those of the service that `wangtimer up` runs there.",
+)
+def rotate(data_dir: Path | None) -> None:
+    """Encrypt all secrets anew with the first key, also those that an older version stored as they are.
+
+    Run it with the workers' settings, while they run. Repeating it is harmless. Exits with 1 where some could not be
+    done: their key is missing, or Redis is away.
+    """
+    try:
+        if data_dir is not None:
+            directory = known_directory(data_dir)
+            os.environ.update(directory.settings | own_key_setting(directory.path))
+        settings = read_settings()
+        if not settings.secret_key_ring:
+            raise Failed("WANGTIMER_SECRET_KEYS_FILE is not set: there is no key to encrypt with")
+        if (file := missing_file(settings.database_url)) is not None:
+            raise Failed(f"there is no database {file}: set WANGTIMER_DATABASE_URL, or name --data-dir")
+        _rotate(settings)
+    except WangTimerError as error:
+        raise Failed(str(error)) from error
+
+
+def _rotate(settings: Settings) -> None:
+    with (
+        closing(Database(settings.database_url, 1)) as database,
+        closing(RedisConnection(settings.store_url)) as redis,
+    ):
+        seals = Seals(settings.secret_key_ring)
+        rotation = SecretRotation(database, seals)
+        definitions = DefinitionStore(redis, Keys(settings.key_prefix), 3 * settings.step_s)
+        count, bad, are_forgotten = 0, dict[int, str](), True
+        page = RotatedPage([], {}, 0)
+        while page.last_id is not None:
+            page = rotation.next_page(page.last_id)
+            count, bad = count + len(page.changed), bad | page.bad
+            are_forgotten = _forget(definitions, page.changed) and are_forgotten
+    _tell(count, bad, are_forgotten, str(seals.sealing_id))
+
+
+def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:
+    """Have Redis forget what it has of these timers: it is read from SQL again. False if Redis is away."""
+    try:
+        definitions.forget(timer_ids)
+    except StoreAway:
+        return False
+    return True
+
+
+def _tell(count: int, bad: dict[int, str], are_forgotten: bool, key_id: str) -> None:
+    click.echo(f"{count} timers written anew; key {key_id} encrypts")
+    for reason in list(bad.values())[:MOST_NAMED]:
+        click.echo(f"not done: {reason}", err=True)
+    if len(bad) > MOST_NAMED:
+        click.echo(f"not done: {len(bad) - MOST_NAMED} more", err=True)
+    if not are_forgotten:
+        click.echo(
+            "Redis is away: it may hold what was encrypted with older keys for three more steps "
+            "(WANGTIMER_STEP_S); keep those keys for so long",
+            err=True,
+        )
+    if bad or not are_forgotten:
+        sys.exit(1)

@@ -1,0 +1,172 @@
+"""The secret parts of a timer's call: which they are, what stands in their place, and how they are put back.
+
+Secret are values of headers and query parameters with the name of a secret, and what the owner marked. A *masked*
+call has `***` in place of each. Its secrets are apart from it, as a plain value that can be sealed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote_plus
+
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.timers.secret_names import MASK, is_secret_header, is_secret_name
+from wangtimer.core.timers.timer import Notify, SecretMarks
+
+# Secrets as JSON can have them: the whole URL, header values with their places, the body; only those there are.
+Secrets = dict[str, Any]
+_Headers = tuple[tuple[str, str], ...]
+_CALL = "notifyHTTPParam"
+
+
+def masked(call: Notify) -> Notify:
+    """Return a call with `***` in place of its secrets."""
+    return parted(call)[0]
+
+
+def parted(call: Notify) -> tuple[Notify, Secrets]:
+    """Return the masked call, and its secrets; none of them: the call has none, or they are sealed already."""
+    if call.sealed:
+        return call, {}
+    marks = call.marks
+    url = masked_url(call.url, marks.query)
+    places = [place for place, (name, value) in enumerate(call.headers) if value and _is_secret(name, marks)]
+    secrets: Secrets = {} if url == call.url else {"url": call.url}
+    if places:
+        secrets["headers"] = [[place, call.headers[place][1]] for place in places]
+    if marks.body and call.body:
+        secrets["body"] = call.body
+    if not secrets:
+        return call, secrets
+    headers = tuple(
+        (name, MASK if place in places else value) for place, (name, value) in enumerate(call.headers)
+    )
+    return call._replace(url=url, headers=headers, body=MASK if "body" in secrets else call.body), secrets
+
+
+def has_open_secrets(call: Notify) -> bool:
+    """Tell whether the call has a secret that is written out, not as `***`."""
+    hidden, secrets = parted(call)
+    return bool(secrets) and hidden != call
+
+
+def whole(call: Notify, secrets: Secrets) -> Notify:
+    """Return the call with its secrets in their places."""
+    values = dict(map(tuple, secrets.get("headers", ())))
+    headers = tuple((name, values.get(place, value)) for place, (name, value) in enumerate(call.headers))
+    return call._replace(
+        url=secrets.get("url", call.url), headers=headers, body=secrets.get("body", call.body), sealed=""
+    )
+
+
+def masked_url(url: str, whole_query: bool = False) -> str:
+    """Return a URL with `***` for its user and password, and for query values that are secret: all, or by name."""
+    front, mark, query = url.partition("?")
+    scheme, separator, rest = front.partition("://")
+    place, slash, path = rest.partition("/")
+    _, at, host = place.rpartition("@")
+    front = f"{scheme}{separator}{MASK}@{host}{slash}{path}" if at else front
+    if not query:
+        return front + mark
+    return f"{front}?{MASK if whole_query else '&'.join(map(_masked_pair, query.split('&')))}"
+
+
+def unmasked(asked: Notify, was: Notify | None) -> Notify:
+    """Return the call that is asked for, with the secrets it had (`was`, whole) in place of each `***`.
+
+    So what an answer showed can be sent back. The n-th value of a header's or parameter's name stands for the n-th it
+    had. Raises `InvalidInput` for a `***` for which there is no secret, and where a secret would be shown from now on:
+    to take a mark away, the value has to be given anew.
+    """
+    marks, old = asked.marks, Notify("") if was is None else was
+    headers = tuple(_unmasked_headers(asked.headers, old.headers, marks, old.marks))
+    return asked._replace(
+        url=_unmasked_url(asked, old), headers=headers, body=_unmasked_body(asked, old), sealed=""
+    )
+
+
+def _is_secret(name: str, marks: SecretMarks) -> bool:
+    return is_secret_header(name) or name.lower() in marks.headers
+
+
+def _masked_pair(pair: str) -> str:
+    name, equals, value = pair.partition("=")
+    return f"{name}={MASK}" if value and equals and is_secret_name(unquote_plus(name)) else pair
+
+
+def _unmasked_headers(
+    asked: _Headers, had: _Headers, marks: SecretMarks, old_marks: SecretMarks
+) -> Iterator[tuple[str, str]]:
+    seen = Counter[str]()
+    for name, value in asked:
+        low = name.lower()
+        number, seen[low] = seen[low], seen[low] + 1
+        if value != MASK or not (_is_secret(name, marks) or low in old_marks.headers):
+            yield name, value
+            continue
+        field = f"{_CALL}.header.{name[:64]}"
+        values = [one for other, one in had if other.lower() == low]
+        if number >= len(values):
+            raise _nothing_masked(field)
+        if not _is_secret(name, marks):
+            raise _would_be_shown(field)
+        yield name, values[number]
+
+
+def _unmasked_url(asked: Notify, old: Notify) -> str:
+    field = f"{_CALL}.url"
+    if old.url and asked.url == masked_url(old.url, old.marks.query):
+        if old.marks.query and not asked.marks.query and "?" in asked.url:
+            raise _would_be_shown(field)
+        return old.url
+    front, _, query = asked.url.partition("?")
+    if query == MASK and (asked.marks.query or old.marks.query):
+        had = old.url.partition("?")[2]
+        if not had:
+            raise _nothing_masked(field)
+        if not asked.marks.query:
+            raise _would_be_shown(field)
+        return f"{front}?{had}"
+    if MASK not in query:
+        return asked.url
+    return (
+        f"{front}?{'&'.join(_unmasked_pairs(query.split('&'), old.url.partition('?')[2].split('&'), field))}"
+    )
+
+
+def _unmasked_pairs(asked: Sequence[str], had: Sequence[str], field: str) -> Iterator[str]:
+    seen = Counter[str]()
+    for pair in asked:
+        name, _, value = pair.partition("=")
+        number, seen[name] = seen[name], seen[name] + 1
+        if value != MASK or not is_secret_name(unquote_plus(name)):
+            yield pair
+            continue
+        pairs = [one for one in had if one.partition("=")[0] == name]
+        if number >= len(pairs):
+            raise _nothing_masked(field)
+        yield pairs[number]
+
+
+def _unmasked_body(asked: Notify, old: Notify) -> str:
+    if asked.body != MASK or not (asked.marks.body or old.marks.body):
+        return asked.body
+    if not (old.marks.body and old.body):
+        raise _nothing_masked(f"{_CALL}.body")
+    if not asked.marks.body:
+        raise _would_be_shown(f"{_CALL}.body")
+    return old.body
+
+
+def _nothing_masked(field: str) -> InvalidInput:
+    return InvalidInput(
+        field, f"{MASK} stands for a stored secret, and none is stored there", "write the secret itself"
+    )
+
+
+def _would_be_shown(field: str) -> InvalidInput:
+    return InvalidInput(
+        field,
+        "it is stored as a secret, and would be shown from now on",
+        "write its value anew, or leave it marked",
+    )

@@ -1,0 +1,123 @@
+"""Seals the secrets of timers' calls, so that SQL and Redis have them encrypted only.
+
+AES-256-GCM with a random nonce (NIST SP 800-38D). App and timer are associated data: a seal that was copied into
+another timer's row cannot be opened. A sealed text is `1.key id.base64url of nonce and ciphertext`.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from os import urandom
+
+import orjson
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from wangtimer.core.errors import InvalidInput, UnopenedSecrets
+from wangtimer.core.timers.secret_parts import parted, unmasked, whole
+from wangtimer.core.timers.timer import Definition, Notify
+
+NONCE_BYTES = 12
+_FORMAT = "1"
+
+
+class Seals:
+    """The keys of a deployment by id; the first one seals, each opens. Without keys, no secret can be stored."""
+
+    def __init__(self, keys: Mapping[str, bytes] | None = None) -> None:
+        self._ciphers = {key_id: AESGCM(key) for key_id, key in (keys or {}).items()}
+        self.sealing_id = next(iter(self._ciphers), None)
+
+    def seal(self, call: Notify, app: str, timer_id: int) -> Notify:
+        """Return the masked call with its secrets sealed; one without secrets, or sealed already, as it is.
+
+        Raises `InvalidInput` where there is no key.
+        """
+        masked, secrets = parted(call)
+        if not secrets:
+            return call
+        if self.sealing_id is None:
+            raise _no_key(call)
+        nonce = urandom(NONCE_BYTES)
+        cipher = self._ciphers[self.sealing_id]
+        hidden = nonce + cipher.encrypt(nonce, orjson.dumps(secrets), _bound_to(app, timer_id))
+        text = urlsafe_b64encode(hidden).decode()
+        return masked._replace(sealed=f"{_FORMAT}.{self.sealing_id}.{text}")
+
+    def refuse_new(self, call: Notify) -> None:
+        """Raise `InvalidInput` where a new timer cannot have this call: for `***`, or secrets where there is no key."""
+        unmasked(call, None)
+        if self.sealing_id is None and parted(call)[1]:
+            raise _no_key(call)
+
+    def open(self, call: Notify, app: str, timer_id: int) -> Notify:
+        """Return the call with its secrets in their places. Raises `UnopenedSecrets`."""
+        if not call.sealed:
+            return call
+        _, _, rest = call.sealed.partition(".")
+        key_id, _, text = rest.partition(".")
+        cipher = self._ciphers.get(key_id)
+        if cipher is None or not call.sealed.startswith(f"{_FORMAT}."):
+            raise UnopenedSecrets(timer_id, f"this process has no key {key_id[:40]!r}")
+        try:
+            hidden = urlsafe_b64decode(text)
+            secrets = cipher.decrypt(hidden[:NONCE_BYTES], hidden[NONCE_BYTES:], _bound_to(app, timer_id))
+        except (InvalidTag, ValueError):
+            raise UnopenedSecrets(
+                timer_id, f"they were not sealed for this timer under the key {key_id!r}"
+            ) from None
+        return whole(call, orjson.loads(secrets))
+
+    def call_of(self, one: Definition) -> Notify:
+        """Return the call that a firing makes. Raises `UnopenedSecrets`."""
+        return one.notify if not one.notify.sealed else self.open(one.notify, one.app, one.timer_id)
+
+    def changed(self, asked: Notify, was: Definition, check: Callable[[Notify], None]) -> Notify:
+        """Return a timer's changed call, sealed. In `asked`, `***` stands for the secret that the timer has there.
+
+        A call that says the same as before is returned as it is stored. `check` gets the whole call, and may raise to
+        refuse. Raises `InvalidInput`, `UnopenedSecrets`.
+        """
+        try:
+            before = self.call_of(was)
+        except UnopenedSecrets:
+            # Whoever gives all secrets anew needs none of the old ones.
+            if _has_masks(asked):
+                raise
+            return self.seal(asked._replace(sealed=""), was.app, was.timer_id)
+        after = unmasked(asked, before)
+        check(after)
+        return was.notify if after == before else self.seal(after, was.app, was.timer_id)
+
+    def needs_sealing(self, call: Notify) -> bool:
+        """Tell whether the call has secrets that are not sealed under the first key."""
+        if not call.sealed:
+            return bool(parted(call)[1])
+        return not call.sealed.startswith(f"{_FORMAT}.{self.sealing_id}.")
+
+
+# Of a process that neither stores secrets nor makes calls.
+NO_KEYS = Seals()
+
+
+def _bound_to(app: str, timer_id: int) -> bytes:
+    return f"{app}\n{timer_id}".encode()
+
+
+def _has_masks(asked: Notify) -> bool:
+    try:
+        unmasked(asked, None)
+    except InvalidInput:
+        return True
+    return False
+
+
+def _no_key(call: Notify) -> InvalidInput:
+    masked, secrets = parted(call)
+    field = "notifyHTTPParam.url" if "url" in secrets else "notifyHTTPParam.body"
+    if "headers" in secrets:
+        field = f"notifyHTTPParam.header.{masked.headers[secrets['headers'][0][0]][0][:64]}"
+    return InvalidInput(
+        field,
+        "it is a secret, and this deployment has no key to encrypt secrets with",
+        "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
+    )
