@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from structlog.testing import capture_logs
 
 from tests.api.keyed_world import KeyedWorld
 from tests.api.test_our_words import DOCUMENT, sample
 from tests.api.world import World, present
+from wangtimer.api.gate.gate import warn_of_no_key
 from wangtimer.api.gate.rights import RIGHTS, Open, refuse_undeclared, routes_of
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, OPERATOR_SCOPES, Scope
@@ -208,7 +210,12 @@ def test_without_any_key_each_answer_says_how_the_first_is_made(sqlite_url: str,
     try:
         refused = world.ask("GET", "/v1/timers", None)
         assert "wangtimer keys create --database --operator" in json.loads(refused.text)["detail"]
-        world.key(None)
+        with capture_logs() as lines:
+            warn_of_no_key(world.wiring)
+            assert [line["event"] for line in lines] == ["no_api_key"]
+            world.key(None)
+            warn_of_no_key(world.wiring)
+            assert len(lines) == 1
         assert "Bearer" in json.loads(world.ask("GET", "/v1/timers", None).text)["detail"]
     finally:
         world.close()
