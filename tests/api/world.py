@@ -9,7 +9,6 @@ import jsonschema
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from tests.apps_on_demand import AppsOnDemand
 from tests.secret_keys import SECRET_KEYS
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
@@ -17,6 +16,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
+from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.wiring import Wiring
 
 CODES = {code.number for code in ErrorCode}
@@ -112,7 +112,7 @@ class World:
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
         if settings.auth == "off":
-            vars(self.wiring).update(app_directory=AppsOnDemand(self.wiring.apps, self.clock))
+            vars(self.wiring).update(app_directory=EveryApp(self.wiring.apps, self.clock))
         self.app = create_app(self.wiring)
         self.client: FlaskClient = self.app.test_client()
 

@@ -15,7 +15,8 @@ import requests
 import schemathesis
 
 from tests.fuzz.run import LEAST_DONE, fuzz
-from tests.fuzz.standing import Standing
+from tests.fuzz.standing import APP, Standing
+from tests.made_apps import make_apps
 from tests.servers.redis_server import RedisServer, embedded_valkey_program
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.stack.child import dying_with
@@ -62,7 +63,9 @@ def _served(folder: Path, log: Path) -> Iterator[str]:
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
             "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
             "WANGTIMER_HTTP_WORKERS": "1",
+            "WANGTIMER_AUTH": "off",
         }
+        make_apps(settings["WANGTIMER_DATABASE_URL"], APP, "bank")
         process = subprocess.Popen(
             [sys.executable, *GUNICORN],
             env=os.environ | settings,
