@@ -64,7 +64,11 @@ def headers_of(received: Received) -> dict[str, str]:
 
 
 @given(_BODIES, st.lists(st.tuples(_NAMES, _VALUES), max_size=5), st.sampled_from(["POST", "GET", "DELETE"]))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_what_arrives_is_verified_by_both_secrets(engine, target, body, headers, method) -> None:
     seen = len(target.requests)
     send(engine, Notify(target.url, method, tuple(headers), body), SIGNING, MachineClock())

@@ -47,7 +47,12 @@ class Running:
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.clients] if name in COMPILED else []) for name in LANGUAGES]
+    params=[
+        pytest.param(
+            name, marks=[pytest.mark.clients, pytest.mark.timeout(1_800)] if name in COMPILED else []
+        )
+        for name in LANGUAGES
+    ]
 )
 def receiver(request: pytest.FixtureRequest) -> Iterator[Running]:
     program, *arguments = LANGUAGES[request.param]
