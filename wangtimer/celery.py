@@ -7,7 +7,12 @@ from celery import Celery
 from celery.signals import after_task_publish, beat_init, before_task_publish, setup_logging, worker_ready
 
 from wangtimer.core import fail_points
-from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.logs import (
+    log_as_lines,
+    warn_of_no_secret_keys,
+    warn_of_unknown_variables,
+    warn_of_unset_database,
+)
 from wangtimer.settings import read_settings
 
 app = Celery("wangtimer")
@@ -19,6 +24,7 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
     log_as_lines(loglevel)
     warn_of_unknown_variables()
     warn_of_unset_database(read_settings())
+    warn_of_no_secret_keys(read_settings())
 
 
 @worker_ready.connect
