@@ -15,7 +15,12 @@ from celery.signals import (
 
 from wangtimer.core import fail_points
 from wangtimer.core.errors import BadSetting
-from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.logs import (
+    log_as_lines,
+    warn_of_no_secret_keys,
+    warn_of_unknown_variables,
+    warn_of_unset_database,
+)
 from wangtimer.own_servers import require_egress
 from wangtimer.settings import read_settings
 
@@ -30,6 +35,7 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
     log_as_lines(loglevel)
     warn_of_unknown_variables()
     warn_of_unset_database(read_settings())
+    warn_of_no_secret_keys(read_settings())
 
 
 @celeryd_after_setup.connect

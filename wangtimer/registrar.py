@@ -291,7 +291,7 @@ class Registrar:
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         is_told = False
         try:
-            self.definitions.put(definitions)
+            self.definitions.put([one.stored for one in definitions])
             is_told = True
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):

@@ -122,7 +122,7 @@ def test_a_bad_edit_names_the_field_and_changes_nothing(
 CALL = {
     "url": URL,
     "method": "PUT",
-    "header": {"X-Tag": ["a", "b"], "Authorization": ["Bearer t"]},
+    "header": {"X-Tag": ["a", "b"], "X-Region": ["Bearer t"]},
     "body": "{}",
 }
 
@@ -137,10 +137,10 @@ CALL = {
         ({}, {}),
         ({"header": {}}, {}),
         ({"header": {"X-Other": "1"}}, {"header": {**CALL["header"], "X-Other": ["1"]}}),
-        ({"header": {"X-Tag": "c"}}, {"header": {"X-Tag": ["c"], "Authorization": ["Bearer t"]}}),
-        ({"header": {"x-tag": ["c"]}}, {"header": {"x-tag": ["c"], "Authorization": ["Bearer t"]}}),
+        ({"header": {"X-Tag": "c"}}, {"header": {"X-Tag": ["c"], "X-Region": ["Bearer t"]}}),
+        ({"header": {"x-tag": ["c"]}}, {"header": {"x-tag": ["c"], "X-Region": ["Bearer t"]}}),
         ({"header": {"AUTHORIZATION": None}}, {"header": {"X-Tag": ["a", "b"]}}),
-        ({"header": {"X-Tag": []}}, {"header": {"Authorization": ["Bearer t"]}}),
+        ({"header": {"X-Tag": []}}, {"header": {"X-Region": ["Bearer t"]}}),
         ({"header": {"X-None": None}}, {}),
     ],
 )

@@ -20,8 +20,9 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.sender import Ready, Sender
+from wangtimer.executor.sender import Ready, Sender, Sent
 from wangtimer.executor.settler import Finished
+from wangtimer.store.seals import NO_KEYS, Seals
 
 MEMBER = Member(1, 0, 1)
 
@@ -42,8 +43,10 @@ class NobodyWaits:
         pass
 
 
-def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:
-    """Send one firing's first attempt as the definition says; return what is to be recorded of it."""
+def sent(
+    engine: DeliveryEngine, definition: Definition, seals: Seals = NO_KEYS, most_attempts: int = 1
+) -> tuple[Sent, Records]:
+    """Send one firing as the definition says; return what came of it, and what is recorded."""
     records, clock, anybody = Records(), MachineClock(), None
     sender = Sender(
         anybody,
@@ -55,11 +58,17 @@ def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int 
         clock,
         FireRule(10_000, 60_000, RetryPolicy(most=most_attempts)),
         Random(1),
+        seals.call_of,
     )
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    sent = sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
-    assert sent.unmade == {}
+    return sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records
+
+
+def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:
+    """Send one firing as the definition says; return what is recorded of it."""
+    done, records = sent(engine, definition, most_attempts=most_attempts)
+    assert done.unmade == {}
     return records.get(timeout=8).outcome
 
 
@@ -112,3 +121,17 @@ def test_an_answer_is_kept_where_its_timer_says_so(
         answer = answer_with(f"HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\nsaid".encode())
         outcome = recorded(engine, calling(new_target(answer).url)._replace(keep_output=keep_output))
         assert (outcome.output, outcome.http_status) == (kept, int(status[:3]))
+
+
+def test_a_sealed_secret_is_opened_for_the_call_and_one_without_its_key_is_not_sent(
+    engine, new_target
+) -> None:
+    target, seals = new_target(answer_with(NO_CONTENT)), Seals({"k1": b"k" * 32})
+    call = Notify(f"{target.url}?token=sesame", headers=(("Authorization", "sesame"),))
+    sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
+    done, records = sent(engine, sealed)
+    assert "no key 'k1'" in done.unmade[MEMBER]
+    done, records = sent(engine, sealed, seals)
+    assert (done.unmade, records.get(timeout=8).outcome.http_status) == ({}, 204)
+    (received,) = target.requests
+    assert (received.path, received.values("authorization")) == ("/?token=sesame", ["sesame"])

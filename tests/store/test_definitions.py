@@ -1,5 +1,6 @@
 """Definitions in Redis: an older version never counts, and what is used lives on."""
 
+import orjson
 import pytest
 
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
@@ -7,7 +8,8 @@ from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
-from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES
+from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, definition_text
+from wangtimer.store.sql.timer_rows import notify_text
 
 LONG = Notify("http://a", body="x" * 60_000)
 
@@ -32,6 +34,21 @@ def test_a_time_out_of_its_own_is_read_as_it_was_written(hot: HotWorld) -> None:
     written = definition()._replace(timeout_ms=2_000, keep_output=KeepOutput.NEVER)
     hot.definitions.put([written])
     assert hot.definitions.get([1]).definitions == {1: written}
+
+
+def test_a_sealed_call_is_read_as_it_was_written(hot: HotWorld) -> None:
+    sealed = Notify("http://a?key=***", headers=(("Cookie", "***"),), sealed="1.k1.AAAA")
+    written = definition()._replace(notify=sealed)
+    hot.definitions.put([written])
+    assert hot.definitions.get([1]).definitions == {1: written}
+
+
+def test_an_older_version_cannot_read_a_masked_call() -> None:
+    sealed = Notify("http://a", headers=(("Cookie", "***"),), sealed="1.k1.AAAA")
+    text = definition_text(definition()._replace(notify=sealed))
+    # It takes four parts, no more, and of a row its `headers`.
+    assert len(orjson.loads(text.partition(" ")[2])["notify"]) == 5
+    assert "headers" not in orjson.loads(notify_text(sealed))
 
 
 def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:

@@ -348,10 +348,26 @@ def test_secrets_in_urls_are_shown_neither_of_a_new_timer_nor_of_a_changed_one(r
     assert "POST http://target.example/fire?token=***" in made.stdout
     file.write_text(NIGHTLY.replace("/fire", "/fire?token=openup"))
     shown = run("apply", "-f", file, "--dry-run")
-    assert "target.url: it differs in what is not shown" in shown.stdout
+    assert "2 whose secrets only the service can compare" in shown.stdout
     told = run("apply", "-f", file, "--dry-run", "--json")
-    assert '"http://target.example/fire?token=***"' in told.stdout
+    assert [one["key"] for one in json.loads(told.stdout)["secretsToCompare"]] == ["nightly", "often"]
+    assert shown.exit_code == told.exit_code == 0
     assert not any(secret in one.output for one in (made, shown, told) for secret in ("sesame", "openup"))
+
+
+def test_the_service_compares_secrets_and_changes_those_that_differ(
+    run: Run, served: Served, file: Path
+) -> None:
+    for secret, changed in (("sesame", 0), ("sesame", 0), ("openup", 2), ("openup", 0)):
+        file.write_text(NIGHTLY.replace("/fire", f"/fire?token={secret}"))
+        done = run("apply", "-f", file, "--yes")
+        assert done.exit_code == 0, done.output
+        assert f"{changed} changed, 0 deleted" in done.stdout
+    before = timers(served)
+    file.write_text(NIGHTLY.replace("/fire", "/fire?token=***"))
+    masked = run("apply", "-f", file, "--yes")
+    assert masked.stdout == "0 to create, 0 to change, 0 to delete, 2 unchanged\n"
+    assert timers(served) == before
 
 
 def test_a_service_that_cannot_be_reached_ends_with_1(file: Path) -> None:

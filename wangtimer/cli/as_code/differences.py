@@ -8,7 +8,8 @@ from pydantic.alias_generators import to_camel
 
 from wangtimer.api.asked.owned_fields import OF_V1
 from wangtimer.cli.as_code.wanted_set import Wanted, set_of
-from wangtimer.shown_request import MASK, shown_header, shown_target
+from wangtimer.core.timers.secret_names import MASK
+from wangtimer.shown_request import shown_header, shown_target
 
 # A timer as an answer of v1 shows it.
 Row = Mapping[str, Any]

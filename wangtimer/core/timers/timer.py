@@ -81,6 +81,11 @@ class Definition(NamedTuple):
         """Whether it is to be fired at all."""
         return self.status is TimerStatus.ENABLED
 
+    @property
+    def stored(self) -> "Definition":
+        """As it is kept: a deleted timer makes no call any more, so none is kept."""
+        return self._replace(notify=NO_CALL) if self.status is TimerStatus.DELETED else self
+
     def still_wants(self, fire_at: int) -> bool:
         """Whether it is enabled and its present schedule contains this moment."""
         if self.has_cancelled(fire_at):

@@ -15,7 +15,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timer import NO_CALL, UNREAD, Definition, Notify, TimerStatus
+from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
@@ -163,8 +163,6 @@ def definition_text(one: Definition) -> str:
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
     schedule, call = one.schedule, one.notify
-    if one.status is TimerStatus.DELETED:
-        call = NO_CALL
     # An older version cannot read a fifth part, and so sends no masked call.
     sealed = [call.sealed] if call.sealed else []
     rule = rule_of(schedule)

@@ -214,13 +214,16 @@ class TimerBatches:
     def delete(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Delete timers, and return them as they then stand; the same are left as they are as for `disable`."""
         first = FirstTry()
+        gone: dict[int, Timer] = {}
 
         def work(sql: Connection) -> list[Timer]:
             if applied := first.applied(sql):
-                return applied
-            first.keep(gone := _switch_off(sql, ids, now, TimerStatus.DELETED, versions))
-            remove_tags(sql, [timer.id for timer in gone])
-            return gone
+                return [gone[timer.id] for timer in applied]
+            deleted = _switch_off(sql, ids, now, TimerStatus.DELETED, versions)
+            gone.update((timer.id, timer) for timer in deleted)
+            first.keep([replace(timer, definition=timer.definition.stored) for timer in deleted])
+            remove_tags(sql, [timer.id for timer in deleted])
+            return deleted
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 

@@ -279,10 +279,11 @@ class TimerStore:
         With a `name`, a timer that has another name by now is unknown.
         """
         first = FirstTry()
+        gone: list[Timer] = []
 
         def work(sql: Connection) -> Timer:
-            if applied := first.applied(sql):
-                return applied[0]
+            if first.applied(sql):
+                return gone[0]
             timer = locked_timer(sql, app, timer_id)
             refuse_changed(timer, version)
             if name not in (None, timer.name):
@@ -290,7 +291,8 @@ class TimerStore:
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
-            first.keep([deleted])
+            gone[:] = [deleted]
+            first.keep([replace(deleted, definition=deleted.definition.stored)])
             return deleted
 
         return self._database.write(work, Step.SQL_DELETE)
