@@ -15,7 +15,6 @@ ACTING = {
     "disable_events",
     "election",
     "enable_events",
-    "heartbeat",
     "hello",
     "memdump",
     "memsample",

@@ -23,6 +23,8 @@ ASKING = frozenset(
         "dump_revoked",
         "dump_schedule",
         "dump_tasks",
+        # Have a sign of life sent: Flower says so when it starts.
+        "heartbeat",
         "ping",
         "query_task",
         "registered",
