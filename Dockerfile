@@ -4,11 +4,18 @@ FROM python:3.11-slim AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
-RUN python -m venv /opt/wangtimer
+RUN python -m venv /opt/build && python -m venv /opt/wangtimer
 WORKDIR /source
+# Every file that is fetched is the one whose hash `make lock` has written down, the tools that build wheels included.
+COPY requirements.lock ./
+COPY deploy/build-requirements.lock deploy/
+RUN /opt/build/bin/pip install --no-cache-dir --require-hashes -r deploy/build-requirements.lock \
+    && /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --require-hashes -r requirements.lock -w /wheels
 COPY pyproject.toml README.md LICENSE Procfile celeryconfig.py ./
 COPY wangtimer wangtimer
-RUN /opt/wangtimer/bin/pip install --no-cache-dir ".[mysql]" \
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --no-deps -w /wheels . \
+    && /opt/wangtimer/bin/pip install --no-cache-dir --no-index --no-deps /wheels/*.whl \
+    && /opt/wangtimer/bin/pip check \
     && /opt/wangtimer/bin/python -m compileall -q /opt/wangtimer/lib
 
 FROM python:3.11-slim

@@ -9,13 +9,17 @@ DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # Tests that are slow or need the machine for themselves have their own targets.
 LEFT_OUT := e2e or chaos or clients
+UV := 0.13.9
+LOCKED = --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-annotate --quiet \
+	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+PIP_AUDIT := 2.10.1
 MYSQL_SYSTEM := build/mysql
 OPENAPI_LINT := build/openapi-lint
 MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers timer_batches demands attempts \
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench docs lint format clean
+.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +100,20 @@ broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and 
 bench: .venv/.installed-bench ## measure speed against its bounds and other systems; write docs/benchmarks.md (WORKLOADS= RUNS=3 SCALE=1)
 	@sh .ci/system-packages bench
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
+
+# Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.
+lock: build/lock-tools/.installed ## write requirements.lock, what the image installs, each file by its hash (UPGRADE=1)
+	@build/lock-tools/bin/uv pip compile pyproject.toml --extra mysql $(LOCKED) -o requirements.lock
+	@build/lock-tools/bin/uv pip compile deploy/build-requirements.in $(LOCKED) -o deploy/build-requirements.lock
+
+audit: build/lock-tools/.installed ## ask the advisory database whether a package of requirements.lock has a known weakness
+	@build/lock-tools/bin/pip-audit --requirement requirements.lock --require-hashes --disable-pip --strict --progress-spinner off \
+		|| { echo "see above: a package has a weakness, or could not be looked up (that needs the network)" >&2; exit 1; }
+
+build/lock-tools/.installed: .venv/bin/python
+	@$(BIN)/python -m venv build/lock-tools
+	@build/lock-tools/bin/python -m pip install --quiet --disable-pip-version-check "uv==$(UV)" "pip-audit==$(PIP_AUDIT)"
+	@touch $@
 
 docs: .venv/.installed-docs ## build the documentation as a site with a search, in build/docs; a broken link fails
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

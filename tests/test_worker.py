@@ -1,10 +1,11 @@
-"""A worker comes back to its broker in seconds, and one that hangs ends itself."""
+"""A worker comes back to its broker in seconds, obeys nobody there, and ends itself if it hangs."""
 
 import subprocess
 import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from celery import Celery
@@ -29,6 +30,23 @@ def note(path):
     open(path, "w").close()
 app.worker_main(["worker", "-Q", "migrate", "-P", "solo", "--without-mingle", "--without-gossip"])
 """
+
+# What Celery's workers obey by default, with arguments that would do harm.
+ACTING: dict[str, dict[str, Any]] = {
+    "cancel_consumer": {"queue": "migrate"},
+    "add_consumer": {"queue": "elsewhere"},
+    "pool_shrink": {"n": 1},
+    "pool_grow": {"n": 100_000},
+    "pool_restart": {},
+    "autoscale": {"max": 1, "min": 0},
+    "rate_limit": {"task_name": "note", "rate_limit": "1/h"},
+    "time_limit": {"task_name": "note", "hard": 1},
+    "revoke": {"task_id": "one", "terminate": True},
+    "terminate": {"signal": "KILL", "task_id": "one"},
+    "disable_events": {},
+    "hello": {"from_node": "somebody", "revoked": ["one"]},
+    "shutdown": {},
+}
 
 pytestmark = pytest.mark.processes
 
@@ -111,6 +129,24 @@ def test_a_message_costs_the_broker_no_acknowledgement(
     # kombu notes the deadline of its binding (one ZADD) a moment after a worker started.
     calls = {word: counted.get(f"cmdstat_{word}", {"calls": 0})["calls"] for word in of_acknowledging}
     assert max(calls.values()) < 5, calls
+
+
+def test_who_reaches_the_broker_may_ask_a_worker_but_not_stop_or_change_it(
+    worker: Worker, broker: RedisServer, tmp_path: Path
+) -> None:
+    control = Celery(broker=broker.url(1)).control
+
+    def answer(command: str, **arguments: Any) -> dict[str, Any]:
+        (said,) = control.broadcast(command, arguments=arguments, reply=True, timeout=20, limit=1)
+        (reply,) = said.values()
+        return dict(reply)
+
+    for command, arguments in ACTING.items():
+        assert answer(command, **arguments) == {"error": f"KeyError('{command}')"}
+    assert answer("ping") == {"ok": "pong"}
+    assert answer("stats")["pool"]["max-concurrency"] == 1
+    assert worker.process.poll() is None
+    assert worker.does(tmp_path / "still", 20)
 
 
 def test_an_outage_of_the_broker_is_no_reason_to_end(worker: Worker, broker: RedisServer) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 
 import structlog
 from celery.worker.consumer import Consumer
+from celery.worker.control import Panel
+
+from wangtimer.remote_commands import forget_acting
 
 log = structlog.get_logger()
 
@@ -24,12 +27,14 @@ EXIT_CODE = os.EX_TEMPFAIL
 class PatientConsumer(Consumer):  # type: ignore[misc]
     """Retries for ever with a bounded pause; notes each second that its event loop turns, and publishes task events.
 
-    Its queues are read without acknowledgement. kombu's Redis transport would ask Redis to forget each message all the
-    same, which is half of what a message costs; here it does not.
+    It obeys no remote command that acts. Its queues are read without acknowledgement. kombu's Redis transport would
+    ask Redis to forget each message all the same, which is half of what a message costs; here it does not.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.alive_at = time.monotonic()
+        # Before the mailbox is opened.
+        forget_acting(Panel.data, Panel.meta)
         super().__init__(*arguments, **named)
 
     def ensure_connected(self, conn: Any) -> Any:

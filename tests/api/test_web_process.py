@@ -14,6 +14,7 @@ import requests
 
 from tests.api.world import definition
 from tests.made_apps import make_apps
+from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
@@ -142,6 +143,7 @@ def test_a_longer_request_line_is_414_as_documented(api: str) -> None:
     documented = requests.get(f"{api}/openapi.json", timeout=5).json()["paths"]["/api/timer/v1/defs"]["get"]
     assert answered.status_code == 414
     assert [answered.headers["Content-Type"]] == list(documented["responses"]["414"]["content"])
+    assert answered.headers.items() >= SECURITY_HEADERS.items()
 
 
 def test_an_unknown_variable_is_one_line_of_the_log(tmp_path: Path) -> None:

@@ -218,6 +218,14 @@ SECTIONS = (
         ),
     ),
     Section(
+        "The deployment",
+        "",
+        (
+            "Who can write to the store or the broker can make workers call: a message is an order "
+            "([why](decisions/0037-a-deployment-with-few-rights.md)).",
+        ),
+    ),
+    Section(
         "Costs",
         "The cost of idling does not grow with the number of timers",
         (

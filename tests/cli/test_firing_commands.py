@@ -1,5 +1,6 @@
 """`wangtimer firings ...` against the real service."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.cli.runs import Run, json_of, runner_of
 from tests.client.flaky import flaky
 from tests.client.outcomes import fired
 from wangtimer.cli.firings.export_command import Screen
+from wangtimer.client import Client
 from wangtimer.client.values import moment_ms
 
 
@@ -65,6 +67,13 @@ def test_an_export_without_a_file_is_printed(run: Run, moments: list[int]) -> No
     lines = run("firings", "export", "--format", "csv").stdout.splitlines()
     assert lines[0].startswith("id,timerId,app,fireAt,")
     assert len(lines) == 6
+
+
+def test_a_spreadsheet_runs_no_cell_of_an_export(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    found = [{"id": "7-1", "timerId": 7, "latenessMs": -1, "output": "=1+1"}]
+    monkeypatch.setattr(Client, "firings", lambda self, **_: iter(found))
+    (row,) = csv.DictReader(run("firings", "export", "--format", "csv").stdout.splitlines())
+    assert (row["timerId"], row["latenessMs"], row["output"]) == ("7", "-1", "'=1+1")
 
 
 def test_an_export_to_a_terminal_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,7 @@ class Deployment:
     def __enter__(self) -> "Deployment":
         self.sql = self._stack.enter_context(self._sql_server(_made(self._directory / "sql")))
         self.store = self._stack.enter_context(self._store_server(_made(self._directory / "store")))
-        self.broker = self._stack.enter_context(
-            RedisServer(redis_program(), _made(self._directory / "broker"))
-        )
+        self.broker = self._stack.enter_context(self._broker_server(_made(self._directory / "broker")))
         self.target = self._stack.enter_context(NginxTarget(_made(self._directory / "target")))
         self._stack.callback(self.supervisor.stop)
         self.database_url = self.sql.create_database("wangtimer")
@@ -55,7 +53,7 @@ class Deployment:
         self._session.headers["Authorization"] = f"Bearer {key}"
         port = free_port()
         self.api_url = f"http://127.0.0.1:{port}"
-        service = Service(self.supervisor, _made(self._directory / "service"), self.environment(port))
+        service = self._service(_made(self._directory / "service"), self.environment(port))
         service.start(self._commands())
         service.await_ready(self.api_url, StopRequest())
         return self
@@ -71,6 +69,12 @@ class Deployment:
 
     def _store_server(self, directory: Path) -> RedisServer:
         return RedisServer(redis_program(), directory)
+
+    def _broker_server(self, directory: Path) -> RedisServer:
+        return RedisServer(redis_program(), directory)
+
+    def _service(self, directory: Path, environment: dict[str, str]) -> Service:
+        return Service(self.supervisor, directory, environment)
 
     def environment(self, port: int) -> dict[str, str]:
         """Return what every process is told."""

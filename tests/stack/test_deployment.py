@@ -9,15 +9,36 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.stack.accounts import made_accounts
 from wangtimer.stack.procfile import Command, read_commands
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 QUEUES = {"schedule", "migrate", "trigger", "callback"}
 PUBLISHED = {"proxy", "flower"}
+SERVERS = {"mysql", "store", "broker"}
+# By whom each network is shared. Docker publishes a port only from a network that is not internal.
+NETWORKS = {
+    "public": {"proxy"},
+    "front": {"proxy", "web"},
+    "data": {"mysql", "store", "web", "scheduler", "migrate", "trigger", "callback", "schema"},
+    "broker": {"broker", "web", "beat", "scheduler", "migrate", "trigger", "callback", "flower"},
+    "egress": {"callback"},
+    "operators": {"flower"},
+}
+INTERNAL = {"front", "data", "broker"}
+LOOPBACK = ("127.0.0.1:", "${WEB_ADDRESS:-127.0.0.1}:")
+DATA = {"mysql": "/var/lib/mysql", "store": "/data"}
+FURTHER_PASSWORDS = {
+    **{name: {"MYSQL_PASSWORD"} for name in ("web", "scheduler", "migrate", "trigger", "callback")},
+    **{name: {"REDIS_HEALTH_PASSWORD"} for name in ("store", "broker")},
+    "mysql": {"MYSQL_PASSWORD", "MYSQL_SCHEMA_PASSWORD"},
+    "flower": {"FLOWER_BASIC_AUTH"},
+}
 
 SERVICE_KEYS = {
     "build",
+    "cap_drop",
     "command",
     "depends_on",
     "environment",
@@ -25,9 +46,16 @@ SERVICE_KEYS = {
     "image",
     "init",
     "logging",
+    "networks",
+    "pids_limit",
     "ports",
+    "profiles",
+    "read_only",
     "restart",
+    "security_opt",
     "stop_grace_period",
+    "tmpfs",
+    "user",
     "volumes",
 }
 HEALTH_KEYS = {"test", "interval", "timeout", "retries", "start_period"}
@@ -40,8 +68,9 @@ def compose() -> dict[str, Any]:
 
 
 def services() -> dict[str, dict[str, Any]]:
+    """Return the services that run; `schema` is run once, by hand."""
     found: dict[str, dict[str, Any]] = compose()["services"]
-    return found
+    return {name: service for name, service in found.items() if "profiles" not in service}
 
 
 def composed_argv(service: dict[str, Any]) -> tuple[str, ...]:
@@ -67,7 +96,12 @@ def test_every_queue_has_a_process_and_every_process_a_real_queue() -> None:
 
 def test_the_file_has_the_shape_compose_expects() -> None:
     document = compose()
-    assert {key for key in document if not key.startswith("x-")} == {"name", "services", "volumes"}
+    assert {key for key in document if not key.startswith("x-")} == {
+        "name",
+        "networks",
+        "services",
+        "volumes",
+    }
     for name, service in document["services"].items():
         assert set(service) <= SERVICE_KEYS, name
         assert isinstance(service["image"], str), name
@@ -102,8 +136,46 @@ def test_a_celery_process_is_asked_by_the_node_name_it_was_given(name: str) -> N
 
 
 @pytest.mark.parametrize("name", sorted(services()))
-def test_only_the_proxy_and_flower_are_reachable_from_outside(name: str) -> None:
-    assert ("ports" in services()[name]) == (name in PUBLISHED)
+def test_only_the_proxy_is_reachable_from_outside_and_flower_from_its_host(name: str) -> None:
+    service = services()[name]
+    assert ("ports" in service) == (name in PUBLISHED)
+    # All but TLS is for this host.
+    assert [port for port in service.get("ports", []) if not port.startswith(LOOPBACK)] == (
+        ["${TLS_PORT:-5443}:5443"] if name == "proxy" else []
+    )
+
+
+def test_a_server_shares_a_network_only_with_who_needs_it_and_only_callbacks_reach_the_world() -> None:
+    document = compose()
+    shared: dict[str, set[str]] = {name: set() for name in document["networks"]}
+    for name, service in document["services"].items():
+        for network in service["networks"]:
+            shared[network].add(name)
+    assert shared == NETWORKS
+    internal = {name for name, network in document["networks"].items() if network == {"internal": True}}
+    assert internal == INTERNAL
+    # A target that is on the network of callbacks finds no server there.
+    assert not NETWORKS["egress"] & SERVERS
+
+
+@pytest.mark.parametrize("name", sorted(compose()["services"]))
+def test_a_container_can_write_to_nothing_but_its_volume_and_gain_no_right(name: str) -> None:
+    service = compose()["services"][name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "pid", "ipc", "devices", "network_mode"} & set(service)
+    # Ours has its user in the Dockerfile.
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service.get("user", "")) or "build" in service
+    writable = [volume for volume in service.get("volumes", []) if not volume.endswith(":ro")]
+    assert writable == ([f"{name}:{DATA[name]}"] if name in DATA else [])
+
+
+@pytest.mark.parametrize("name", sorted(services()))
+def test_a_process_has_the_password_of_its_own_accounts_only(name: str) -> None:
+    named = set(re.findall(r"\$\{(\w*(?:PASSWORD|AUTH)\w*)", str(services()[name]["environment"])))
+    own = {f"REDIS_{name.upper()}_PASSWORD"} if "build" in services()[name] else set()
+    assert named == own | FURTHER_PASSWORDS.get(name, set())
 
 
 @pytest.mark.parametrize("name", sorted({"scheduler", "migrate", "trigger", "callback"}))
@@ -112,14 +184,29 @@ def test_workers_can_be_scaled(name: str) -> None:
     assert not {"container_name", "hostname", "ports", "network_mode"} & set(services()[name])
 
 
-def test_no_secret_stands_in_the_file_and_none_has_a_default() -> None:
+def test_no_secret_stands_in_the_file_and_each_is_made_by_make_accounts(tmp_path: Path) -> None:
     text = COMPOSE.read_text()
     secrets = re.findall(r"(?<!\$)\$\{(\w*(?:PASSWORD|AUTH|SECRET)\w*)([^}]*)\}", text)
-    assert {name for name, _ in secrets} == {"MYSQL_PASSWORD", "REDIS_PASSWORD", "FLOWER_BASIC_AUTH"}
-    assert all(rule.startswith(":?set ") for _, rule in secrets)
-    in_urls = re.findall(r"://\w*:(\$\{[^}]*\}|[^@\s]+)@", text)
-    assert len(in_urls) == 3
-    assert all(password.startswith("${") for password in in_urls)
+    assert {name for name, _ in secrets} == set(made_accounts(tmp_path))
+    assert {rule for _, rule in secrets} == {":?run sh deploy/make-accounts"}
+    in_urls = re.findall(r"://(\w*):(\$\{[^}]*\}|[^@\s]+)@", text)
+    assert len(in_urls) == 14
+    assert all(password.startswith("${") for _, password in in_urls)
+    assert all(
+        f"REDIS_{account.upper()}_PASSWORD" in password
+        for account, password in in_urls
+        if not account.startswith("wangtimer")
+    )
+
+
+def test_what_the_servers_are_given_are_the_files_of_deploy() -> None:
+    assert services()["store"]["volumes"][1:] == ["./accounts/store.acl:/accounts.acl:ro"]
+    assert services()["broker"]["volumes"] == ["./accounts/broker.acl:/accounts.acl:ro"]
+    for server in ("store", "broker"):
+        assert "--aclfile /accounts.acl" in services()[server]["command"]
+    mounted = [volume.split(":")[0] for volume in services()["mysql"]["volumes"][1:]]
+    assert mounted == ["./schema.sql", "./deploy/mysql/accounts.sql", "./deploy/mysql/accounts.sh"]
+    assert all((ROOT / path).is_file() for path in mounted)
 
 
 def test_a_planned_stop_waits_longer_than_a_callback_may_take() -> None:
@@ -135,7 +222,7 @@ def test_the_image_holds_what_the_build_needs() -> None:
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", dockerfile, re.MULTILINE)
     assert {word for line in copied for word in line.split()} <= allowed
     assert re.search(r"^USER (?!root)\w+", dockerfile, re.MULTILINE)
-    assert '".[mysql]"' in dockerfile
+    assert "requirements.lock" in dockerfile
     command = re.search(r"^CMD \[(.*)\]$", dockerfile, re.MULTILINE)
     assert command is not None
     assert tuple(re.findall(r'"([^"]*)"', command[1])) == read_commands()["web"].argv

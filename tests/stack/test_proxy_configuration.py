@@ -4,11 +4,12 @@ import http.server
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 import requests
+import trustme
 
 from tests.servers.nginx import PACKAGE
 from tests.servers.server_process import ServerProcess, find_program
@@ -59,14 +60,29 @@ def web() -> Iterator[EchoServer]:
 
 
 @pytest.fixture
-def proxy(tmp_path: Path, web: EchoServer) -> Iterator[str]:
+def tls(tmp_path: Path) -> Path:
+    """The folder that compose mounts for a certificate: as shipped, none."""
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, web: EchoServer, tls: Path) -> Iterator[str]:
     """The proxy in front of what it takes for two API processes."""
+    with started(tmp_path, web, tls) as address:
+        yield address
+
+
+@contextmanager
+def started(tmp_path: Path, web: EchoServer, tls: Path) -> Iterator[str]:
     port = free_port()
     one = f"server {HOST}:{web.server_port} max_fails=0;"
     text = (ROOT / "nginx.conf").read_text()
     for shipped, ours in (
         ("listen 5000;", f"listen {HOST}:{port};"),
         ("http://web:5000;", "http://webs;"),
+        ("/etc/nginx/tls/", f"{tls}/"),
         ("pid /tmp/nginx.pid;", f"pid {tmp_path}/pid; daemon off;"),
         ("error_log stderr warn;", f"error_log {tmp_path}/error.log warn;"),
         (
@@ -92,8 +108,10 @@ def proxy(tmp_path: Path, web: EchoServer) -> Iterator[str]:
 
     process = ServerProcess(argv, tmp_path, answers)
     process.start()
-    yield f"{HOST}:{port}"
-    process.stop()
+    try:
+        yield f"{HOST}:{port}"
+    finally:
+        process.stop()
 
 
 def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy: str) -> None:
@@ -112,8 +130,30 @@ def test_a_change_that_was_sent_is_not_sent_again(proxy: str, web: EchoServer) -
     assert (answered.status_code, web.puts) == (502, [b"{}"])
 
 
+def test_with_a_certificate_it_speaks_tls_and_says_that_browsers_are_to_stay_with_it(
+    tmp_path: Path, web: EchoServer, tls: Path
+) -> None:
+    authority, port = trustme.CA(), free_port()
+    issued = authority.issue_cert(HOST)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    (tls / "timers.crt").write_bytes(b"".join(one.bytes() for one in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(str(tls / "timers.key"))
+    shipped = (ROOT / "deploy/tls/listen.conf.example").read_text()
+    assert shipped.count("listen 5443 ssl;") == 1
+    ours = shipped.replace("listen 5443 ssl;", f"listen {HOST}:{port} ssl;").replace(
+        "/etc/nginx/tls/", f"{tls}/"
+    )
+    (tls / "listen.conf").write_text(ours)
+    with started(tmp_path, web, tls):
+        answered = requests.get(f"https://{HOST}:{port}/", verify=str(tmp_path / "authority.pem"), timeout=10)
+        assert answered.text == f"{HOST}:{port}"
+        assert "max-age=31536000" in answered.headers["Strict-Transport-Security"]
+        with pytest.raises(requests.exceptions.SSLError):
+            requests.get(f"https://{HOST}:{port}/", timeout=10)
+
+
 def test_compose_mounts_it_and_publishes_nothing_else_of_the_api() -> None:
     proxy = services()["proxy"]
-    assert proxy["volumes"] == ["./nginx.conf:/etc/nginx/nginx.conf:ro"]
+    assert proxy["volumes"] == ["./nginx.conf:/etc/nginx/nginx.conf:ro", "./deploy/tls:/etc/nginx/tls:ro"]
     assert "http://web:5000" in (ROOT / "nginx.conf").read_text()
     assert "ports" not in services()["web"]

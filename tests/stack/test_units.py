@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,85 @@ def test_no_probe_starts_a_process_again_because_the_broker_is_away() -> None:
 def test_the_cluster_adds_no_variables_that_look_like_settings() -> None:
     # For a Service `wangtimer` it would add eight that begin as settings do, one of them for its port.
     assert {name for name, pod in pods().items() if pod.get("enableServiceLinks") is not False} == set()
+
+
+def test_a_pod_can_write_to_nothing_but_tmp_gain_no_right_and_ask_the_cluster_nothing() -> None:
+    for name, pod in pods().items():
+        (container,) = pod["containers"]
+        assert pod["automountServiceAccountToken"] is False, name
+        assert container["securityContext"] == {
+            "runAsNonRoot": True,
+            "runAsUser": 10001,
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }, name
+        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+        assert [one["name"] for one in pod["volumes"]] == ["tmp"]
+
+
+def test_each_pod_has_a_secret_of_its_own() -> None:
+    secrets = {
+        name: [one["secretRef"]["name"] for one in pod["containers"][0]["envFrom"] if "secretRef" in one]
+        for name, pod in pods().items()
+    }
+    assert secrets == {name: [f"wangtimer-{name}"] for name in pods()}
+
+
+def policies() -> dict[str, dict[str, Any]]:
+    return {one["metadata"]["name"]: one["spec"] for one in documents() if one["kind"] == "NetworkPolicy"}
+
+
+def test_only_the_api_is_reached_and_only_callbacks_reach_the_world() -> None:
+    everyone, web, callback = (
+        policies()[name] for name in ("wangtimer", "wangtimer-web", "wangtimer-callback")
+    )
+    assert everyone["podSelector"] == {"matchLabels": {"app": "wangtimer"}}
+    assert (everyone["policyTypes"], everyone["ingress"]) == (["Ingress", "Egress"], [])
+    assert {port["port"] for rule in everyone["egress"] for port in rule["ports"]} == {53, 3306, 6379}
+    assert all("ipBlock" not in to for rule in everyone["egress"] for to in rule["to"])
+    assert web["podSelector"]["matchLabels"]["process"] == "web"
+    assert web["ingress"] == [{"ports": [{"protocol": "TCP", "port": 5000}]}]
+    assert callback["podSelector"]["matchLabels"]["process"] == "callback"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.1.2.3",
+        "100.100.100.200",
+        "127.0.0.1",
+        "168.63.129.16",
+        "169.254.169.254",
+        "172.31.0.1",
+        "192.0.0.192",
+        "192.168.1.1",
+        "224.0.0.1",
+    ],
+)
+def test_the_world_is_no_private_network_and_no_metadata_address(address: str) -> None:
+    (rule,) = policies()["wangtimer-callback"]["egress"]
+    (block,) = (to["ipBlock"] for to in rule["to"])
+    assert block["cidr"] == "0.0.0.0/0"
+    assert any(ip_address(address) in ip_network(excepted) for excepted in block["except"])
+    assert {port["port"] for port in rule["ports"]} == {80, 443}
+
+
+def test_the_unit_gives_a_process_no_right_that_it_does_not_need() -> None:
+    given = dict(re.findall(r"^(\w+)=(.*)$", UNIT, re.M))
+    assert given["CapabilityBoundingSet"] == ""
+    assert given["ProtectSystem"] == "strict"
+    assert given["SystemCallFilter"] == "@system-service"
+    assert given["RestrictAddressFamilies"] == "AF_INET AF_INET6 AF_UNIX"
+    yes = {name for name, value in given.items() if value == "true"}
+    assert yes >= {"NoNewPrivileges", "PrivateTmp", "PrivateDevices", "ProtectHome", "ProtectKernelTunables"}
+    assert given["StateDirectory"] == "wangtimer"
+    # What only this process is given comes behind what all are given.
+    assert re.findall(r"^EnvironmentFile=(.*)$", UNIT, re.M) == [
+        "/etc/wangtimer/settings.env",
+        "-/etc/wangtimer/%i.env",
+    ]
 
 
 def test_every_setting_of_the_manifest_is_one() -> None:

@@ -21,6 +21,7 @@ from wangtimer.api.http.failures import answer_failures
 from wangtimer.api.http.hosts import refuse_other_hosts
 from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.security_headers import add_security_headers
 from wangtimer.api.http.settings_in_use import keep_settings
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
@@ -73,4 +74,5 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     refuse_other_hosts(app)
     guard(app, late)
     answer_failures(app, {"/v1/": tell_problem})
+    add_security_headers(app)
     return app

@@ -18,6 +18,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.api.http.repeated_headers import join_repeated
+from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import read_settings
 
 # How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each
@@ -219,7 +220,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         status, reason = (408, "Request Timeout") if isinstance(exc, SlowHead) else _status_of(exc)
         self.log.warning("request refused: %s", type(exc).__name__)
         try:
-            util.write_error(client, status, reason, type(exc).__name__)
+            util.write_nonblock(client, _refusal(status, reason, type(exc).__name__))
         except OSError:
             self.log.debug("nobody takes the answer")
 
@@ -232,6 +233,18 @@ def _ends_connection(req: Any, client_wants: Callable[[], bool]) -> bool:
     reader = req.body.reader
     is_read = reader.parser is None if isinstance(reader, ChunkedReader) else reader.length == 0
     return not is_read or client_wants()
+
+
+def _refusal(status: int, reason: str, kind: str) -> bytes:
+    """Return an answer in HTML, as gunicorn's own, with the headers of every answer."""
+    page = f"<html><head><title>{reason}</title></head><body><h1>{reason}</h1>{kind}</body></html>\n".encode()
+    headers = {
+        "Connection": "close",
+        "Content-Type": "text/html",
+        "Content-Length": len(page),
+    } | SECURITY_HEADERS
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {status} {reason}\r\n{head}\r\n".encode() + page
 
 
 def _status_of(exc: ParseException) -> tuple[int, str]:

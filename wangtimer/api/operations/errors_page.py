@@ -5,19 +5,21 @@ import re
 from markupsafe import escape
 
 from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.security_headers import page_policy, source_of
 
+_STYLE = """
+body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif }
+:target { background: #ffc }
+"""
 # The page fetches nothing, and no script runs on it.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+POLICY = page_policy(f"style-src {source_of(_STYLE)}")
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="UTF-8">
 <title>WangTimer: error codes</title>
-<style>
-body {{ max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif }}
-:target {{ background: #ffc }}
-</style>
+<style>{style}</style>
 </head>
 <body>
 <h1>Error codes</h1>
@@ -30,7 +32,7 @@ body {{ max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 sys
 
 def errors_page() -> str:
     """Return the page, in HTML."""
-    return _PAGE.format(sections="\n".join(map(_section, ErrorCode)))
+    return _PAGE.format(style=_STYLE, sections="\n".join(map(_section, ErrorCode)))
 
 
 def _section(code: ErrorCode) -> str:

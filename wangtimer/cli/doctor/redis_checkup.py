@@ -24,6 +24,12 @@ def check_redis(url: str, part: str, setting: str) -> Iterator[Finding]:
         yield from _judged(info, connection.command(_save_points), part, setting)
     except StoreAway as away:
         yield error(part, str(away), f"look at {setting}, the server, and the network between")
+    except NoPermissionError:
+        yield warning(
+            part,
+            "it answers, but this account may not ask it for INFO",
+            f"allow INFO, or give {setting} another one",
+        )
     finally:
         connection.close()
 

@@ -18,6 +18,7 @@ from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import printable, progress
 from wangtimer.cli.timers.timer_options import options
 from wangtimer.client import Firing
+from wangtimer.spreadsheet_cells import defused
 
 
 class Target(Protocol):
@@ -51,6 +52,8 @@ class Screen:
 def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
     """Export firings, latest first, as JSON Lines or CSV (--json means JSON Lines too).
 
+    In CSV, a text that a spreadsheet would run as a formula has an apostrophe before it.
+
     The file appears only when it is complete.
     """
     if asked.as_json and form == "csv":
@@ -77,7 +80,7 @@ def _as_csv(firings: Iterable[Firing]) -> Iterator[bytes]:
     for firing in firings:
         held.seek(0)
         held.truncate()
-        writer.writerow(firing)
+        writer.writerow(defused(firing))
         yield held.getvalue().encode()
 
 

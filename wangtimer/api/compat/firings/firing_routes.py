@@ -35,6 +35,7 @@ from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import NAMED_BY_ID
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
@@ -93,7 +94,11 @@ class ExportQuery(FiringsFilter):
     """Which firings to export, and in what format."""
 
     format: Annotated[
-        Literal["csv", "jsonl"], Field(description="comma-separated, or a JSON object a line")
+        Literal["csv", "jsonl"],
+        Field(
+            description="comma-separated, or a JSON object a line. In `csv` a text that a spreadsheet would run as a "
+            "formula has an apostrophe before it"
+        ),
     ] = "jsonl"
 
 
@@ -192,7 +197,7 @@ def _as_csv(rows: Iterator[FiringRecord], app: str) -> Iterator[bytes]:
     writer = csv.DictWriter(held, names, lineterminator="\r\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow(record_data(row, app).model_dump(by_alias=True))
+        writer.writerow(defused(record_data(row, app).model_dump(by_alias=True)))
         if held.tell() >= PART_BYTES:
             yield held.getvalue().encode()
             held.seek(0)

@@ -1,0 +1,67 @@
+"""The lock has what pyproject.toml asks for, in allowed versions, each file by its hash; the image installs it."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = ("requirements.lock", "deploy/build-requirements.lock")
+# `name==version ; marker \` and the lines with its hashes.
+_ENTRY = re.compile(
+    r"^([\w.-]+)==([\w.]+)( ; [^\\\n]+)?((?: \\\n {4}--hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE
+)
+
+
+def locked(name: str) -> dict[str, str]:
+    """Return the version of each package of a lock."""
+    return {entry[1]: entry[2] for entry in _ENTRY.finditer((ROOT / name).read_text())}
+
+
+def asked() -> list[Requirement]:
+    """Return what the image needs by pyproject.toml."""
+    return [
+        Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["mysql"])
+    ]
+
+
+@pytest.mark.parametrize("requirement", asked(), ids=lambda one: one.name)
+def test_each_dependency_is_locked_in_a_version_that_is_allowed(requirement: Requirement) -> None:
+    found = locked("requirements.lock")
+    name = canonicalize_name(requirement.name)
+    assert name in found, "run: make lock"
+    assert requirement.specifier.contains(found[name], prereleases=True), "run: make lock"
+
+
+def test_what_wheels_are_built_with_is_locked_too() -> None:
+    build_system = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    lines = (ROOT / "deploy/build-requirements.in").read_text().splitlines()
+    wanted = [Requirement(line) for line in (*lines, *build_system["requires"]) if not line.startswith("#")]
+    found = locked("deploy/build-requirements.lock")
+    assert [one for one in wanted if not one.specifier.contains(found[canonicalize_name(one.name)])] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_line_of_a_lock_is_a_version_with_its_hashes(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    assert re.sub(r"^#.*\n", "", _ENTRY.sub("", text), flags=re.MULTILINE).strip() == ""
+    assert len(locked(lock)) == len(_ENTRY.findall(text)) > 2
+    for entry in _ENTRY.finditer(text):
+        if entry[3]:
+            Marker(entry[3].removeprefix(" ; "))
+
+
+def test_the_image_fetches_nothing_but_what_is_locked() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    joined = dockerfile.replace("\\\n", " ")
+    installs = re.findall(r"pip (?:install|wheel) ([^&\n]*)", joined)
+    assert len(installs) == 4
+    for words in installs:
+        assert "--require-hashes" in words or "--no-deps" in words
+        assert "--no-build-isolation" in words or "pip wheel" not in words
+    assert all(lock in dockerfile for lock in LOCKS)
