@@ -242,7 +242,8 @@ def _refusal(status: int, reason: str, kind: str) -> bytes:
         "Connection": "close",
         "Content-Type": "text/html",
         "Content-Length": len(page),
-    } | SECURITY_HEADERS
+        **SECURITY_HEADERS,
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {status} {reason}\r\n{head}\r\n".encode() + page
 
