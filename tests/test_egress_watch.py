@@ -108,7 +108,7 @@ def test_refusals_are_counted_later_where_redis_is_away(count: RefusalCount) -> 
 
         def add(self, number: int) -> None:
             if self.is_away:
-                raise StoreAway("Redis does not answer")
+                raise StoreAway("Redis", "it does not answer")
             count.add(number)
 
     away = Away(RedisConnection(f"redis://127.0.0.1:{free_port()}/0"), Keys("wt"))

@@ -48,8 +48,9 @@ def test_other_addresses_and_all_names_are_taken(ruled_world: V1World, url: str)
 
 
 def test_an_edit_to_such_an_address_changes_nothing(ruled_world: V1World) -> None:
-    timer_id = ruled_world.made()
-    answered = ruled_world.patch(app="shop", id=timer_id, notifyHTTPParam={"url": "http://127.0.0.1/"})
+    timer_id = int(ruled_world.create().json["id"])
+    fields = {"app": "shop", "id": timer_id, "notifyHTTPParam": {"url": "http://127.0.0.1/"}}
+    answered = ruled_world.call("PATCH", DEF, json=fields)
     assert (answered.status, answered.json["field"]) == (400, "notifyHTTPParam.url")
     assert SAID in answered.msg
     notify = ruled_world.wiring.timers.get("shop", timer_id).definition.notify
