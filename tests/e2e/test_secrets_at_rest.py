@@ -82,7 +82,7 @@ def everything_asked(url: str, target: Target) -> list[str]:
     shown = send("GET", f"{TIMERS}/{made['id']}")
     send("PUT", f"{TIMERS}/key:first", every | {"target": shown["target"]})
     send("PATCH", f"{TIMERS}/key:first", {"target": {"headers": {"X-Tag": f"{OPEN}-2"}}})
-    send(
+    many = send(
         "POST",
         f"{TIMERS}:batchCreate",
         {"timers": [every | {"key": "many", "target": target_of(target.url)}]},
@@ -95,7 +95,7 @@ def everything_asked(url: str, target: Target) -> list[str]:
     send("POST", "/api/timer/v1/def", {"app": "shop", "name": "old", "everyMs": 1000, "notifyHTTPParam": old})
     for path in (
         TIMERS,
-        f"/v1/firings?timerId={made['id']}",
+        f"/v1/firings?timer={made['id']}",
         "/metrics",
         "/readyz",
         "/api/timer/v1/defs?app=shop",
@@ -108,12 +108,15 @@ def everything_asked(url: str, target: Target) -> list[str]:
     )
     assert answered.status_code == 400
     said.append(answered.text)
-    firing = requests.get(
-        f"{url}/v1/firings?timerId={made['id']}&status=failed", headers=APP, timeout=20
-    ).json()
-    for one in firing["items"][:3]:
-        said.append(json.dumps(one))
-        said.append(requests.get(f"{url}/v1/firings/{one['id']}", headers=APP, timeout=20).text)
+    # A timer that was not changed: of its firings the request is known.
+    unchanged = many["items"][0]["id"]
+    firing = requests.get(f"{url}/v1/firings?timer={unchanged}", headers=APP, timeout=20).json()
+    states = set()
+    for one in firing["items"]:
+        history = requests.get(f"{url}/v1/firings/{one['id']}", headers=APP, timeout=20)
+        said.append(f"{json.dumps(one)}{history.text}")
+        states.add(history.json()["requestState"])
+    assert "as_sent" in states
     return said
 
 
