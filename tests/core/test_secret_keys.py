@@ -26,6 +26,7 @@ def test_a_new_key_is_read_in_a_list_or_in_lines() -> None:
         (f"k1:{ONE[3:-8]}", "key 1 is not 32 bytes"),
         ("k1:", "key 1 is not 32 bytes"),
     ],
+    ids=["no id", "a space in an id", "twice", "no base64", "cut off", "empty"],
 )
 def test_a_bad_key_is_told_by_its_place_and_not_shown(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as told:

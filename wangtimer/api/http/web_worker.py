@@ -238,12 +238,8 @@ def _ends_connection(req: Any, client_wants: Callable[[], bool]) -> bool:
 def _refusal(status: int, reason: str, kind: str) -> bytes:
     """Return an answer in HTML, as gunicorn's own, with the headers of every answer."""
     page = f"<html><head><title>{reason}</title></head><body><h1>{reason}</h1>{kind}</body></html>\n".encode()
-    headers = {
-        "Connection": "close",
-        "Content-Type": "text/html",
-        "Content-Length": len(page),
-        **SECURITY_HEADERS,
-    }
+    own = {"Connection": "close", "Content-Type": "text/html", "Content-Length": str(len(page))}
+    headers = {**own, **SECURITY_HEADERS}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {status} {reason}\r\n{head}\r\n".encode() + page
 
