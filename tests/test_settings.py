@@ -28,7 +28,7 @@ WRONG = {
     "CHUNK_SIZE": ["0", "100000"],
     "CALLBACK_TIMEOUT_MS": ["-1"],
     "MOST_ATTEMPTS": ["0"],
-    "EGRESS": ["everything, please", "*", "10.0.0.1/8", "public:0", "public,fe80::1%eth0", "x" * 9_000],
+    "EGRESS": ["every thing", "*", "10.0.0.1/8", "public:0", "public,fe80::1%eth0", "x" * 9_000],
     "HTTP_WORKERS": ["many"],
     "HTTP_BIND": ["5001", "localhost", "localhost:http", "a:70000", "::1:5000", "", "a:1,5001"],
 }

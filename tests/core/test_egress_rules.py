@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, Peer, read_egress
 from wangtimer.core.egress.embedded_addresses import all_readings, judged_as
 from wangtimer.core.egress.special_networks import METADATA, SPECIAL_V4, SPECIAL_V6
 
@@ -190,6 +190,13 @@ def test_rules_that_cannot_be_read_say_which_and_what_to_write(rules: str, said:
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
         read_egress(rules)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+def test_loopback_is_allowed_by_its_rules(address: str) -> None:
+    """`::1` is in the network of addresses with IPv4 addresses in them, and has none."""
+    assert refusal("public", address)
+    assert refusal(PUBLIC_AND_LOOPBACK, address) == ""
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "127.1", "fe80::1%eth0", "1.2.3.4.5"])

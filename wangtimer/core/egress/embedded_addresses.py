@@ -11,6 +11,7 @@ _MAPPED = IPv6Network("::ffff:0:0/96")  # RFC 4291, 2.5.5.2
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052, 2.1
 # These are judged as both.
 _COMPATIBLE = IPv6Network("::/96")  # RFC 4291, 2.5.5.1
+_OF_THEIR_OWN = (0, 1)  # ::, ::1: in that network, and with no IPv4 address in them
 _TRANSLATED = IPv6Network("::ffff:0:0:0/96")  # RFC 2765, 2.1
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")  # RFC 8215
 _6TO4 = IPv6Network("2002::/16")  # RFC 3056, 2
@@ -49,6 +50,8 @@ def all_readings(address: Address) -> tuple[Address, ...]:
 
 def _inside(address: IPv6Address) -> Iterator[int]:
     bits = int(address)
+    if bits in _OF_THEIR_OWN:
+        return
     if address in _COMPATIBLE or address in _TRANSLATED or address in _LOCAL_NAT64:
         yield bits & _LAST_32
     elif address in _6TO4:
