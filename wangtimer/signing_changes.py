@@ -17,7 +17,7 @@ from wangtimer.store.sql.signing_store import SigningStore
 log = structlog.get_logger()
 
 
-class Changed(NamedTuple):
+class SigningChange(NamedTuple):
     """What an app's signing is now; that counts for calls more than `counts_within_ms` away."""
 
     signing: AppSigning
@@ -41,7 +41,7 @@ class SigningChanges:
         """Return an app's signing; raises `StoreAway`."""
         return self.store.get(app)
 
-    def rotate(self, app: str, key: bytes, overlap_ms: int) -> Changed:
+    def rotate(self, app: str, key: bytes, overlap_ms: int) -> SigningChange:
         """Make this key the app's present secret; the former one signs beside it for so long.
 
         Raises `Conflict`, `StoreAway`.
@@ -49,12 +49,12 @@ class SigningChanges:
         now = self.now()
         return self._change(app, lambda one: one.rotated(key, overlap_ms, now), now)
 
-    def end(self, app: str, secret_id: int) -> Changed:
+    def end(self, app: str, secret_id: int) -> SigningChange:
         """End a secret at once; raises `UnknownSecret`, `Conflict`, `StoreAway`."""
         now = self.now()
         return self._change(app, lambda one: one.without(secret_id, now), now)
 
-    def switch(self, app: str, is_on: bool) -> Changed:
+    def switch(self, app: str, is_on: bool) -> SigningChange:
         """Switch signing on or off; on, the app gets a secret if it has none. Raises `StoreAway`."""
         now, key = self.now(), new_key()
 
@@ -64,11 +64,11 @@ class SigningChanges:
 
         return self._change(app, change, now)
 
-    def _change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> Changed:
+    def _change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> SigningChange:
         changed = self.store.change(app, change, now)
         try:
             self.copies.put([changed])
         except StoreAway as error:
             log.warning("signing_told_later", app=app, error=str(error))
-            return Changed(changed, counts_within_ms(False, self.lead_ms))
-        return Changed(changed, counts_within_ms(True, self.lead_ms))
+            return SigningChange(changed, counts_within_ms(False, self.lead_ms))
+        return SigningChange(changed, counts_within_ms(True, self.lead_ms))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
-from wangtimer.client import Client, Conflict
+from wangtimer.client import Client, Conflict, receive
 from wangtimer.client.filters import OneRound
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
@@ -24,6 +24,7 @@ OTHER_NAMES = {
     "in_flight",
     "already_fired",
     "wangtimer_client",
+    *vars(receive),
 }
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from wangtimer.store.redis.signing_copies import SigningCopies
-from wangtimer.store.sql.signing_store import Changed, SigningStore
+from wangtimer.store.sql.signing_store import ChangeKey, SigningStore
 
 log = structlog.get_logger()
 
@@ -21,7 +21,7 @@ class SigningRefresher:
 
     def refresh(self, since: int) -> None:
         """Copy what changed since then, ms UTC; 0: all, since Redis has lost what it had. Raises `StoreAway`."""
-        behind: Changed | None = (since, "")
+        behind: ChangeKey | None = (since, "")
         while behind is not None:
             changed, behind = self.store.changed_behind(behind, PAGE)
             self.copies.put(changed.values())

@@ -20,7 +20,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.signing_changes import Changed, SigningChanges
+from wangtimer.signing_changes import SigningChange, SigningChanges
 from wangtimer.wiring import Wiring
 
 USUAL_OVERLAP = "1d"
@@ -161,7 +161,7 @@ class SigningResource:
     def _changes(self) -> SigningChanges:
         return self.wiring().signing_changes
 
-    def _change_fields(self, changed: Changed) -> dict[str, object]:
+    def _change_fields(self, changed: SigningChange) -> dict[str, object]:
         within = show_duration(changed.counts_within_ms)
         return {**_fields(changed.signing, self._changes.now()), "counts_within": within}
 

@@ -16,7 +16,7 @@ from wangtimer.store.sql.tables import signing
 
 _ROW = select(signing.c.app, signing.c.version, signing.c.content, signing.c.updated_at)
 # When a row last changed (ms UTC), and its app.
-Changed = tuple[int, str]
+ChangeKey = tuple[int, str]
 
 
 class SigningStore:
@@ -67,7 +67,9 @@ class SigningStore:
 
         return self._database.write(work, Step.SQL_SIGNING)
 
-    def changed_behind(self, key: Changed, limit: int) -> tuple[Readable[str, AppSigning], Changed | None]:
+    def changed_behind(
+        self, key: ChangeKey, limit: int
+    ) -> tuple[Readable[str, AppSigning], ChangeKey | None]:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (signing.c.updated_at, signing.c.app)
         query = by_index(_ROW.where(behind(columns, key)), "signing_updated", signing)
