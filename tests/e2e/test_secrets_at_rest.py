@@ -55,10 +55,12 @@ def target_of(url: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    """It answers each call with a failure, so that there are errors, attempts and outputs."""
+    """It answers each call with a failure that repeats a secret: so there are errors, attempts and outputs."""
 
     def refuse(received: Received) -> None:
-        received.connection.sendall(b"HTTP/1.1 503 No\r\nContent-Length: 4\r\n\r\nbusy")
+        said = f"busy; you sent {received.values('authorization')}".encode()
+        head = f"HTTP/1.1 503 No\r\nContent-Length: {len(said)}\r\n\r\n"
+        received.connection.sendall(head.encode() + said)
 
     one = Target(refuse)
     yield one
@@ -117,6 +119,7 @@ def everything_asked(url: str, target: Target) -> list[str]:
         said.append(f"{json.dumps(one)}{history.text}")
         states.add(history.json()["requestState"])
     assert "as_sent" in states
+    assert any("busy; you sent" in text for text in said)
     return said
 
 

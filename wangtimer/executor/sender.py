@@ -15,6 +15,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
@@ -149,11 +150,15 @@ class Sender:
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
         held, due_at, definition, bucket = ready
         try:
-            request = request_of(self._call_of(definition), definition.app, held.member)
+            call = self._call_of(definition)
+            request = request_of(call, definition.app, held.member)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        return Attempt(self, held, due_at, request, bucket, definition.timeout_ms, definition.keep_output)
+        secrets = secret_texts(call) if definition.notify.sealed else ()
+        return Attempt(
+            self, held, due_at, request, bucket, definition.timeout_ms, definition.keep_output, secrets
+        )
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
@@ -178,7 +183,7 @@ class Sender:
             None if sent_at is None else sent_at - member.fire_at,
             int(reply.cost_ms),
             reply.http_status,
-            reply.output if attempt.keep_output.keeps(reply.succeeded) else "",
+            without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
             _error_of(reply),
             reply.connect_ms,
             reply.first_byte_ms,
@@ -188,7 +193,7 @@ class Sender:
 class Attempt:
     """One member on its way: the engine's call, one object a firing."""
 
-    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "keep_output", "request", "timeout_ms")
+    __slots__ = ("_sender", "bucket", "due_at_ms", "held", "keep_output", "request", "secrets", "timeout_ms")
 
     def __init__(
         self,
@@ -199,6 +204,7 @@ class Attempt:
         bucket: int,
         timeout_ms: int | None,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._sender = sender
         self.bucket = bucket
@@ -207,6 +213,7 @@ class Attempt:
         self.request = request
         self.timeout_ms = timeout_ms
         self.keep_output = keep_output
+        self.secrets = secrets
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts."""
