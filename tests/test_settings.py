@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import structlog
 
+from tests.secret_keys import SECRET_KEYS
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
-from wangtimer.logs import warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.logs import warn_of_no_secret_keys, warn_of_unknown_variables, warn_of_unset_database
 from wangtimer.settings import ENV_PREFIX, NOT_SETTINGS, Settings, read_settings, unknown_variables
 from wangtimer.stack.child import inherited_environment
 
@@ -142,6 +143,24 @@ def test_a_database_that_somebody_set_is_not_warned_of(monkeypatch: pytest.Monke
     with structlog.testing.capture_logs() as lines:
         warn_of_unset_database(read_settings())
     assert lines == []
+
+
+def test_a_start_without_a_key_for_secrets_says_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with structlog.testing.capture_logs() as lines:
+        warn_of_no_secret_keys(read_settings())
+        assert lines == []
+        monkeypatch.delenv(f"{ENV_PREFIX}SECRET_KEYS")
+        warn_of_no_secret_keys(read_settings())
+    assert [(line["event"], line["what"]) for line in lines] == [
+        ("no_secret_keys", "timers with secrets are refused")
+    ]
+
+
+def test_no_text_of_the_settings_shows_a_key() -> None:
+    key = SECRET_KEYS.partition(":")[2]
+    settings = Settings(secret_keys=SECRET_KEYS)
+    assert key not in f"{settings!r}{settings}{settings.model_dump()}"
+    assert list(settings.secret_key_ring) == ["test"]
 
 
 @pytest.mark.processes

@@ -64,6 +64,8 @@ WRONG = [
     {"store_url": "redis://:canary-of-the-store@h:canary/0"},
     {"broker_url": "canary-of-the-broker"},
     {"broker_url": "amqp://user:pass?canary-of-the-broker@h//"},
+    {"secret_keys": "canary-of-a-key"},
+    {"secret_keys": "k1:canary-of-a-key"},
 ]
 COMMANDS = ("web", "beat", "scheduler", "flower")
 

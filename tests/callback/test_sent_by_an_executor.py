@@ -135,3 +135,12 @@ def test_a_sealed_secret_is_opened_for_the_call_and_one_without_its_key_is_not_s
     assert (done.unmade, records.get(timeout=8).outcome.http_status) == ({}, 204)
     (received,) = target.requests
     assert (received.path, received.values("authorization")) == ("/?token=sesame", ["sesame"])
+
+
+def test_a_target_that_repeats_a_secret_puts_none_on_record(engine, new_target) -> None:
+    answer = answer_with(b"HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\nyou said: Bearer sesame-1")
+    target, seals = new_target(answer), Seals({"k1": b"k" * 32})
+    call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
+    sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
+    _, records = sent(engine, sealed, seals)
+    assert records.get(timeout=8).outcome.output == "you said: ***"

@@ -6,7 +6,16 @@ from hypothesis import strategies as some
 
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.secret_names import is_secret_header, is_secret_name
-from wangtimer.core.timers.secret_parts import has_open_secrets, masked, masked_url, parted, unmasked, whole
+from wangtimer.core.timers.secret_parts import (
+    has_open_secrets,
+    masked,
+    masked_url,
+    parted,
+    secret_texts,
+    unmasked,
+    whole,
+    without,
+)
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 URL = "https://shop.example/a"
@@ -150,3 +159,19 @@ def test_secrets_that_are_written_out_are_told_from_masks() -> None:
     assert has_open_secrets(Notify(f"{URL}?token=a"))
     assert not has_open_secrets(Notify(f"{URL}?token=***", headers=(("Cookie", "***"),)))
     assert not has_open_secrets(Notify(URL, body="x"))
+
+
+def test_a_secret_that_is_repeated_is_hidden_in_each_of_its_spellings() -> None:
+    call = Notify(
+        f"{URL}?token=open%20sesame&order=1234567&key=short",
+        headers=(("Authorization", "Bearer canary-1"), ("X-Tag", "harmless"), ("Cookie", "id=ab12cd")),
+        body="the whole body",
+        marks=SecretMarks(body=True),
+    )
+    said = (
+        "Bearer canary-1|canary-1|open%20sesame|open sesame|id=ab12cd|the whole body|1234567|short|harmless"
+    )
+    hidden = without(secret_texts(call), said)
+    assert hidden == "***|***|***|***|***|***|1234567|short|harmless"
+    assert secret_texts(Notify(f"{URL}?order=1234567", body="the whole body")) == ()
+    assert secret_texts(call._replace(marks=SecretMarks(query=True)))[-1] == "1234567"

@@ -16,6 +16,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
@@ -159,7 +160,8 @@ class Sender:
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
-            request = request_of(self._call_of(definition), definition.app, held.member, keys, timestamp_s)
+            call = self._call_of(definition)
+            request = request_of(call, definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
@@ -173,6 +175,7 @@ class Sender:
             keys,
             timestamp_s,
             definition.keep_output,
+            secret_texts(call) if definition.notify.sealed else (),
         )
 
     def now_s(self) -> int:
@@ -202,7 +205,7 @@ class Sender:
             None if sent_at is None else sent_at - member.fire_at,
             int(reply.cost_ms),
             reply.http_status,
-            reply.output if attempt.keep_output.keeps(reply.succeeded) else "",
+            without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
             _error_of(reply),
             reply.connect_ms,
             reply.first_byte_ms,
@@ -221,6 +224,7 @@ class Attempt:
         "held",
         "keep_output",
         "request",
+        "secrets",
         "timeout_ms",
     )
 
@@ -235,6 +239,7 @@ class Attempt:
         keys: Sequence[bytes],
         timestamp_s: int,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._sender = sender
         self._keys = keys
@@ -245,6 +250,7 @@ class Attempt:
         self.request = request
         self.timeout_ms = timeout_ms
         self.keep_output = keep_output
+        self.secrets = secrets
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""

@@ -15,6 +15,8 @@ from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # Secrets as JSON can have them: the whole URL, header values with their places, the body; only those there are.
 Secrets = dict[str, Any]
+# Characters of the shortest secret that is looked for in a target's answer.
+LEAST_HIDDEN = 6
 _Headers = tuple[tuple[str, str], ...]
 _CALL = "notifyHTTPParam"
 
@@ -42,6 +44,30 @@ def parted(call: Notify) -> tuple[Notify, Secrets]:
         (name, MASK if place in places else value) for place, (name, value) in enumerate(call.headers)
     )
     return call._replace(url=url, headers=headers, body=MASK if "body" in secrets else call.body), secrets
+
+
+def secret_texts(call: Notify) -> tuple[str, ...]:
+    """Return the secrets of a whole call as an answer may repeat them, the longest first.
+
+    Those of a few characters are left out: they occur by chance.
+    """
+    _, secrets = parted(call)
+    values = [value for _, value in secrets.get("headers", ())]
+    # Of `Bearer abc` the second word by itself, too.
+    texts = [*values, *(value.rpartition(" ")[2] for value in values), secrets.get("body", "")]
+    if "url" in secrets:
+        query = call.url.partition("?")[2]
+        pairs = [pair for pair in query.split("&") if call.marks.query or _masked_pair(pair) != pair]
+        given = [pair.partition("=")[2] for pair in pairs]
+        texts += [*given, *map(unquote_plus, given)]
+    return tuple(sorted({text for text in texts if len(text) >= LEAST_HIDDEN}, key=len, reverse=True))
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    """Return a text with `***` in place of each of these secrets."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
 
 
 def has_open_secrets(call: Notify) -> bool:
