@@ -1,6 +1,7 @@
 """Which headers and query parameters hold secrets, by their names."""
 
 import re
+from functools import lru_cache
 
 # Stands in place of a secret wherever a call is shown.
 MASK = "***"
@@ -14,6 +15,7 @@ _SECRET = re.compile(
 _HARMLESS_HEADERS = frozenset({"idempotency-key"})
 
 
+@lru_cache(maxsize=1_024)  # few names, asked for in each request and attempt
 def is_secret_name(name: str) -> bool:
     """Tell whether a query parameter of this name, percent-decoded, holds a secret."""
     return _SECRET.search(name) is not None

@@ -104,11 +104,17 @@ def unmasked(asked: Notify, was: Notify | None) -> Notify:
     had. Raises `InvalidInput` for a `***` for which there is no secret, and where a secret would be shown from now on:
     to take a mark away, the value has to be given anew.
     """
+    if was is None and not _may_have_masks(asked):
+        return asked
     marks, old = asked.marks, Notify("") if was is None else was
     headers = tuple(_unmasked_headers(asked.headers, old.headers, marks, old.marks))
     return asked._replace(
         url=_unmasked_url(asked, old), headers=headers, body=_unmasked_body(asked, old), sealed=""
     )
+
+
+def _may_have_masks(call: Notify) -> bool:
+    return MASK in call.url or call.body == MASK or any(value == MASK for _, value in call.headers)
 
 
 def _is_secret(name: str, marks: SecretMarks) -> bool:
