@@ -32,6 +32,7 @@ from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
@@ -50,6 +51,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
+from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -58,6 +60,7 @@ from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
@@ -177,6 +180,16 @@ class Wiring:
     def lanes(self) -> LaneStore:
         """Where firings wait for room."""
         return LaneStore(self.redis, self.keys, self.clock, self.leases, self.lane_budget)
+
+    @once
+    def permits(self) -> PermitStore:
+        """How many calls of apps with a limit may begin."""
+        return PermitStore(self.redis, self.keys, self.clock, self.settings.callback_timeout_ms)
+
+    @once
+    def call_limits(self) -> CallLimitStore:
+        """The limits of apps' calls, as callback processes read them."""
+        return CallLimitStore(self.redis, self.keys)
 
     @once
     def lane_budget(self) -> LaneBudget:
@@ -386,7 +399,12 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls."""
-        return DeliveryEngine(self.clock, self._limits())
+        return DeliveryEngine(self.clock, self._limits(), permits=self.throttle)
+
+    @once
+    def throttle(self) -> Throttle:
+        """Gets permits for the calls of apps with a limit."""
+        return Throttle(self.permits, self.call_limits, self.clock)
 
     @once
     def keeper(self) -> Keeper:
@@ -422,11 +440,12 @@ class Wiring:
             self.settings.callback_timeout_ms,
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
+            self.throttle,
         )
 
     @once
     def executor(self) -> Executor:
-        """Fires chunks; starts its engine, keeper, settler, mover and puller."""
+        """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
         s = self.settings
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         executor = Executor(
@@ -455,7 +474,8 @@ class Wiring:
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
-        for part in (self.engine, self.keeper, self.settler, self.mover):
+        self.throttle.warm_up()
+        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover):
             part.start()
         self.puller.start(executor.fire_claimed)
 

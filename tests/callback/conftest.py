@@ -7,6 +7,7 @@ import trustme
 from tests.callback.calls import MachineClock, Outcomes
 from tests.callback.target import Answer, Target
 from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.callback.permits import Permits
 from wangtimer.core.time.clock import Clock
 
 
@@ -61,8 +62,10 @@ def target(new_target: Callable[..., Target]) -> Target:
 def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
     engines: list[DeliveryEngine] = []
 
-    def build(clock: Clock | None = None, **limits: int) -> DeliveryEngine:
-        engines.append(DeliveryEngine(clock or MachineClock(), Limits(**limits)))
+    def build(
+        clock: Clock | None = None, permits: Permits | None = None, **limits: int
+    ) -> DeliveryEngine:
+        engines.append(DeliveryEngine(clock or MachineClock(), Limits(**limits), permits=permits))
         engines[-1].start()
         return engines[-1]
 

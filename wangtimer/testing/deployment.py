@@ -19,11 +19,13 @@ from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryBroker,
+    MemoryCallLimits,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
+    MemoryPermits,
     MemoryServer,
     MemorySlices,
 )
@@ -130,6 +132,8 @@ class Deployment(Wiring):
             agenda=self.noted_agenda,
             window=BoundlessWindow(),
             lanes=MemoryLanes(slices, self.lane_budget),
+            permits=MemoryPermits(slices, settings.callback_timeout_ms),
+            call_limits=MemoryCallLimits(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             load=MemoryLoad(server),
