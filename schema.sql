@@ -1,6 +1,38 @@
 -- WangTimer's tables, for MySQL 8 and MariaDB 10.11: load this into an empty database, then start the processes.
 -- Every moment is ms since 1970-01-01 UTC. (SQLite, the embedded default, makes its tables by itself.)
 
+-- the business services that have timers; an app stays when it is disabled
+CREATE TABLE app (
+    name VARCHAR(64) NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    -- when it was disabled; NULL: it is not
+    disabled_at BIGINT,
+    -- JSON object of the bounds that an operator set, null without any
+    limits MEDIUMTEXT,
+    PRIMARY KEY (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- the keys by which apps and operators call the API
+CREATE TABLE api_key (
+    id VARCHAR(12) NOT NULL,
+    -- NULL: an operator's
+    app VARCHAR(64),
+    name VARCHAR(128) NOT NULL,
+    -- SHA-256 of the key, in hexadecimal
+    fingerprint VARCHAR(64) NOT NULL,
+    -- words with a space between
+    scopes VARCHAR(512) NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    revoked_at BIGINT,
+    -- written once a minute at most
+    last_used_at BIGINT,
+    PRIMARY KEY (id),
+    -- an app's keys
+    INDEX api_key_of_app (app, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 CREATE TABLE timer (
     id BIGINT NOT NULL AUTO_INCREMENT,
     app VARCHAR(64) NOT NULL,

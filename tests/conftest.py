@@ -18,6 +18,9 @@ from tests.servers.redis_server import RedisServer, embedded_valkey_program, red
 from tests.servers.server_process import ServerMissingError
 from wangtimer.core.errors import BadSetting
 
+# Tests of keys ask for them; all others are operators, in processes of their own too.
+os.environ["WANGTIMER_AUTH"] = "off"
+
 _databases = count(1)
 
 # No test is timed: a machine that is busy with other work would fail it.

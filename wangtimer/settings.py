@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -18,7 +19,9 @@ from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
 # Variables with our prefix that are no settings of the service: they belong to the command line, compose and tests.
-NOT_SETTINGS = frozenset(f"{ENV_PREFIX}{name}" for name in ("URL", "APP", "VERSION", "TEST_MARK"))
+NOT_SETTINGS = frozenset(
+    f"{ENV_PREFIX}{name}" for name in ("URL", "APP", "KEY", "KEY_FILE", "VERSION", "TEST_MARK")
+)
 # What a misspelt prefix still begins with.
 _MISSPELT_PREFIX = "WANG"
 
@@ -87,11 +90,34 @@ def _address(bind: str) -> str:
     return bind
 
 
+def _is_private(address: str) -> bool:
+    """Tell whether only processes of this machine reach an address of `http_bind`."""
+    if address.startswith("unix:"):
+        return True
+    if address.startswith("fd://"):
+        return False
+    host = urlsplit(f"//{address}").hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _has_port(address: str) -> bool:
     try:
         return urlsplit(f"//{address.strip()}").port is not None
     except ValueError:
         return False
+
+
+def _networks(text: str) -> str:
+    """Return networks with commas between, as they were written."""
+    for one in filter(None, (one.strip() for one in text.split(","))):
+        try:
+            ip_network(one)
+        except ValueError as error:
+            raise ValueError(f"{error}; write networks as 10.1.0.0/16,fd00:1::/48") from None
+    return text
 
 
 class Settings(BaseSettings):
@@ -350,6 +376,18 @@ class Settings(BaseSettings):
         "beside localhost and the address it is bound to. If it is bound to all addresses, any IP address is "
         "allowed too. `*` allows any name, and lets web pages reach the API by DNS rebinding",
     )
+    auth: Literal["keys", "off"] = Field(
+        default="keys",
+        description="`keys`: each request needs an API key. `off`: whoever reaches the API is an operator; only if the "
+        "API listens on the loopback or a Unix socket, and WANGTIMER_HTTP_HOSTS does not allow any name",
+    )
+    compat_trusted_networks: Annotated[str, AfterValidator(_networks)] = Field(
+        default="",
+        max_length=4_096,
+        description="networks, separated by commas, from which the paths compatible with xTimer may be called without "
+        "a key, for the app that the request names: whoever sends from there can act as every app. The address is "
+        "that of the connection, behind a proxy the proxy's",
+    )
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
@@ -379,6 +417,11 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file that a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only processes of this machine reach the API."""
+        return all(_is_private(one.strip()) for one in self.http_bind.split(","))
 
     @property
     def unset_database(self) -> Path | None:
@@ -455,6 +498,16 @@ def _complaint(problem: object) -> str:
 
 
 def _check_together(settings: Settings) -> None:
+    if settings.auth == "off" and not settings.is_private:
+        raise BadSetting(
+            f"{ENV_PREFIX}AUTH=off with {ENV_PREFIX}HTTP_BIND={settings.http_bind}: whoever reaches that address could "
+            "act as every app; bind to 127.0.0.1 or a Unix socket, or use keys"
+        )
+    if settings.auth == "off" and "*" in settings.http_hosts.replace(",", " ").split():
+        raise BadSetting(
+            f"{ENV_PREFIX}AUTH=off with {ENV_PREFIX}HTTP_HOSTS={settings.http_hosts}: a web page could reach the API "
+            "by DNS rebinding; name the hosts, or use keys"
+        )
     if settings.renew_every_ms * 2 > settings.running_lease_ms:
         raise BadSetting(
             f"{ENV_PREFIX}RENEW_EVERY_MS={settings.renew_every_ms} is over half of {ENV_PREFIX}RUNNING_LEASE_MS="

@@ -47,7 +47,9 @@ from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.stops import Stops
+from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.hot import HotStore
+from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
@@ -64,6 +66,8 @@ from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
@@ -146,6 +150,26 @@ class Wiring:
     def timers(self) -> TimerStore:
         """Timers in SQL."""
         return TimerStore(self.database, self.bad_timers)
+
+    @once
+    def apps(self) -> AppStore:
+        """Apps in SQL."""
+        return AppStore(self.database)
+
+    @once
+    def app_directory(self) -> AppDirectory:
+        """Apps by name, remembered."""
+        return AppDirectory(self.apps)
+
+    @once
+    def api_keys(self) -> ApiKeyStore:
+        """Keys of apps and operators in SQL."""
+        return ApiKeyStore(self.database)
+
+    @once
+    def key_ring(self) -> KeyRing:
+        """Keys by id, remembered."""
+        return KeyRing(self.api_keys)
 
     @once
     def firings(self) -> FiringStore:

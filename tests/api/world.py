@@ -9,6 +9,7 @@ import jsonschema
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from tests.apps_on_demand import AppsOnDemand
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
@@ -94,12 +95,16 @@ class Answered:
 class World:
     """`api.post(DEF, json={...})`; every answer is held against the OpenAPI document on its way."""
 
-    def __init__(self, database_url: str, store_url: str, now: int) -> None:
+    def __init__(self, database_url: str, store_url: str, now: int, **variables: Any) -> None:
         self.clock = StillClock(now)
         self.broker = ChunkCollector()
-        settings = Settings(database_url=database_url, store_url=store_url, broker_url=store_url)
+        settings = Settings(
+            **{"database_url": database_url, "store_url": store_url, "broker_url": store_url, **variables}
+        )
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
+        if settings.auth == "off":
+            vars(self.wiring).update(app_directory=AppsOnDemand(self.wiring.apps, self.clock))
         self.app = create_app(self.wiring)
         self.client: FlaskClient = self.app.test_client()
 

@@ -24,7 +24,13 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 # Headers, by what the client calls what it says in them; the app is the client's own.
 HEADERS = {"If-Match": "version", "Idempotency-Key": "idempotency_key", "WangTimer-App": None}
 # Arguments that are spelled as Python's own.
-SPELLED = {"dry_run": "dryRun", "after_id": "afterId", "firing_id": "firing_id", "timer": "timer"}
+SPELLED = {
+    "dry_run": "dryRun",
+    "after_id": "afterId",
+    "firing_id": "firing_id",
+    "expires_at": "expiresAt",
+    "timer": "timer",
+}
 # A typed dictionary that is an argument of its own, where the service has its fields beside the others.
 SPREAD = "spread"
 # What the client says beside what the service sends.

@@ -15,6 +15,7 @@ from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
+from wangtimer.api.gate.gate import guard
 from wangtimer.api.http.envelope import ErrorAnswer
 from wangtimer.api.http.failures import answer_failures
 from wangtimer.api.http.hosts import refuse_other_hosts
@@ -70,5 +71,6 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     add_metrics(app, late)
     keep_settings(app, read_settings if wiring is None else lambda: wiring.settings)
     refuse_other_hosts(app)
+    guard(app, late)
     answer_failures(app, {"/v1/": tell_problem})
     return app

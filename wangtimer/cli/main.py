@@ -7,6 +7,8 @@ import click
 
 from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.settings import settings
+from wangtimer.cli.apps.app_commands import apps
+from wangtimer.cli.apps.key_commands import keys
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
@@ -19,6 +21,7 @@ from wangtimer.cli.timers.cron_command import cron
 from wangtimer.cli.timers.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
+from wangtimer.stack.own_keys import DEFAULT_APP
 
 
 @click.group(cls=OnceGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -36,9 +39,17 @@ def commands() -> None:
     help="Where timers, firings and logs are kept.",
 )
 @click.option("--port", type=click.IntRange(1, 65_535), default=DEFAULT_PORT, show_default=True)
-def up(data_dir: Path, port: int) -> None:
+@click.option(
+    "--app",
+    envvar="WANGTIMER_APP",
+    show_envvar=True,
+    default=DEFAULT_APP,
+    show_default=True,
+    help="An app to make, with a key in the file `key` of the data directory.",
+)
+def up(data_dir: Path, port: int, app: str) -> None:
     """Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."""
-    sys.exit(run_embedded(data_dir, port, sys.argv[0]))
+    sys.exit(run_embedded(data_dir, port, sys.argv[0], app))
 
 
 commands.add_command(settings)
@@ -47,6 +58,8 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(apps)
+commands.add_command(keys)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)

@@ -64,7 +64,7 @@ def keyed(idempotency_key: str | None) -> dict[str, str]:
 
 
 class Calls:
-    """Operations of one app."""
+    """Operations of one app: `app`, or else the key's."""
 
     def __init__(self, transport: Transport, app: str | None) -> None:
         self._transport = transport
@@ -92,7 +92,8 @@ class Calls:
 
     def _ask(self, call: Call) -> Answer:
         if self.app is None:
-            raise ValueError("this operation needs an app; name it: Client(url, app)")
+            # The key says it.
+            return self._transport.ask(call)
         return self._transport.ask(replace(call, header={"WangTimer-App": self.app.encode(), **call.header}))
 
     def _path(self, which: Which) -> str:

@@ -13,7 +13,9 @@ import requests
 from urllib3.exceptions import NewConnectionError
 
 from .answer import Answer
+from .bearer import Bearer
 from .errors import BadAnswer, ClientError, Conflict, Problem, Unreachable, refused
+from .found_key import found_key
 
 IDEMPOTENCY_KEY, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 # Statuses of a server or its proxy that may recover in a moment.
@@ -71,6 +73,7 @@ class Transport:
         retries: int,
         sleep: Callable[[float], None] = time.sleep,
         session: requests.Session | None = None,
+        key: str | None = None,
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise ValueError(f"{base_url!r} is not a URL; write it as in http://127.0.0.1:5000")
@@ -80,6 +83,8 @@ class Transport:
             )
         if retries < 0:
             raise ValueError(f"retries is {retries}; write 0 or more")
+        own_key = found_key(base_url) if key is None else key
+        self._auth = Bearer(own_key) if own_key else None
         self._base = base_url.rstrip("/")
         # Errors end up in logs, and a password in the URL must not.
         self._shown = (
@@ -140,6 +145,7 @@ class Transport:
                 params={name: _parameter(value) for name, value in call.query.items()},
                 data=body,
                 headers={**({} if body is None else {"Content-Type": "application/json"}), **call.header},
+                auth=self._auth,
                 timeout=self._timeout,
                 allow_redirects=False,
             )

@@ -26,6 +26,8 @@ class Subject(Enum):
     VERSION = auto()
     FIRING = auto()
     CALENDAR = auto()
+    APP = auto()
+    KEY = auto()
 
 
 class WangTimerError(Exception):

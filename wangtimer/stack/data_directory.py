@@ -54,6 +54,16 @@ class DataDirectory:
         }
 
     @property
+    def key_file(self) -> Path:
+        """The file of the app's key."""
+        return self.path / "key"
+
+    @property
+    def operator_key_file(self) -> Path:
+        """The file of the operator's key."""
+        return self.path / "operator-key"
+
+    @property
     def valkey(self) -> Path:
         """Where Valkey keeps its file."""
         return self.path / "valkey"

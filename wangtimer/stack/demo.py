@@ -14,6 +14,8 @@ from typing import Any
 
 import requests
 
+from wangtimer.client.bearer import Bearer
+from wangtimer.client.found_key import key_in_file
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.arrivals import Arrival, EverySecond, Journal, Once, summarise
 from wangtimer.stack.child import ChildSpec, inherited_environment
@@ -47,12 +49,12 @@ def main() -> int:
 def _run(folder: Path, stop: StopRequest) -> int:
     began = time.monotonic()
     _say("starting web, beat, scheduler, migrate, trigger, callback on SQLite and an embedded Valkey ...")
-    with embedded_stack(folder / "data", free_port(), stop, _say) as stack:
+    with embedded_stack(folder / "data", free_port(), stop, _say, APP) as stack:
         if stop.has_come:
             return 130
         _say(f"ready after {time.monotonic() - began:.1f} s at {stack.api_url}")
         target = _start_receiver(stack, folder / "requests.jsonl", stop)
-        cron, once = _make_timers(stack.api_url, target)
+        cron, once = _make_timers(stack, target)
         arrivals = list(_listen(stack, Journal(folder / "requests.jsonl"), (cron, once), stop))
     if stop.has_come:
         return 130
@@ -75,22 +77,27 @@ def _start_receiver(stack: EmbeddedStack, out: Path, stop: StopRequest) -> str:
     return f"http://127.0.0.1:{spec.log.read_text().strip()}/callback"
 
 
-def _make_timers(api_url: str, target: str) -> tuple[EverySecond, Once]:
+def _make_timers(stack: EmbeddedStack, target: str) -> tuple[EverySecond, Once]:
     """Create and enable both timers over the HTTP API."""
     notify = {"url": target, "method": "POST", "header": {"Content-Type": "text/plain"}, "body": "hello"}
     began_at = time.time() * 1_000
-    once_id = _post(api_url, "def", name="once", delayMs=DELAY_MS, notifyHTTPParam=notify)["id"]
+    once_id = _post(stack, "def", name="once", delayMs=DELAY_MS, notifyHTTPParam=notify)["id"]
     once = Once(str(once_id), began_at, time.time() * 1_000, DELAY_MS)
-    cron_id = _post(api_url, "def", name="every-second", cron="* * * * * *", notifyHTTPParam=notify)["id"]
-    _post(api_url, "enable", id=once_id)
-    _post(api_url, "enable", id=cron_id)
+    cron_id = _post(stack, "def", name="every-second", cron="* * * * * *", notifyHTTPParam=notify)["id"]
+    _post(stack, "enable", id=once_id)
+    _post(stack, "enable", id=cron_id)
     cron = EverySecond(str(cron_id), time.time() * 1_000)
     _say(f"timer {cron_id}: cron * * * * * *   timer {once_id}: once, {DELAY_MS} ms after its creation")
     return cron, once
 
 
-def _post(api_url: str, what: str, **fields: object) -> dict[str, Any]:
-    answer = requests.post(f"{api_url}/api/timer/v1/{what}", json={"app": APP, **fields}, timeout=10)
+def _post(stack: EmbeddedStack, what: str, **fields: object) -> dict[str, Any]:
+    answer = requests.post(
+        f"{stack.api_url}/api/timer/v1/{what}",
+        json=fields,
+        auth=Bearer(key_in_file(stack.directory.key_file)),
+        timeout=10,
+    )
     if not answer.ok:
         raise DemoError(f"POST /api/timer/v1/{what} answered {answer.status_code}: {answer.text[:500]}")
     body: dict[str, Any] = answer.json()

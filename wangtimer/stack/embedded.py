@@ -13,6 +13,7 @@ from wangtimer.core.errors import BadSetting
 from wangtimer.settings import read_settings
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
+from wangtimer.stack.own_keys import DEFAULT_APP, provide_keys
 from wangtimer.stack.ports import HOST
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import SERVERS_RANK, Service
@@ -42,11 +43,12 @@ class EmbeddedStack:
 
 @contextlib.contextmanager
 def embedded_stack(
-    path: Path, port: int, stop: StopRequest, say: Callable[[str], None] = print
+    path: Path, port: int, stop: StopRequest, say: Callable[[str], None] = print, app: str = DEFAULT_APP
 ) -> Iterator[EmbeddedStack]:
     """Hold the data directory, start everything and wait until it is ready (or `stop` has come); end it afterwards.
 
-    Raises `Conflict` when the directory is in use, `BadSetting` when the port is or a setting is wrong, `StartError`.
+    `app` and its key are made unless they are there. Raises `Conflict` when the directory is in use, `BadSetting` when
+    the port is or a setting is wrong, `StartError`.
     """
     stop_seconds = seconds_to_stop(read_settings().drain_s)
     _check_free(port)
@@ -54,6 +56,7 @@ def embedded_stack(
         supervisor = Supervisor(say)
         stack = EmbeddedStack(held.directory, supervisor, f"http://{HOST}:{port}")
         try:
+            provide_keys(held.directory, app)
             _start_valkey(held, supervisor, stop)
             _start_service(stack, port, stop)
             yield stack
@@ -62,15 +65,18 @@ def embedded_stack(
 
 
 def run_embedded(
-    path: Path = DEFAULT_DATA_DIRECTORY, port: int = DEFAULT_PORT, program: str = PROGRAM
+    path: Path = DEFAULT_DATA_DIRECTORY,
+    port: int = DEFAULT_PORT,
+    program: str = PROGRAM,
+    app: str = DEFAULT_APP,
 ) -> int:
     """Run the embedded service until SIGINT or SIGTERM; return the exit code.
 
     `program` is the command that people type for `wangtimer`. Errors as in `embedded_stack`.
     """
-    with StopRequest() as stop, embedded_stack(path, port, stop, _say) as stack:
+    with StopRequest() as stop, embedded_stack(path, port, stop, _say, app) as stack:
         if not stop.has_come:
-            _say(said(stack, program))
+            _say(said(stack, program, app))
         stack.supervisor.tend_until(lambda: stop.has_come)
         _say("stopping")
     return 0
@@ -133,11 +139,12 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
     service.await_ready(stack.api_url, stop)
 
 
-def said(stack: EmbeddedStack, program: str = PROGRAM) -> str:
+def said(stack: EmbeddedStack, program: str = PROGRAM, app: str = DEFAULT_APP) -> str:
     """Return the service's addresses, line by line; `program` is the command typed for `wangtimer`."""
     return (
         f"API      {stack.api_url}/v1/timers\n"
         f"docs     {stack.api_url}/docs\n"
+        f"key      of app {app}: curl -H @{shlex.quote(str(stack.directory.key_file))} ...\n"
         f"ready    {stack.api_url}/readyz\n"
         f"check    {shlex.quote(program)} doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"
         f"data     {stack.directory.path}, logs in {stack.directory.logs}\n"

@@ -6,13 +6,13 @@ from pydantic import Field
 
 from wangtimer.api.asked.coming_load import Minutes
 from wangtimer.api.http.envelope import Answer, Sent
-from wangtimer.api.http.field_types import App, Given
+from wangtimer.api.http.field_types import AppOrAll, Given
 
 
 class LoadQuery(Given):
     """Which app's future firings, and how far ahead."""
 
-    app: Annotated[App | None, Field(description="firings of this app only")] = None
+    app: AppOrAll
     minutes: Minutes = None
 
 

@@ -8,8 +8,10 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.asked.coming_load import coming_load
 from wangtimer.api.compat.load_models import LoadAnswer, LoadMinute, LoadQuery
 from wangtimer.api.compat.tags import TIMERS
+from wangtimer.api.http.callers import need_scope
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
+from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.work_budget import refuse_more
@@ -25,10 +27,12 @@ class LoadViews:
     def show(self, query: LoadQuery) -> LoadAnswer:
         """Show how many firings are planned in each minute.
 
-        They are the planned firings of enabled timers. In a large deployment a count is remembered for 20 times as long
-        as counting took. A request that counts for more than a few seconds is refused: ask for fewer minutes, or ask
-        again.
+        They are the planned firings of enabled timers. All apps at once: for operators, with the scope `load:read`. In
+        a large deployment a count is remembered for 20 times as long as counting took. A request that counts for more
+        than a few seconds is refused: ask for fewer minutes, or ask again.
         """
+        if query.app is None:
+            need_scope(Scope.LOAD_READ, "name an app, or use a key that has it")
         load = coming_load(self.wiring(), query.minutes)
         rows = [_row(minute, _of(query.app, apps)) for minute, apps in load.by_minute.items()]
         data = [row for row in rows if row.total]

@@ -11,7 +11,9 @@ _SUCCESS = {
 }
 _FAULTS = {
     400: "The request is refused: it cannot be read, or one of its values is not allowed. Nothing is done.",
-    404: "There is no such timer, firing, calendar or path.",
+    401: "The request has no API key, or one that is unknown or has ended. Nothing is done.",
+    403: "The API key may not do this: another app, a missing scope, or a disabled app. Nothing is done.",
+    404: "There is no such app, timer, firing, calendar, key or path.",
     409: "The key is taken, or the state of the timer or calendar does not allow it. Nothing is done.",
     412: "The timer has changed since the version of `If-Match`. Nothing is done.",
     413: "The body is too large. Nothing is done.",

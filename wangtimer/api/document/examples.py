@@ -20,7 +20,9 @@ _NOTHING: dict[str, Any] = {"parameters": {}, "body": None, "answers": {}}
 # Where a status has several codes, an operation is shown with the first that fits.
 _BY_PARAMETER = {
     "firing_id": ErrorCode.UNKNOWN_FIRING,
-    "name": ErrorCode.UNKNOWN_CALENDAR,
+    "which": ErrorCode.UNKNOWN_TIMER,
+    "id": ErrorCode.UNKNOWN_TIMER,
+    "key_id": ErrorCode.UNKNOWN_KEY,
     "fireAt": ErrorCode.UNKNOWN_FIRING,
 }
 _OF_OPERATION = {
@@ -28,6 +30,8 @@ _OF_OPERATION = {
     ("exportFirings", "503"): ErrorCode.TOO_MANY_AT_ONCE,
     ("getCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("deleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
+    ("v1GetCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
+    ("v1DeleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("cancelFiring", "404"): ErrorCode.UNKNOWN_FIRING,
     ("editTimer", "409"): ErrorCode.VERSION_CHANGED,
     ("createTimer", "409"): ErrorCode.NAME_TAKEN,
@@ -36,7 +40,9 @@ _OF_OPERATION = {
     ("v1PatchTimer", "409"): ErrorCode.NAME_TAKEN,
 }
 _OF_STATUS = {
-    "404": ErrorCode.UNKNOWN_TIMER,
+    "401": ErrorCode.NO_KEY,
+    "403": ErrorCode.SCOPE_MISSING,
+    "404": ErrorCode.UNKNOWN_APP,
     "409": ErrorCode.WRONG_STATE,
     "412": ErrorCode.PRECONDITION_FAILED,
     "413": ErrorCode.BODY_TOO_LARGE,

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from wangtimer.api.gate.rights import RIGHTS, Open, Right, route_name
 from wangtimer.api.v1.parameters import APP_HEADER
+from wangtimer.core.apps.scopes import Scope
 
 # How the tags of the compatible paths begin.
 COMPATIBLE = "compatible "
@@ -11,8 +13,9 @@ Calls other services back, on time. Your service makes a timer over HTTP: a cron
 and the HTTP call to make. WangTimer makes that call at each moment, and again while it fails. The call is described
 under `webhooks`.
 
-* New clients use the paths under `/v1`. A request there names its app in the header `{APP_HEADER}`. Only an
-  operator's load of all apps names none.
+* A request has an API key: `Authorization: Bearer wtk_...`. The key says the app and has scopes; each operation says
+  the one it needs. An operator's key acts for every app, and names it in the header `{APP_HEADER}`.
+* New clients use the paths under `/v1`.
 * An error is a problem (RFC 9457) with a stable `code`. The page `/docs/errors` explains each code.
 * The paths under `/api/timer/v1` and `/api/task/v1` are compatible with xTimer. They are frozen, and stay for its
   clients. Their operations have `x-compatibility: xtimer`, and their tags begin with `{COMPATIBLE.strip()}`.
@@ -25,15 +28,15 @@ _TAGS = {
     "load": "Load: how many firings are planned in each future minute.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",
+    "apps": "Apps and their API keys: for operators.",
 }
+_KEY = "Key"
 _SECURITY = {
-    "App": {
-        "type": "apiKey",
-        "in": "header",
-        "name": APP_HEADER,
-        "description": "Names the app whose timers a request is about. It is no password: whoever reaches the port can "
-        "name any app. Let only services you trust reach it. Keys of apps, as bearer tokens, are to come "
-        "beside it; no key is read yet.",
+    _KEY: {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "wtk_<id>_<secret><checksum>",
+        "description": "An API key. The roles of an operation are the scopes that its key must have.",
     },
 }
 
@@ -52,10 +55,20 @@ def put_front(document: dict[str, Any]) -> None:
     compatible = [tag for tag in document["tags"] if tag["name"].startswith(COMPATIBLE)]
     document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()] + compatible
     document["components"]["securitySchemes"] = _SECURITY
-    for methods in document["paths"].values():
-        for operation in methods.values():
-            names_app = any(one["name"] == APP_HEADER for one in operation.get("parameters", ()))
-            operation["security"] = [{"App": []}] if names_app else []
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            operation["security"] = _security(RIGHTS[route_name(method.upper(), path)])
             operation.pop("deprecated")
             if operation["tags"][0].startswith(COMPATIBLE):
                 operation["x-compatibility"] = "xtimer"
+
+
+def _security(right: Right) -> list[dict[str, list[str]]]:
+    """Return the keys that an operation takes; an empty one: it needs none."""
+    match right:
+        case Open.WHOLLY:
+            return []
+        case Open.PARTLY:
+            return [{}, {_KEY: [Scope.METRICS_READ.value]}]
+        case Scope():
+            return [{_KEY: [right.value]}]

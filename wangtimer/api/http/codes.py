@@ -54,6 +54,18 @@ class ErrorCode(Enum):
             "timers and no firings, or one timer could fire for ever."
         ),
     )
+    NO_KEY = (
+        40101,
+        "The request has no API key, and its operation needs one: send `Authorization: Bearer wtk_...`.",
+    )
+    BAD_KEY = 40102, "The API key cannot be read, has a slip, or is unknown."
+    KEY_ENDED = 40103, "The API key was revoked, or has expired."
+    SCOPE_MISSING = 40301, "The API key lacks the scope of this operation."
+    OTHER_APP = 40302, "The API key is of another app than the request names."
+    APP_DISABLED = (
+        40303,
+        "The app is disabled: its keys are refused, and operators can change nothing of it until they enable it.",
+    )
     UNKNOWN_TIMER = (
         40401,
         "This app has no timer with this id, name or key (another app's timer is unknown too).",
@@ -61,6 +73,8 @@ class ErrorCode(Enum):
     UNKNOWN_PATH = 40402, "No operation has this path."
     UNKNOWN_CALENDAR = 40403, "This app has uploaded no calendar of this name."
     UNKNOWN_FIRING = 40404, "This timer has no firing of this moment."
+    UNKNOWN_APP = 40405, "There is no app of this name: an operator makes apps, `POST /v1/apps`."
+    UNKNOWN_KEY = 40406, "There is no API key of this id."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,

@@ -25,13 +25,14 @@ def documented(
     `texts` are the content types of an answer that is not a JSON object. `answer` is the model where the view makes
     the response itself.
 
-    The errors that any operation can answer (bad input, a fault, a store away) need not be named.
+    The errors that any operation can answer need not be named: bad input, no key or the wrong one, an unknown app, a
+    fault, a store away.
     """
     hints = get_type_hints(view)
     summary, _, description = (getdoc(view) or "").partition("\n")
     of_a_body = (413, 415) if "body" in hints else ()
     of_a_query = {414: TOO_LONG} if "query" in hints else {}
-    statuses = sorted({400, 500, 503, *of_a_body, *errors})
+    statuses = sorted({400, 401, 403, 404, 500, 503, *of_a_body, *errors})
     return {
         "operation_id": operation_id,
         "summary": summary.rstrip("."),

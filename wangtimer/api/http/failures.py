@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import structlog
 from flask import Flask, Response, request
@@ -70,7 +71,10 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
 
     def tell(fault: Fault) -> Response:
         own = next((own for prefix, own in tellers.items() if _is_below(prefix)), _in_envelope)
-        return own(fault)
+        response = own(fault)
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
 
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
     app.register_error_handler(StoreAway, lambda error: _away(error, tell))

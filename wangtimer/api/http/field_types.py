@@ -15,6 +15,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from wangtimer.api.http.callers import (
+    app_or_all,
+    app_or_own,
+    permitted_app,
+    permitted_app_or_all,
+    unnamed,
+)
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.cursors import MOST_CHARACTERS, SPELLING
 from wangtimer.api.http.described import Described
@@ -79,15 +86,37 @@ def flag(given: Any) -> Any:
     return {"true": True, "1": True, "false": False, "0": False}.get(given, given)
 
 
-App = Annotated[
+AppName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=APP_CHARACTERS,
-        description="the business service; checked on every call",
+        description="the business service",
         examples=["shop"],
     ),
     AfterValidator(plain),
+]
+# What a request names, or else the key's.
+App = Annotated[
+    AppName,
+    Field(
+        default_factory=unnamed,
+        validate_default=True,
+        description="the business service; without it the key's app. An operator's key must name one",
+    ),
+    AfterValidator(permitted_app),
+    BeforeValidator(app_or_own),
+]
+# The same for what an operator can ask of all apps at once.
+AppOrAll = Annotated[
+    AppName | None,
+    Field(
+        default_factory=unnamed,
+        validate_default=True,
+        description="the business service; without it the key's app, for an operator's key all apps",
+    ),
+    AfterValidator(permitted_app_or_all),
+    BeforeValidator(app_or_all),
 ]
 Name = Annotated[
     str,

@@ -103,6 +103,7 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
         case "missing" if first["loc"][-1] == "id":
             return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", f"it is required: {_FOUND}")
         case "missing":
+            field = _written(model, field)
             needed = model.needed if issubclass(model, Described) else {}
             return AsWritten(ErrorCode.MISSING_FIELD, field, "missing", needed.get(field, "it is required"))
         case "string_type" if first["loc"][-1] == "body" and isinstance(first["input"], dict | list):
@@ -115,6 +116,12 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
         case _:
             return AsWritten(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
+
+
+def _written(model: type[BaseModel], field: str) -> str:
+    """Return a field's name as requests write it: of a field with a default pydantic tells the name in the code."""
+    known = model.model_fields.get(field)
+    return field if known is None or known.alias is None else known.alias
 
 
 def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:

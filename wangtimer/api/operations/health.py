@@ -7,10 +7,12 @@ from typing import Any
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.http.callers import present_caller
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.reading import asking_nothing
 from wangtimer.api.operations.probe import Probe
+from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.errors import StoreAway
 from wangtimer.wiring import Wiring
 
@@ -19,7 +21,7 @@ READY_WITHIN_S = 2.0
 
 
 class PartHealth(Sent):
-    """Whether one part answers, and its error if not."""
+    """Whether one part answers, and its error if not: shown to keys with the scope `metrics:read`."""
 
     ok: bool
     error: str = ""
@@ -59,6 +61,9 @@ class HealthViews:
         asked = {name: probe.ask() for name, probe in self._probes.items()}
         wait(asked.values(), self._within_s)
         health = {name: self._health(answer) for name, answer in asked.items()}
+        if not present_caller().may(Scope.METRICS_READ):
+            # Errors have addresses in them.
+            health = {name: part.model_copy(update={"error": ""}) for name, part in health.items()}
         return _answer(health)
 
     def _health(self, answer: Future[None]) -> PartHealth:

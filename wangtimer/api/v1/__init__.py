@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.v1.apps.app_routes import add_app_routes
+from wangtimer.api.v1.apps.key_routes import add_key_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
+from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.timer_routes import timer_routes
 from wangtimer.wiring import Wiring
 
@@ -20,4 +23,13 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         demand_routes(wiring),
         calendar_routes(wiring),
         load_routes(wiring),
+        _operators_routes(wiring),
     )
+
+
+def _operators_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of apps and keys."""
+    routes = Routes.of("apps", "apps")
+    add_app_routes(routes, wiring)
+    add_key_routes(routes, wiring)
+    return routes.blueprint

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, WrapValidator
 
@@ -22,12 +22,12 @@ WHICH = "<string:which>"
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
 
-def _in_utf8(given: str, read: Callable[[str], str]) -> str:
+def _in_utf8(given: Any, read: Callable[[Any], str]) -> str:
     """Return a header's bytes from WSGI, read as UTF-8; raises `Refused`, naming the header."""
     try:
-        return read(given.encode("latin-1").decode())
+        return read(given.encode("latin-1").decode() if isinstance(given, str) else given)
     except Refused as refused:
-        raise Refused(refused.code, APP_HEADER, refused.reason, refused.mend) from None
+        raise Refused(refused.code, APP_HEADER, refused.reason, refused.mend, refused.meant) from None
     except UnicodeError:
         raise Refused(
             ErrorCode.BAD_VALUE, APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8"
@@ -37,7 +37,11 @@ def _in_utf8(given: str, read: Callable[[str], str]) -> str:
 OfApp = Annotated[
     App,
     WrapValidator(_in_utf8),
-    Field(alias=APP_HEADER, description="the app: the business service that sends the request; in UTF-8"),
+    Field(
+        alias=APP_HEADER,
+        description="the app: the business service whose timers the request is about; in UTF-8. Without it the key's "
+        "app. An operator's key must name one",
+    ),
 ]
 
 

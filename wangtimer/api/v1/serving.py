@@ -24,7 +24,7 @@ from wangtimer.api.v1.problems import MEDIA_TYPE, Named, Problem, note_names
 from wangtimer.core.work_budget import work_budget
 
 # Descriptions of the headers that answers may have.
-_ALWAYS = (400, 500, 503)
+_ALWAYS = (400, 401, 403, 404, 500, 503)
 _HEADERS = {
     "Location": "where the timer or firing is",
     ETAG: f"the timer's version, for {IF_MATCH}",
@@ -145,18 +145,13 @@ class Routes:
         hints = get_type_hints(view)
         summary, _, description = (getdoc(view) or "").partition("\n")
         of_a_body = (413, 415) if "body" in hints else ()
-        # With a parameter in it, the path may be unknown.
-        of_a_path = (404,) if "path" in hints else ()
         served = serving(view, most_bytes)
         options = {
             "operation_id": f"v1{operation_id[0].upper()}{operation_id[1:]}",
             "summary": summary.rstrip("."),
             "description": " ".join(description.split()),
             "responses": {status: self._success(model, headers) for status, model in answers.items()}
-            | {
-                one: self._content(Problem, MEDIA_TYPE)
-                for one in sorted({*_ALWAYS, *of_a_body, *of_a_path, *errors})
-            }
+            | {one: self._content(Problem, MEDIA_TYPE) for one in sorted({*_ALWAYS, *of_a_body, *errors})}
             | ({414: TOO_LONG} if "query" in hints else {}),
         }
         register = getattr(self.blueprint, method)

@@ -20,6 +20,8 @@ EXIT_CODES = (
 )
 
 
+OF_KEY = "That of the API key by default."
+
 Data = TypeVar("Data")
 _ID = re.compile(r"\d{1,19}", re.ASCII)
 _KEY = "key:"
@@ -63,15 +65,15 @@ class InDoubt(Failed):
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--url`, `--app` and `--json`, and an `Asked` as its first argument."""
-    return _asking(command, needs_app=True)
+    return _asking(command, OF_KEY)
 
 
 def asking_of_any_app(command: Callable[..., None]) -> Callable[..., None]:
-    """The same, where `--app` may be left out."""
-    return _asking(command, needs_app=False)
+    """The same, where no app means all of them."""
+    return _asking(command, "All of them by default.")
 
 
-def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None]:
+def _asking(command: Callable[..., None], without_app: str) -> Callable[..., None]:
     @click.option(
         "--url",
         envvar="WANGTIMER_URL",
@@ -84,8 +86,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         "--app",
         envvar="WANGTIMER_APP",
         show_envvar=True,
-        required=needs_app,
-        help="The business service." + ("" if needs_app else " All of them by default."),
+        help=f"The business service. {without_app}",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
     @wraps(command)
@@ -93,7 +94,7 @@ def _asking(command: Callable[..., None], needs_app: bool) -> Callable[..., None
         try:
             client = Client(url, app)
         except ValueError as error:
-            raise click.UsageError(f"--url, --app: {error}") from None
+            raise click.UsageError(str(error)) from None
         with client:
             try:
                 command(Asked(client, as_json, url), **arguments)

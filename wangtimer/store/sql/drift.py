@@ -3,6 +3,7 @@
 Nothing is dropped, except an index that gets more columns at its end.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
 
 from wangtimer.core.timers.misfire import USUAL
-from wangtimer.store.sql.tables import metadata
+from wangtimer.store.sql.tables import apps, calendars, metadata, timers
 
 # The values that older rows get in a new column, where that is neither 0 nor "" nor the first of its words.
 _OF_OLD_ROWS: dict[str, str] = {"timer.misfire_grace_ms": str(USUAL.grace_ms)}
@@ -42,7 +43,7 @@ class Lack:
 
 
 def lacks(sql: Connection) -> list[Lack]:
-    """Return what the database lacks: tables, then columns, then indexes, words of an enumeration and room."""
+    """Return what the database lacks: tables, columns, indexes, words of an enumeration, room, then rows of apps."""
     inspector = inspect(sql)
     there = set(inspector.get_table_names())
     found: list[Lack] = []
@@ -53,7 +54,26 @@ def lacks(sql: Connection) -> list[Lack]:
         if table.name in there:
             found += _of_columns(sql, inspector, table)
             found += _of_indexes(sql, inspector, table)
-    return found
+    return found + list(rows_of_apps(sql))
+
+
+def rows_of_apps(sql: Connection) -> Iterator[Lack]:
+    """Yield the rows of apps that have timers or calendars and no row: before there were rows, a name made an app.
+
+    Where the table of apps is missing too, its statement comes first.
+    """
+    there = set(inspect(sql).get_table_names())
+    named = [table for table in (timers, calendars) if table.name in there]
+    is_known = ""
+    if apps.name in there:
+        is_known = f" WHERE app NOT IN (SELECT name FROM {apps.name})"
+    missing = " UNION ".join(f"SELECT DISTINCT app FROM {table.name}{is_known}" for table in named)
+    if not missing or sql.exec_driver_sql(f"SELECT COUNT(*) FROM ({missing}) AS missing").scalar_one() == 0:
+        return
+    # SQLite and MySQL have no common word for the present moment in ms.
+    now = int(time.time() * 1_000)
+    insert = f"INSERT INTO {apps.name} (name, created_at, updated_at)"
+    yield Lack(f"rows of table {apps.name}", f"{insert} SELECT app, {now}, {now} FROM ({missing}) AS missing")
 
 
 def _of_table(sql: Connection, table: Table) -> Iterator[Lack]:

@@ -21,6 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
+from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
@@ -90,6 +92,41 @@ def _type_of(column: FieldColumn) -> Any:
 
 
 # Every moment is ms since 1970-01-01 UTC.
+# The business services that have timers. An app stays when it is disabled.
+apps = Table(
+    "app",
+    metadata,
+    Column("name", String(APP_CHARACTERS), primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # When it was disabled; NULL: it is not.
+    Column("disabled_at", BigInteger, nullable=True),
+    # JSON object of the bounds that an operator set, NULL without any.
+    Column("limits", _LongText, nullable=True),
+    **_MYSQL,
+)
+
+# The keys by which apps and operators call the API.
+api_keys = Table(
+    "api_key",
+    metadata,
+    Column("id", String(KEY_ID_CHARACTERS), primary_key=True),
+    # NULL: an operator's.
+    Column("app", String(APP_CHARACTERS), nullable=True),
+    Column("name", String(KEY_NAME_CHARACTERS), nullable=False),
+    # SHA-256 of the key, in hexadecimal
+    Column("fingerprint", String(64), nullable=False),
+    # Words with a space between.
+    Column("scopes", String(512), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=True),
+    Column("revoked_at", BigInteger, nullable=True),
+    Column("last_used_at", BigInteger, nullable=True),
+    # An app's keys.
+    Index("api_key_of_app", "app", "id"),
+    **_MYSQL,
+)
+
 timers = Table(
     "timer",
     metadata,

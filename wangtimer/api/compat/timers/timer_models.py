@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.rule_fields import naming_rules
 from wangtimer.api.asked.terms import ChangedTerms, PreviewCount, ScheduleFields, TimerTerms
-from wangtimer.api.http.field_types import App, Given, Id, Name, number
+from wangtimer.api.http.field_types import App, AppOrAll, Given, Id, Name, number
 from wangtimer.api.http.refusals import NAMED_BY_ID
 
 
@@ -15,7 +15,7 @@ from wangtimer.api.http.refusals import NAMED_BY_ID
 class PreviewSchedule(ScheduleFields):
     """A schedule to preview; exactly one of {asked} says when it fires."""
 
-    app: Annotated[App | None, Field(description="whose calendars excludeCalendar may name")] = None
+    app: Annotated[AppOrAll, Field(description="whose calendars excludeCalendar may name")]
     count: PreviewCount = 10
 
 

@@ -1,0 +1,1 @@
+"""Apps and their keys over v1: for operators."""

@@ -1,0 +1,100 @@
+"""Apps over v1: make, list, read, limit, disable. For operators."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wangtimer.api.asked.disabled_apps import disable_timers
+from wangtimer.api.http import cursors
+from wangtimer.api.http.callers import unknown_app
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.apps.app_models import (
+    AppListQuery,
+    AppPage,
+    AppPatch,
+    AppPath,
+    ChangedApp,
+    NewAppBody,
+    ShownApp,
+    app_fields,
+)
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.core.apps.registered_app import RegisteredApp
+from wangtimer.core.errors import Subject
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class AppResource:
+    """The operations on apps."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: AppListQuery) -> AppPage:
+        """List apps, by name."""
+        listed = cursors.of_list("v1 apps", query)
+        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        found = self.wiring().apps.page(query.limit + 1, after)
+        items = found[: query.limit]
+        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        return AppPage(items=[ShownApp(**app_fields(one)) for one in items], next_cursor=cursor)
+
+    def create(self, body: NewAppBody) -> Reply:
+        """Make an app.
+
+        Its keys can make timers then. A name is taken for good: an app is disabled, never deleted.
+        """
+        if "/" in body.name or body.name in (".", ".."):
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "name",
+                f"{body.name!r} cannot stand in a path",
+                "write a name without slashes",
+            )
+        limits = {name: value for name, value in body.limits.given.items() if value is not None}
+        wiring = self.wiring()
+        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()))
+        return Reply(ShownApp(**app_fields(app)), 201)
+
+    def get(self, path: AppPath) -> ShownApp:
+        """Read an app."""
+        return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
+
+    def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
+        """Change an app's limits, disable it, or enable it again.
+
+        Its keys follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat it until
+        `enabledTimers` is 0. Enabling it does not enable its timers: `POST /v1/timers:batchEnable` does.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled)
+        if app is None:
+            raise _unknown(wiring, path.name)
+        left = disable_timers(wiring, app.name) if app.disabled_at is not None else None
+        return ChangedApp(**app_fields(app), enabled_timers=left)
+
+
+def known_app(wiring: Wiring, name: str) -> RegisteredApp:
+    """Return the app of this name; raises `Refused` where there is none."""
+    found = wiring.apps.find(name)
+    if found is None:
+        raise _unknown(wiring, name)
+    return found
+
+
+def _unknown(wiring: Wiring, name: str) -> Refused:
+    refused = unknown_app(name, wiring.app_directory.meant_by(name), "name")
+    refused.about = Subject.APP
+    return refused
+
+
+def add_app_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes of apps. All routes of one path must be in one blueprint."""
+    resource = AppResource(wiring)
+    add, one = routes.add, "/apps/<string:name>"
+    add("get", "/apps", resource.page, "listApps", {200: AppPage})
+    add("post", "/apps", resource.create, "createApp", {201: ShownApp}, 409, wrap=refusing_callbacks)
+    add("get", one, resource.get, "getApp", {200: ShownApp})
+    add("patch", one, resource.change, "patchApp", {200: ChangedApp}, wrap=refusing_callbacks)

@@ -1,0 +1,126 @@
+"""What requests and answers have of an API key."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, GivenMoment, Limit, moment, plain
+from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.apps.key_text import ID_CHARACTERS
+from wangtimer.core.apps.scopes import Scope
+from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, StoredKey
+from wangtimer.core.errors import Subject
+from wangtimer.core.time.moment_text import show_moment
+
+KeyId = Annotated[
+    str,
+    Field(
+        max_length=ID_CHARACTERS,
+        description="the key's id: what stands between the first two _ of the key",
+        examples=["3kTMd8Qx9LbA"],
+    ),
+]
+
+
+class OperatorKeyPath(Given):
+    """Which key of operators."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id"}
+
+    key_id: KeyId
+
+
+class AppKeyPath(OperatorKeyPath):
+    """Which key of which app."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id", Subject.APP: "app"}
+
+    app: AppName
+
+
+class KeysPath(Given):
+    """Whose keys."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.APP: "app"}
+
+    app: AppName
+
+
+class NewKeyBody(Given):
+    """A key to make."""
+
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=KEY_NAME_CHARACTERS,
+            description="who or what it is for",
+            examples=["checkout"],
+        ),
+        AfterValidator(plain),
+    ]
+    scopes: Annotated[
+        list[str] | None,
+        Field(
+            min_length=1,
+            max_length=len(Scope),
+            description="what it may do; without them all that an app's, or an operator's, key can",
+            examples=[["timers:read", "timers:write"]],
+        ),
+    ] = None
+    expires_at: Annotated[
+        GivenMoment, Field(alias="expiresAt"), moment("when it ends by itself; null: never")
+    ] = None
+
+
+class KeyListQuery(Given):
+    """Which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class ShownKey(Sent):
+    """An API key, without its secret."""
+
+    id: Annotated[str, Field(description="its id", examples=["3kTMd8Qx9LbA"])]
+    app: Annotated[str | None, Field(description="the app whose key it is; null: an operator's")]
+    name: Annotated[str, Field(description="who or what it is for", examples=["checkout"])]
+    scopes: Annotated[list[str], Field(description="what it may do", examples=[["timers:read"]])]
+    created_at: Text
+    expires_at: Annotated[Text | None, Field(description="when it ends by itself; null: never")]
+    revoked_at: Annotated[Text | None, Field(description="when it was revoked; null: it was not")]
+    last_used_at: Annotated[Text | None, Field(description="when it was used last, to a minute; null: never")]
+
+
+class MadeKey(ShownKey):
+    """A new key, with its secret: no other answer has it."""
+
+    key: Annotated[
+        str, Field(description="the key itself: keep it, it is shown this once", examples=["wtk_..."])
+    ]
+
+
+class KeyPage(ListPage):
+    """A page of keys."""
+
+    items: list[ShownKey]
+
+
+def key_fields(key: StoredKey) -> dict[str, Any]:
+    """Return the fields of a `ShownKey`."""
+    return {
+        "id": key.id,
+        "app": key.app,
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "created_at": show_moment(key.created_at),
+        "expires_at": _shown(key.expires_at),
+        "revoked_at": _shown(key.revoked_at),
+        "last_used_at": _shown(key.last_used_at),
+    }
+
+
+def _shown(at: int | None) -> str | None:
+    return None if at is None else show_moment(at)

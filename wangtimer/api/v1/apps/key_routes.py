@@ -1,0 +1,135 @@
+"""API keys over v1: make, list, revoke. For operators."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.moments import read_moment_field
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.app_routes import known_app
+from wangtimer.api.v1.apps.key_models import (
+    AppKeyPath,
+    KeyListQuery,
+    KeyPage,
+    KeysPath,
+    MadeKey,
+    NewKeyBody,
+    OperatorKeyPath,
+    ShownKey,
+    key_fields,
+)
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
+from wangtimer.core.apps.stored_key import StoredKey, new_key
+from wangtimer.core.errors import Subject
+from wangtimer.core.near_misses import near_miss
+from wangtimer.wiring import Wiring
+
+NOT_KEPT = {"Cache-Control": "no-store"}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyResource:
+    """The operations on keys, of an app or of operators."""
+
+    wiring: Callable[[], Wiring]
+
+    def page_of_app(self, path: KeysPath, query: KeyListQuery) -> KeyPage:
+        """List an app's keys, those that have ended too."""
+        return self._page(known_app(self.wiring(), path.app).name, query)
+
+    def page_of_operators(self, query: KeyListQuery) -> KeyPage:
+        """List the operators' keys, those that have ended too."""
+        return self._page(None, query)
+
+    def create_of_app(self, path: KeysPath, body: NewKeyBody) -> Reply:
+        """Make a key of an app.
+
+        The answer has the key itself, this once. An app may have several keys: to rotate, make the second, hand it out,
+        and revoke the first.
+        """
+        return self._create(known_app(self.wiring(), path.app).name, body, APP_SCOPES)
+
+    def create_of_operators(self, body: NewKeyBody) -> Reply:
+        """Make an operator's key.
+
+        The answer has the key itself, this once. With `apps:admin` it can make any other key.
+        """
+        return self._create(None, body, ALL_SCOPES)
+
+    def revoke_of_app(self, path: AppKeyPath) -> ShownKey:
+        """Revoke a key of an app: it is refused everywhere within 5 s."""
+        return self._revoke(known_app(self.wiring(), path.app).name, path.key_id)
+
+    def revoke_of_operators(self, path: OperatorKeyPath) -> ShownKey:
+        """Revoke an operator's key: it is refused everywhere within 5 s."""
+        return self._revoke(None, path.key_id)
+
+    def _page(self, app: str | None, query: KeyListQuery) -> KeyPage:
+        listed = cursors.of_list(f"v1 {app or ''} keys", query)
+        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        found = self.wiring().api_keys.page(app, query.limit + 1, after)
+        items = found[: query.limit]
+        cursor = cursors.write(listed, items[-1].id, 0) if len(found) > query.limit else None
+        return KeyPage(items=[ShownKey(**key_fields(one)) for one in items], next_cursor=cursor)
+
+    def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        scopes = may_have if body.scopes is None else _scopes(body.scopes, may_have)
+        text, key = new_key(app, body.name, scopes, now, _expiry(body, now))
+        wiring.api_keys.add(key)
+        return Reply(MadeKey(**key_fields(key), key=text.text), 201, NOT_KEPT)
+
+    def _revoke(self, app: str | None, key_id: str) -> ShownKey:
+        wiring = self.wiring()
+        found: StoredKey | None = wiring.api_keys.revoke(app, key_id, int(wiring.clock.now_ms()))
+        if found is None:
+            raise Refused(
+                ErrorCode.UNKNOWN_KEY,
+                "key_id",
+                f"there is no key {shown(key_id)}",
+                "list the keys: their ids are not secret",
+                about=Subject.KEY,
+            )
+        return ShownKey(**key_fields(found))
+
+
+def _scopes(words: Sequence[str], may_have: frozenset[Scope]) -> frozenset[Scope]:
+    by_word = {scope.value: scope for scope in may_have}
+    for place, word in enumerate(words):
+        if word not in by_word:
+            meant = near_miss(word, by_word)
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                f"scopes.{place}",
+                f"{shown(word)} is no scope that this key can have",
+                f"write one of {', '.join(sorted(by_word))}",
+                meant,
+            )
+    return frozenset(by_word[word] for word in words)
+
+
+def _expiry(body: NewKeyBody, now: int) -> int | None:
+    if body.expires_at is None:
+        return None
+    expires_at = read_moment_field(body.expires_at, "expiresAt")
+    if expires_at <= now:
+        raise Refused(ErrorCode.BAD_VALUE, "expiresAt", "it is past", "write a later moment, or leave it out")
+    return expires_at
+
+
+def add_key_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes of keys."""
+    resource = KeyResource(wiring)
+    add, of_app, of_operators = routes.add, "/apps/<string:app>/keys", "/operator-keys"
+    one = "<string:key_id>"
+    made, gone, wrap = {201: MadeKey}, {200: ShownKey}, refusing_callbacks
+    add("get", of_app, resource.page_of_app, "listAppKeys", {200: KeyPage})
+    add("post", of_app, resource.create_of_app, "createAppKey", made, wrap=wrap)
+    add("delete", f"{of_app}/{one}", resource.revoke_of_app, "revokeAppKey", gone)
+    add("get", of_operators, resource.page_of_operators, "listOperatorKeys", {200: KeyPage})
+    add("post", of_operators, resource.create_of_operators, "createOperatorKey", made, wrap=wrap)
+    add("delete", f"{of_operators}/{one}", resource.revoke_of_operators, "revokeOperatorKey", gone)

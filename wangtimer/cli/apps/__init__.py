@@ -1,0 +1,1 @@
+"""Commands of operators: apps and their API keys."""

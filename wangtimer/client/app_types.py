@@ -1,0 +1,66 @@
+"""Types of answers about apps and API keys; fields as in docs/v1.md."""
+
+from typing import TypedDict
+
+
+class AppLimits(TypedDict, total=False):
+    """The bounds that an operator sets for an app; None: the default."""
+
+    callsPerSecond: int | None
+    callsAtOnce: int | None
+
+
+class ShownAppLimits(TypedDict):
+    """The bounds of an app as they are; None: the default."""
+
+    callsPerSecond: int | None
+    callsAtOnce: int | None
+
+
+class App(TypedDict):
+    """An app."""
+
+    name: str
+    createdAt: str
+    updatedAt: str
+    disabledAt: str | None
+    limits: ShownAppLimits
+
+
+class ChangedApp(App):
+    """An app that was changed."""
+
+    enabledTimers: int | None
+
+
+class AppsPage(TypedDict):
+    """A page of apps."""
+
+    items: list[App]
+    nextCursor: str | None
+
+
+class ApiKey(TypedDict):
+    """An API key, without its secret; `app` None: an operator's."""
+
+    id: str
+    app: str | None
+    name: str
+    scopes: list[str]
+    createdAt: str
+    expiresAt: str | None
+    revokedAt: str | None
+    lastUsedAt: str | None
+
+
+class MadeApiKey(ApiKey):
+    """A new key, with its secret."""
+
+    key: str
+
+
+class ApiKeysPage(TypedDict):
+    """A page of API keys."""
+
+    items: list[ApiKey]
+    nextCursor: str | None

@@ -1,0 +1,1 @@
+"""Apps: who may ask for what, with which key."""

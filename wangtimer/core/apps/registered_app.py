@@ -1,0 +1,19 @@
+"""An app: a business service that has timers of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredApp:
+    """An app as it was made. Moments in ms UTC; `disabled_at` None: it is not disabled.
+
+    `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
+    operator's default.
+    """
+
+    name: str
+    created_at: int
+    updated_at: int
+    disabled_at: int | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,89 @@
+"""The keys that this process has seen lately, so that a request costs no look-up in SQL."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock, Thread
+
+import structlog
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
+
+log = structlog.get_logger()
+
+# s that a key is believed without asking: what an operator revokes, disables or makes counts everywhere within 5 s, the
+# time that SQL takes to answer included.
+BELIEVED_FOR_S = 3.0
+# Keys kept at once; who tries more ids than this empties the ring, and each id then costs a look-up.
+MOST_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    read_at: float
+    found: FoundKey | None
+
+
+class KeyRing:
+    """Finds keys by id, and notes when they were used. For several threads."""
+
+    def __init__(self, keys: ApiKeyStore, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._keys = keys
+        self._monotonic = monotonic
+        self._kept: dict[str, _Kept] = {}
+        self._has_any = False
+        self._noting = Lock()
+        self._noted: dict[str, int] = {}
+        self._to_note: dict[str, int] = {}
+        self._is_noting = False
+
+    def find(self, key_id: str) -> FoundKey | None:
+        """Return the key of this id; None where there is none. Raises `StoreAway`."""
+        kept, asked_at = self._kept.get(key_id), self._monotonic()
+        if kept is not None and asked_at - kept.read_at < BELIEVED_FOR_S:
+            return kept.found
+        found = self._keys.find(key_id)
+        if len(self._kept) >= MOST_KEPT:
+            self._kept = {}
+        self._kept[key_id] = _Kept(asked_at, found)
+        return found
+
+    def last_known(self, key_id: str) -> FoundKey | None:
+        """Return the key as this process saw it last, however long ago; None where it never did."""
+        kept = self._kept.get(key_id)
+        return None if kept is None else kept.found
+
+    def has_any(self) -> bool:
+        """Tell whether there is a key at all; asks SQL until there is one. Raises `StoreAway`."""
+        self._has_any = self._has_any or self._keys.has_any()
+        return self._has_any
+
+    def note_use(self, key_id: str, now: int) -> None:
+        """Note that a key was used (ms UTC): written by a thread of its own, once a minute at most."""
+        if now - self._noted.get(key_id, 0) < NOTED_EVERY_MS:
+            return
+        with self._noting:
+            if len(self._noted) >= MOST_KEPT:
+                self._noted = {}
+            self._noted[key_id] = now
+            self._to_note[key_id] = now
+            if self._is_noting:
+                return
+            self._is_noting = True
+        Thread(target=self._note_all, name="key-uses", daemon=True).start()
+
+    def _note_all(self) -> None:
+        while True:
+            with self._noting:
+                used_at, self._to_note = self._to_note, {}
+                if not used_at:
+                    self._is_noting = False
+                    return
+            try:
+                self._keys.note_uses(used_at)
+            except StoreAway as error:
+                # It is noted with the key's next use in a minute.
+                log.warning("key_uses_unnoted", keys=len(used_at), error=str(error))
+            except Exception:
+                log.exception("key_uses_unnoted", keys=len(used_at))

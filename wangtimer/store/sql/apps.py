@@ -1,0 +1,94 @@
+"""Apps in SQL."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.apps.registered_app import RegisteredApp
+from wangtimer.core.errors import Conflict, Subject
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import apps
+
+# Names read to find the one that was meant.
+MOST_NAMES = 5_000
+
+
+class AppStore:
+    """The business services that an operator made, by name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, name: str, limits: Mapping[str, float], now: int) -> RegisteredApp:
+        """Make an app; raises `Conflict` where there is one of this name."""
+        if not self.create_missing(name, limits, now):
+            raise Conflict(
+                "name",
+                f"there is an app {name!r}",
+                "take another name, or PATCH that app",
+                about=Subject.APP,
+            )
+        return RegisteredApp(name, now, now, None, dict(limits))
+
+    def create_missing(self, name: str, limits: Mapping[str, float], now: int) -> bool:
+        """Make an app unless there is one of this name; tell whether it was made."""
+        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits)}
+        try:
+            self._database.write(lambda sql: sql.execute(insert(apps).values(row)))
+        except IntegrityError:
+            return False
+        return True
+
+    def find(self, name: str) -> RegisteredApp | None:
+        """Return the app of this name; None where there is none."""
+        # MariaDB ignores trailing spaces when it compares.
+        query = select(apps).where(apps.c.name == name, func.char_length(apps.c.name) == len(name))
+        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        return None if row is None else _app_of(row)
+
+    def page(self, limit: int, after: str = "") -> list[RegisteredApp]:
+        """Return up to `limit` apps by name, from behind a name."""
+        query = select(apps).where(apps.c.name > after).order_by(apps.c.name).limit(limit)
+        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        return [_app_of(row) for row in rows]
+
+    def names(self) -> list[str]:
+        """Return the names of the first apps, at most `MOST_NAMES`."""
+        query = select(apps.c.name).order_by(apps.c.name).limit(MOST_NAMES)
+        return self._database.read(lambda sql: list(sql.execute(query).scalars()))
+
+    def change(
+        self, name: str, now: int, limits: Mapping[str, float | None], is_disabled: bool | None = None
+    ) -> RegisteredApp | None:
+        """Change an app and return it; None where there is none.
+
+        `limits` has those to set; None takes one out. `is_disabled` None: as it was.
+        """
+
+        def work(sql: Connection) -> RegisteredApp | None:
+            row = sql.execute(select(apps).where(apps.c.name == name).with_for_update()).mappings()
+            if (found := row.one_or_none()) is None:
+                return None
+            app = _app_of(found)
+            merged = {key: value for key, value in {**app.limits, **limits}.items() if value is not None}
+            disabled_at = app.disabled_at
+            if is_disabled is not None:
+                disabled_at = (disabled_at or now) if is_disabled else None
+            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged)
+            values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
+            sql.execute(update(apps).where(apps.c.name == name).values(values))
+            return changed
+
+        return self._database.write(work)
+
+
+def _text_of(limits: Mapping[str, float]) -> str | None:
+    return orjson.dumps(dict(limits)).decode() if limits else None
+
+
+def _app_of(row: Mapping[str, Any]) -> RegisteredApp:
+    limits = {} if row["limits"] is None else orjson.loads(row["limits"])
+    return RegisteredApp(row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits)
