@@ -40,6 +40,7 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
 from wangtimer.lane_feeder import LaneFeeder
+from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.purger import Purger
@@ -67,6 +68,7 @@ from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
@@ -519,6 +521,11 @@ class Wiring:
     def lane_feeder(self) -> LaneFeeder:
         """Fills lanes that have room again."""
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
+
+    @once
+    def limit_teller(self) -> LimitTeller:
+        """Tells callback processes of apps' limits."""
+        return LimitTeller(AppLimits(self.database), self.call_limits)
 
     @once
     def feeder(self) -> Feeder:
