@@ -23,6 +23,7 @@ OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
+    "wangtimer_throttled_firings",
     "wangtimer_bad_timers",
     "wangtimer_bad_timer_notes_total",
 }
@@ -47,6 +48,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_throttled_firings": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
         "wangtimer_sql_up": 1,
