@@ -62,9 +62,7 @@ def target(new_target: Callable[..., Target]) -> Target:
 def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
     engines: list[DeliveryEngine] = []
 
-    def build(
-        clock: Clock | None = None, permits: Permits | None = None, **limits: int
-    ) -> DeliveryEngine:
+    def build(clock: Clock | None = None, permits: Permits | None = None, **limits: int) -> DeliveryEngine:
         engines.append(DeliveryEngine(clock or MachineClock(), Limits(**limits), permits=permits))
         engines[-1].start()
         return engines[-1]

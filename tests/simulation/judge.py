@@ -10,8 +10,8 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
-from wangtimer.store.redis.permits import MARGIN_MS
 from wangtimer.store.redis.clock import WITH_SCRIPTS_S
+from wangtimer.store.redis.permits import MARGIN_MS
 from wangtimer.testing.doubles.hand_clock import START_MS
 
 Violation = tuple[str, str]

@@ -9,7 +9,15 @@ from typing import Any
 
 import structlog
 
-from tests.simulation.fault import IN_LANES, IN_LIMITS, TYPICAL, Fault, draw_clock_steps, draw_faults, draw_losses
+from tests.simulation.fault import (
+    IN_LANES,
+    IN_LIMITS,
+    TYPICAL,
+    Fault,
+    draw_clock_steps,
+    draw_faults,
+    draw_losses,
+)
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
 from tests.simulation.scenario import (

@@ -22,7 +22,7 @@ class Answer:
 
 
 class SimulatedEngine:
-    """Sends each call at its moment by the process' clock, never before, if it may then, and its app's limit lets it."""
+    """Sends each call at its moment by the process' clock, never before, if it may then and its app's limit lets it."""
 
     def __init__(
         self,

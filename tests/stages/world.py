@@ -288,9 +288,7 @@ class ExecutorNode(Node):
             self._ask_for_permits()
         self._settle_soon()
         is_throttled = self.throttle.limits and self._world.redis.table("lanes")
-        self._is_looking = bool(
-            is_throttled or self.claims.current() or self._time.tasks_of(self.process)
-        )
+        self._is_looking = bool(is_throttled or self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
             every_ms = RATE_LOOK_MS if self.throttle.limits else self._settle_every_ms
             self._time.at(self._time.now_ms() + every_ms, self.process, self._look)

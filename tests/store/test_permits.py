@@ -8,7 +8,7 @@ from tests.store.members import due_at
 from tests.store.worlds import TIMEOUT_MS, HotWorld
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.permits import MARGIN_MS, Permitted, PermitOrder
+from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
 
 APP = "shop"
 LANE = SharedLane.of_limit(APP)

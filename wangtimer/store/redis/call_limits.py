@@ -1,6 +1,7 @@
 """The limits of apps' calls, as callback processes read them: SQL is the truth."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
 from wangtimer.store.redis.connection import RedisConnection
@@ -22,7 +23,11 @@ class CallLimitStore:
 
     def read(self) -> Mapping[str, CallLimit] | None:
         """Return the limit of each app that has one; None if Redis lost them."""
-        text: str | None = self._connection.command(lambda client: client.get(self._key))
+
+        def get(client: Any) -> Any:
+            return client.get(self._key)
+
+        text: str | None = self._connection.command(get)
         if text is None:
             return None
         if text != self._last[0]:

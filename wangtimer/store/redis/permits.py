@@ -63,9 +63,7 @@ class PermitStore:
     def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
         """Carry these out in one trip; raises `StoreAway`."""
         answers = self._connection.run_all([self._call(order) for order in orders])
-        return [
-            Permitted.named(order.token, *answer) for order, answer in zip(orders, answers, strict=True)
-        ]
+        return [Permitted.named(order.token, *answer) for order, answer in zip(orders, answers, strict=True)]
 
     def _call(self, order: PermitOrder) -> ScriptCall:
         lane, limit, now = SharedLane.of_limit(order.app), order.limit, int(self._clock.now_ms())

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.permits import MARGIN_MS, Permitted, PermitOrder
+from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 
 PUT_BACK_MS = 60_000
@@ -50,7 +50,9 @@ class MemoryPermits:
         self._server.table("tokens")[order.app] = left, max(at, now)
         wait_ms = 0
         if left < 1:
-            wait_ms = math.ceil((1 - left) * 1_000 / limit.per_second - 1e-6) if limit.per_second else PUT_BACK_MS
+            wait_ms = (
+                math.ceil((1 - left) * 1_000 / limit.per_second - 1e-6) if limit.per_second else PUT_BACK_MS
+            )
         return Permitted(given.to_waited, given.to_fresh, wait_ms)
 
     def _do_others_wait(self, app: str, now: int) -> bool:
