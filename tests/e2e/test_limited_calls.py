@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, insert, text
 from sqlalchemy.pool import NullPool
 
 from benchmarks.load import insert_rows, timer_row
-from tests.e2e.counting_target import CountingTarget
+from tests.callback.counting_target import CountingTarget
 from tests.e2e.deployment import Deployment
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.store.sql.tables import apps

@@ -84,7 +84,10 @@ class Throttle:
         self._wake.set()
 
     def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
-        """Give back a permit soon, or when this process next asks."""
+        """Give back a permit soon, or when this process next asks; nobody counts a used one but of calls at once."""
+        limit = self._limits.get(app)
+        if limit is None or (limit.at_once is None and not is_unused):
+            return
         with self._lock:
             wants = self._wants.setdefault(app, Wants())
             wants.back.append(permit.name)
@@ -186,7 +189,7 @@ def _order(app: str, limit: CallLimit, wants: Wants) -> PermitOrder:
         uuid4().hex,
         waited=len(wants.waited),
         fresh=len(wants.fresh),
-        back=tuple(wants.back) if limit.at_once is not None else (),
+        back=tuple(wants.back),
         unused=wants.unused,
     )
 
