@@ -141,7 +141,7 @@ def draw_limited_app(random: Random) -> Scenario:
     timers = [
         replace(timer, misfire=MisfireRule(), is_fast=random.choice((0.0, 0.3))) for timer in scenario.timers
     ]
-    limit = CallLimit(random.choice((None, 1, 2.5)), random.choice((1, 2, 2)))
+    limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
     sends_away = random.choice((0.0, 0.0, 0.2))
     return replace(scenario, timers=timers, limit=limit, sends_away=sends_away)
 

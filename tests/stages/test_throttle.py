@@ -8,7 +8,7 @@ from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.executor.throttle import BEGINS_WITHIN_S, Throttle
-from wangtimer.store.redis.permits import Permitted, PermitOrder
+from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
 
