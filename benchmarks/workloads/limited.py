@@ -75,7 +75,7 @@ class Limited:
                 hung = stack.enter_context(HungTargets(bench.new_directory(), max(1, self.hung)))
                 well = stack.enter_context(HungTargets(bench.new_directory(), self.hosts - self.hung))
                 well.let_answer()
-                stand = stack.enter_context(bench.stand(PROCESSES, step_s=STEP_S, auth="off"))
+                stand = stack.enter_context(bench.stand(PROCESSES, step_s=STEP_S))
                 urls = [*hung.urls[: self.hung], *well.urls]
                 yield self._run(stand, urls, well, bench.scaled(self.seconds, 20), bench.scaled(self.due, 50))
 

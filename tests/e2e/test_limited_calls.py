@@ -31,7 +31,7 @@ def test_limits_hold_over_three_processes_one_of_which_is_killed(tmp_path: Path)
     with (
         CountingTarget(TAKES_S) as slow,
         CountingTarget(0.0) as rated,
-        Deployment(tmp_path, {"callback": 3}, auth="off") as deployment,
+        Deployment(tmp_path, {"callback": 3}) as deployment,
     ):
         engine = create_engine(deployment.database_url, poolclass=NullPool)
         now = int(time.time() * 1_000)
