@@ -62,7 +62,7 @@ def sweep() -> None:
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
-                wiring().limit_teller.tell,
+                wiring().limit_teller.tell_again,
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,

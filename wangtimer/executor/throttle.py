@@ -19,8 +19,8 @@ log = structlog.get_logger()
 
 # Calls that ask within this share one script an app.
 GATHER_S = 0.003
-# How often the limits of all apps are read; never for a firing.
-READ_EVERY_S = 2.0
+# How often the limits of all apps are read, never for a firing; and the same while no app has one.
+READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
 # A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
 BEGINS_WITHIN_S = 1.0
 PAUSE_AFTER_FAULT_S = 0.5
@@ -166,13 +166,14 @@ class Throttle:
     def _run(self) -> None:
         read_at = float("-inf")
         while True:
-            self._wake.wait(max(0.0, read_at + READ_EVERY_S - self._clock.monotonic()))
+            every_s = READ_EVERY_S if self._limits else READ_NONE_EVERY_S
+            self._wake.wait(max(0.0, read_at + every_s - self._clock.monotonic()))
             self._wake.clear()
             try:
                 if self.has_wants:
                     self._clock.sleep(GATHER_S)
                     self.carry_out()
-                if self._clock.monotonic() >= read_at + READ_EVERY_S:
+                if self._clock.monotonic() >= read_at + every_s:
                     read_at = self._clock.monotonic()
                     self.read_limits()
             except StoreAway as error:
