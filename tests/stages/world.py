@@ -29,7 +29,7 @@ from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
-from wangtimer.executor.throttle import GATHER_S, Answer, Throttle
+from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
@@ -208,7 +208,7 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, has_waited: bool, answer: Answer) -> None:
+    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
         super().ask(app, has_waited, answer)
         self.on_asked()
 

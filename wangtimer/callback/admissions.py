@@ -10,7 +10,7 @@ from wangtimer.callback.permits import Permit, PermitAnswer, Permits
 from wangtimer.callback.places import Flow
 
 
-class Asked(NamedTuple):
+class Admission(NamedTuple):
     """A call with a place, for which a permit was asked."""
 
     call: Call
@@ -28,7 +28,7 @@ class Admissions:
     def __init__(self, permits: Permits, wake: Callable[[], None]) -> None:
         self._permits = permits
         self._wake = wake
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, Admission] = {}
         self._answered: deque[tuple[int, str, PermitAnswer]] = deque()
         self._arrived: dict[int, Call] = {}
 
@@ -54,14 +54,14 @@ class Admissions:
             self.give_back(call, is_unused=True)
         self._arrived.clear()
 
-    def ask(self, asked: Asked) -> None:
+    def ask(self, asked: Admission) -> None:
         """Ask for a permit."""
         call = asked.call
         self._asked[id(call)] = asked
         app = call.request.app
         self._permits.ask(app, call.has_waited, partial(self._take_answer, id(call), app))
 
-    def answers(self) -> list[tuple[Asked, PermitAnswer]]:
+    def answers(self) -> list[tuple[Admission, PermitAnswer]]:
         """Return the calls for which an answer came."""
         answers = []
         while self._answered:
@@ -79,7 +79,7 @@ class Admissions:
             permit, call.permit = call.permit, None
             self._permits.give_back(call.request.app, permit, is_unused=is_unused)
 
-    def drop(self) -> list[Asked]:
+    def drop(self) -> list[Admission]:
         """Forget, and return, the calls that wait for an answer."""
         dropped = list(self._asked.values())
         self._asked.clear()

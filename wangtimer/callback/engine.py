@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from threading import Thread
 
-from wangtimer.callback.admissions import Admissions, Asked
+from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.call import Call
 from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.flows import Flows
@@ -208,10 +208,10 @@ class DeliveryEngine:
                 if self._admissions.is_admitted(call, now):
                     self._start(flow, call, deadline_at)
                 else:
-                    self._admissions.ask(Asked(call, flow, deadline_at))
+                    self._admissions.ask(Admission(call, flow, deadline_at))
         self._admissions.give_back_without_place()
 
-    def _go_on(self, asked: Asked, answer: PermitAnswer) -> None:
+    def _go_on(self, asked: Admission, answer: PermitAnswer) -> None:
         """Send a call that got its permit; send away one that got none."""
         call, flow, deadline_at = asked
         if isinstance(answer, Permit):

@@ -25,20 +25,20 @@ READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
 BEGINS_WITHIN_S = 1.0
 PAUSE_AFTER_FAULT_S = 0.5
 
-Answer = Callable[[PermitAnswer], None]
+OnPermit = Callable[[PermitAnswer], None]
 
 
 @dataclass(slots=True)
 class Wants:
     """What this process wants of one app's limit, and has to give back to it."""
 
-    waited: list[Answer] = field(default_factory=list)
-    fresh: list[Answer] = field(default_factory=list)
+    waited: list[OnPermit] = field(default_factory=list)
+    fresh: list[OnPermit] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
     unused: int = 0
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[OnPermit]:
         """All that wait for an answer."""
         return [*self.waited, *self.fresh]
 
@@ -76,7 +76,7 @@ class Throttle:
         """The limit of each app that has one, as this process last read them."""
         return self._limits
 
-    def ask(self, app: str, has_waited: bool, answer: Answer) -> None:
+    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
         """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one."""
         with self._lock:
             wants = self._wants.setdefault(app, Wants())
@@ -199,11 +199,11 @@ def _permits(names: Iterable[str], asked_at: float) -> list[Permit]:
     return [Permit(name, asked_at + BEGINS_WITHIN_S) for name in names]
 
 
-def _with_refusals(answers: list[Answer], names: tuple[str, ...], asked_at: float) -> list[PermitAnswer]:
+def _with_refusals(answers: list[OnPermit], names: tuple[str, ...], asked_at: float) -> list[PermitAnswer]:
     return [*_permits(names, asked_at), *([False] * (len(answers) - len(names)))]
 
 
-def _answer(asked: list[Answer], answers: list[PermitAnswer]) -> None:
+def _answer(asked: list[OnPermit], answers: list[PermitAnswer]) -> None:
     """Give each its answer; None to those for which there is none."""
     for number, answer in enumerate(asked):
         answer(answers[number] if number < len(answers) else None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from wangtimer.callback import Call, EngineStopped, Reply
-from wangtimer.callback.admissions import Admissions, Asked
+from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
 from wangtimer.callback.permits import NoLimits, Permit, Permits
 from wangtimer.callback.places import Flow, Waiting
@@ -98,7 +98,7 @@ class MemoryEngine:
             if self._admissions.is_admitted(waiting.call, self._clock.monotonic()):
                 self._send(flow, waiting.call)
             else:
-                self._admissions.ask(Asked(waiting.call, flow, 0.0))
+                self._admissions.ask(Admission(waiting.call, flow, 0.0))
 
     def _go_on(self) -> None:
         """Send the calls that got a permit; send away those that got none."""
