@@ -55,13 +55,18 @@ def migrate() -> None:
             wiring().migrator.plan_due()
 
 
-# Adding a member that its slice holds does nothing.
+# Adding a member that its slice holds does nothing; limits that were told are told again.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes; ask for calendars to be followed."""
+    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; ask for calendars to be followed."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
-            do_in_turn(wiring().sweeper.sweep, wiring().lane_feeder.feed, wiring().calendar_follower.ask)
+            do_in_turn(
+                wiring().limit_teller.tell_again,
+                wiring().sweeper.sweep,
+                wiring().lane_feeder.feed,
+                wiring().calendar_follower.ask,
+            )
 
 
 # Adding a member that its slice holds does nothing. One process feeds at a time; a minute cut short is fed again.

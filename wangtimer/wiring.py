@@ -34,6 +34,7 @@ from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
@@ -41,6 +42,7 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
 from wangtimer.lane_feeder import LaneFeeder
+from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
@@ -56,6 +58,7 @@ from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
+from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -64,6 +67,7 @@ from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
@@ -72,6 +76,7 @@ from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.seals import Seals
 from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
@@ -215,6 +220,16 @@ class Wiring:
     def lanes(self) -> LaneStore:
         """Where firings wait for room."""
         return LaneStore(self.redis, self.keys, self.clock, self.leases, self.lane_budget)
+
+    @once
+    def permits(self) -> PermitStore:
+        """How many calls of apps with a limit may begin."""
+        return PermitStore(self.redis, self.keys, self.clock, self.settings.callback_timeout_ms)
+
+    @once
+    def call_limits(self) -> CallLimitStore:
+        """The limits of apps' calls, as callback processes read them."""
+        return CallLimitStore(self.redis, self.keys)
 
     @once
     def lane_budget(self) -> LaneBudget:
@@ -439,7 +454,12 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls."""
-        return DeliveryEngine(self.clock, self.egress, self._limits())
+        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle)
+
+    @once
+    def throttle(self) -> Throttle:
+        """Gets permits for the calls of apps with a limit."""
+        return Throttle(self.permits, self.call_limits, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -490,11 +510,12 @@ class Wiring:
             self.settings.callback_timeout_ms,
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
+            self.throttle,
         )
 
     @once
     def executor(self) -> Executor:
-        """Fires chunks; starts its engine, keeper, settler, mover and puller."""
+        """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
         s = self.settings
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         signings = SharedSignings(self.signing_copies, self.signing_store, self.clock, verifier.sql_rest)
@@ -527,7 +548,8 @@ class Wiring:
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
-        for part in (self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
+        self.throttle.warm_up()
+        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
             part.start()
         self.puller.start(executor.fire_claimed)
 
@@ -548,6 +570,11 @@ class Wiring:
     def lane_feeder(self) -> LaneFeeder:
         """Fills lanes that have room again."""
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
+
+    @once
+    def limit_teller(self) -> LimitTeller:
+        """Tells callback processes of apps' limits."""
+        return LimitTeller(AppLimits(self.database), self.call_limits)
 
     @once
     def feeder(self) -> Feeder:

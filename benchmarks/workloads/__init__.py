@@ -9,6 +9,7 @@ from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000, FLUSHED
 from benchmarks.workloads.growth import GROWTH
 from benchmarks.workloads.hung import HUNG
 from benchmarks.workloads.idle import IDLE
+from benchmarks.workloads.limited import LIMITS
 from benchmarks.workloads.mixed import MIXED
 from benchmarks.workloads.outage import OUTAGE
 from benchmarks.workloads.peers import PEERS_BESIDE
@@ -27,6 +28,7 @@ _ALL: tuple[Workload, ...] = (
     SLOW_TARGETS,
     OUTAGE,
     *HUNG,
+    *LIMITS,
     PLAN,
     DENSE,
     DENSE_5000,

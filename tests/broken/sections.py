@@ -178,6 +178,8 @@ SECTIONS = (
             "While SQL hangs, firings that it must be asked about wait: retries, what was put back, what seems "
             "unwanted. In a chunk with large bodies the parts behind the first may wait 8 s with them.",
             "On a machine without CPU to spare all are late together.",
+            "After a loss of Redis the calls under way are not counted: for a time-out and 2 s a limited app may have "
+            "up to twice as many at once ([why](decisions/0035-limits-of-callbacks.md)).",
         ),
         ("a fifth of the targets misbehave",),
     ),

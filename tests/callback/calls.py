@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from threading import Condition
 
 from wangtimer.callback import Call, Egress, Reply, Request
+from wangtimer.callback.permits import Permit
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -49,6 +50,8 @@ class PlainCall:
     on_reply: Callable[[Call, Reply], None]
     on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
     timeout_ms: int | None = None
+    permit: Permit | None = None
+    has_waited: bool = False
 
 
 class Outcomes:

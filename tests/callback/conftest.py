@@ -7,6 +7,7 @@ import trustme
 from tests.callback.calls import MachineClock, Outcomes, egress_of
 from tests.callback.target import Answer, Target
 from wangtimer.callback import DeliveryEngine, Egress, Limits
+from wangtimer.callback.permits import Permits
 from wangtimer.core.time.clock import Clock
 
 
@@ -65,10 +66,11 @@ def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
         clock: Clock | None = None,
         egress: Egress | None = None,
         name_servers: Sequence[str] = (),
+        permits: Permits | None = None,
         **limits: int,
     ) -> DeliveryEngine:
         engine = DeliveryEngine(
-            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers
+            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers, permits
         )
         engines.append(engine)
         engines[-1].start()

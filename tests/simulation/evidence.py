@@ -60,6 +60,8 @@ class Evidence:
         self.cancelled: dict[Key, tuple[float, int]] = {}
         self.told: dict[int, list[tuple[float, int]]] = {}
         self.has_lanes = False
+        # Calls as their target counts them: when each began, and ended, and which process made it.
+        self.under_way: list[tuple[float, float, Process]] = []
         self._claimed: dict[tuple[str, int, Member], float] = {}
         self._watchers: dict[str, Callable[[Process, tuple[Any, ...], Callable[[], Any]], Any]] = {
             "firings.settle": self._see_settle,
@@ -110,6 +112,10 @@ class Evidence:
             Sent(member, self.sim.now_ms, self.redis_ms, process, process.incarnation, claimed_at, is_told)
         )
         self.sim.log(process.name, "SEND", str(member))
+
+    def note_under_way(self, process: Process, takes_ms: float) -> None:
+        """Note how long a target has a call, whatever becomes of the process that made it."""
+        self.under_way.append((self.sim.now_ms, self.sim.now_ms + takes_ms, process))
 
     def status_at(self, timer_id: int, moment: float) -> TimerStatus:
         """Return a timer's status at a moment by Redis' clock."""

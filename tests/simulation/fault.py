@@ -131,6 +131,8 @@ IN_LANES = {
     "slices.renew": 12,
     "target.send": 6,
 }
+# Where an app has a limit besides.
+IN_LIMITS = IN_LANES | {"permits.carry_out": 40, "call_limits.read": 100, "call_limits.write": 30}
 # Steps of feeding, where Redis has lost what it held: who feeds, what it reads, what it adds.
 IN_FEEDING = {
     "agenda.add": 8,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import celeryconfig
@@ -30,10 +31,12 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.lane_feeder import LaneFeeder
+from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
@@ -46,10 +49,12 @@ from wangtimer.store.redis.window import WindowRule
 from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import (
     MemoryAgenda,
+    MemoryCallLimits,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
+    MemoryPermits,
     MemorySlices,
     MemoryWindow,
     NeverSigned,
@@ -69,6 +74,8 @@ SAME_TICK_S = 0.3
 EXPIRES_S = min(entry["options"]["expires"] for entry in celeryconfig.beat_schedule.values())
 WISH_TRIES = 6
 SNAPSHOT_EVERY_MS = 150
+# How long a slow call of a limited app takes: it ends within its time-out although its process was frozen for a lease.
+LIMITED_MS = (1_000, 2_000, 4_000)
 # Chunks in the callback queue above which nothing is armed: few, for the runs are small.
 QUEUE_MOST = 5
 
@@ -85,6 +92,9 @@ class Stores:
         self.keeper_slices: Any = SteppedStore(process, "slices", slices, "redis", KEEPER_TIMEOUT_MS)
         self.lane_budget = LaneBudget(fleet.scenario.lane_firings * BYTES_A_FIRING, least=1)
         self.lanes: Any = SteppedStore(process, "lanes", MemoryLanes(slices, self.lane_budget), "redis")
+        permits = MemoryPermits(slices, s.callback_timeout_ms)
+        self.permits: Any = SteppedStore(process, "permits", permits, "redis")
+        self.call_limits: Any = SteppedStore(process, "call_limits", MemoryCallLimits(redis), "redis")
         self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
         definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
         self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
@@ -116,6 +126,8 @@ class Fleet:
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
+        if scenario.limit is not None:
+            sim.redis.server.table("call_limits").update(all={APP: scenario.limit})
         sim.redis.server.table("window").update(fed=present, announced=present)
         if any(fault.kind is Kind.REDIS_ROLLBACK for fault in sim.faults):
             self._take_snapshots()
@@ -205,8 +217,9 @@ class Fleet:
         self.evidence.note_send(dict(request.headers), process, is_told)
         if not is_told:
             return Answer(200, math.inf)
-        slow = (3_000, 7_000, 9_500, 12_000)
+        slow = LIMITED_MS if self.scenario.limit else (3_000, 7_000, 9_500, 12_000)
         after_ms = random.choice((5, 20, 50, 300) if random.random() < timer.is_fast else slow)
+        self.evidence.note_under_way(process, min(after_ms, SETTINGS.callback_timeout_ms))
         return Answer(200 if random.random() >= timer.fails else 500, after_ms)
 
     # the processes
@@ -287,6 +300,10 @@ class Fleet:
         lane_feeder = LaneFeeder(stores.firings, stores.lanes, stores.lane_budget, process.clock)
         self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
         self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
+        if (limit := self.scenario.limit) is not None:
+            source = SimpleNamespace(of_calls=lambda: {APP: limit})
+            teller = LimitTeller(source, stores.call_limits)
+            self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
 
@@ -324,8 +341,9 @@ class Fleet:
         every_s = s.settle_every_ms / 1_000
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
+        throttle = Throttle(stores.permits, stores.call_limits, process.clock)
         engine: Any = SimulatedEngine(
-            self.sim, process, self._target, s.callback_timeout_ms, self.scenario.sends_away
+            self.sim, process, self._target, s.callback_timeout_ms, throttle, self.scenario.sends_away
         )
         lease_s = s.running_lease_ms / 1_000
         mover = Mover(stores.firings, stores.hot, stores.slices, process.clock, lease_s)
@@ -337,6 +355,7 @@ class Fleet:
             s.callback_timeout_ms,
             lambda: stores.slices.seconds_since_reconnect,
             lambda: self.sim.send("feed lanes", ""),
+            throttle,
         )
         executor = Executor(
             stores.slices,
@@ -356,7 +375,9 @@ class Fleet:
         )
         keeper.start()
         settler.start()
-        if self.scenario.sends_away:
+        if self.scenario.limit:
+            throttle.start()
+        if self.scenario.sends_away or self.scenario.limit:
             mover.start()
             puller.start(executor.fire_claimed)
         process.drain = lambda: executor.drain(12.0)

@@ -11,6 +11,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
 from wangtimer.store.redis.clock import WITH_SCRIPTS_S
+from wangtimer.store.redis.permits import MARGIN_MS
 from wangtimer.testing.doubles.hand_clock import START_MS
 
 Violation = tuple[str, str]
@@ -22,6 +23,7 @@ GIVEN_UP_MS = 60_000
 # A single step that fails is no excuse: a lease bears it.
 CUT_OFF_ERRORS = 2
 LEASE_MS = SETTINGS.running_lease_ms
+FROZEN = (Kind.FREEZE_BEFORE, Kind.FREEZE_AFTER)
 FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
 # A firing is armed this often at most, and once more for each time SQL could not be asked.
 MOST_ARMED = 14
@@ -38,6 +40,12 @@ ASKED_TO_VERIFY = ("outbox.holds", "firings.rows", "timers.definitions")
 CALM_LATE_MS, SLOW_LATE_MS = 2_500, 9_000
 # What was claimed before the step is sent by the clock before it: a lead, and the time between two looks at the clock.
 UNKNOWN_STEP_MS = SETTINGS.lead_ms + WITH_SCRIPTS_S * 1_000 + 50
+# After Redis forgot which calls are under way.
+FORGOTTEN_MS = SETTINGS.callback_timeout_ms + MARGIN_MS
+# A call with a permit leaves so late at most: where Redis hung, or its process was frozen.
+LATE_SEND_S = 6.0
+# An app over its limit is late as a whole.
+LIMITED_LATE_MS = 180_000
 # Where calls find no room by chance, each time again: so often in a row, once a second.
 AWAY_LATE_MS = 60_000
 
@@ -52,8 +60,9 @@ def judge(fleet: Fleet) -> list[Violation]:
     found += _unwanted(evidence)
     found += _cancelled(evidence)
     found += _left_over(fleet)
-    found += _late(evidence)
+    found += _late(evidence, fleet.scenario.limit is not None)
     found += _hot(evidence)
+    found += _over_the_limit(fleet)
     return found
 
 
@@ -297,20 +306,48 @@ def _left_over(fleet: Fleet) -> list[Violation]:
     return found
 
 
+def _over_the_limit(fleet: Fleet) -> Iterator[Violation]:
+    """No target has more calls at once than its app's limit, and none is called faster, unless Redis forgot some.
+
+    Exception: a process was frozen between its last look and the send, so that its permit had ended.
+    """
+    limit, evidence = fleet.scenario.limit, fleet.evidence
+    if limit is None:
+        return
+    sim = fleet.sim
+    forgotten_at = [moment for moment, kind in sim.world_events if kind in FORGETTING]
+    if any(fault.label == "target.send" and fault.kind in FROZEN for fault in sim.struck):
+        return
+    calls = sorted((one for one in evidence.under_way), key=lambda one: one[0])
+    for number, (began_at, _, _) in enumerate(calls):
+        if any(moment <= began_at <= moment + FORGOTTEN_MS for moment in forgotten_at):
+            continue
+        at_once = sum(ends_at > began_at for _, ends_at, _ in calls[: number + 1])
+        if limit.at_once is not None and at_once > limit.at_once:
+            yield "OVER-THE-LIMIT", f"{at_once} calls at once at {_s(began_at)}, {limit.at_once} allowed"
+        if limit.per_second is not None and not forgotten_at:
+            for first in range(number):
+                lasted_s = (began_at - calls[first][0]) / 1_000
+                most = limit.per_second * (lasted_s + LATE_SEND_S) + limit.burst
+                if number - first + 1 > most:
+                    yield "OVER-THE-RATE", f"{number - first + 1} calls in {lasted_s:.1f} s to {_s(began_at)}"
+                    return
+
+
 def _is_awaited(fleet: Fleet, member: Member) -> bool:
     """Tell whether a member is no ghost: one that came late, or came back, and is over, goes with its slice's keys."""
     row = fleet.evidence.rows.get(_key(member))
     return row is not None and row.firing.status is FiringStatus.PENDING
 
 
-def _late(evidence: Evidence) -> Iterator[Violation]:
+def _late(evidence: Evidence, is_limited: bool) -> Iterator[Violation]:
     """Without a fault all is on time; with faults it is late by what they last, and by the time to repair them."""
     sim = evidence.sim
     bound_ms = SLOW_LATE_MS if sim.is_slow else CALM_LATE_MS
     if sim.struck:
         bound_ms = sum(REPAIR_MS + fault.lasts_ms for fault in sim.struck)
         bound_ms += LONGEST_WAIT_MS * any(fault.label in ASKED_TO_VERIFY for fault in sim.struck)
-    bound_ms += AWAY_LATE_MS * evidence.has_lanes
+    bound_ms += AWAY_LATE_MS * evidence.has_lanes + LIMITED_LATE_MS * is_limited
     for member, late_ms in latenesses_ms(evidence).items():
         if late_ms > bound_ms:
             yield "LATE", f"{member} by {late_ms / 1_000:.1f} s"

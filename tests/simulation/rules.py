@@ -22,6 +22,7 @@ from tests.simulation.scenario import (
     draw_crowded_minute,
     draw_demands,
     draw_failing_targets,
+    draw_limited_app,
     draw_many_migrators,
     draw_scenario,
     draw_slow_targets,
@@ -33,13 +34,13 @@ from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor import executor, keeper, settler, verifier, wanted
+from wangtimer.executor import executor, keeper, settler, throttle, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis import time_belief
-from wangtimer.testing.doubles import memory_slices
+from wangtimer.testing.doubles import memory_permits, memory_slices
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_slices import MemorySlices
@@ -635,6 +636,20 @@ _REPAIRS = (
     Rule("ticks outlive a wall clock that is an hour off", attribute(fleet, "EXPIRES_S", 3), is_calm=True),
 )
 
+_LIMITS = (
+    Rule(
+        "a permit outlasts its call",
+        attribute(memory_permits, "MARGIN_MS", -9_500),
+        _strikes(CRASHES, "target.send", "slices.renew"),
+        draw=draw_limited_app,
+    ),
+    Rule(
+        "a limited call has a permit",
+        attribute(throttle.Throttle, "is_limited", lambda self, app: False),
+        draw=draw_limited_app,
+    ),
+)
+
 RULES: Mapping[str, Rule] = {
-    rule.name: rule for rule in (*_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
+    rule.name: rule for rule in (*_LIMITS, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
 }

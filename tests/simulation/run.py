@@ -9,7 +9,15 @@ from typing import Any
 
 import structlog
 
-from tests.simulation.fault import IN_LANES, Fault, draw_clock_steps, draw_faults, draw_losses
+from tests.simulation.fault import (
+    IN_LANES,
+    IN_LIMITS,
+    TYPICAL,
+    Fault,
+    draw_clock_steps,
+    draw_faults,
+    draw_losses,
+)
 from tests.simulation.fleet import Fleet
 from tests.simulation.judge import Violation, is_quiet, judge, latenesses_ms, second_sends
 from tests.simulation.scenario import (
@@ -17,6 +25,7 @@ from tests.simulation.scenario import (
     Scenario,
     draw_crowded_targets,
     draw_demands,
+    draw_limited_app,
     draw_many_migrators,
     draw_scenario,
 )
@@ -43,10 +52,11 @@ KINDS = {
     "demands": Kind(draw_demands),
     "clock": Kind(faults=draw_clock_steps),
     "lanes": Kind(draw_crowded_targets),
+    "limits": Kind(draw_limited_app),
     "migrators": Kind(draw_many_migrators, draw_losses),
 }
-# In a campaign, every other run is a plain one.
-TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "plain", "migrators")
+# In a campaign, three runs of eight are plain ones.
+TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,8 @@ def run_seed(
     """Run one seed; `faults`, `is_slow` and what `draw` returns instead of its own."""
     random = Random(seed)
     scenario = draw(random)
-    drawn = draw_faults(random, IN_LANES) if scenario.sends_away else draw_faults(random)
+    often = IN_LIMITS if scenario.limit else IN_LANES if scenario.sends_away else TYPICAL
+    drawn = draw_faults(random, often)
     is_slow = scenario.is_slow if is_slow is None else is_slow
     sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)
     with simulated_threads(), watched_logs(sim):

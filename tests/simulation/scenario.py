@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.testing.doubles.hand_clock import START_MS
@@ -49,7 +50,7 @@ class Scenario:
     `credit`, `firings_per_bucket`, `chunk_size` and `lane_firings`, how many Redis may hold in lanes, stand for the
     settings; `never_told` is the share of calls whose
     engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
-    process has no room. Of the `migrators` each plans in so many threads.
+    process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make.
     """
 
     timers: list[PlannedTimer] = field(default_factory=list)
@@ -65,6 +66,7 @@ class Scenario:
     migrators: int = 2
     plan_threads: int = 1
     lane_firings: int = 1_000
+    limit: CallLimit | None = None
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -129,6 +131,19 @@ def draw_crowded_targets(random: Random) -> Scenario:
     scenario = replace(draw_scenario(random), sends_away=random.choice((0.3, 0.6, 0.8)), is_slow=False)
     timers = [replace(timer, misfire=MisfireRule()) for timer in scenario.timers]
     return replace(scenario, timers=timers, lane_firings=random.choice((4, 4, 1_000)))
+
+
+def draw_limited_app(random: Random) -> Scenario:
+    """Return a run of an app whose calls exceed its limit now and then, some of them sent away besides."""
+    scenario = draw_crowded_targets(random)
+    for number in range(len(scenario.timers), 3):
+        _add_timer(scenario, number, random)
+    timers = [
+        replace(timer, misfire=MisfireRule(), is_fast=random.choice((0.0, 0.3))) for timer in scenario.timers
+    ]
+    limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
+    sends_away = random.choice((0.0, 0.0, 0.2))
+    return replace(scenario, timers=timers, limit=limit, sends_away=sends_away)
 
 
 def draw_many_migrators(random: Random) -> Scenario:

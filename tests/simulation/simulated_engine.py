@@ -6,6 +6,7 @@ from math import inf
 
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.callback import Call, EngineStopped, Reply, Request
+from wangtimer.callback.permits import Permit, PermitAnswer, Permits
 from wangtimer.core.flow.slicing import SharedLane
 
 # Cut off by a stop: the target may have acted on it.
@@ -21,7 +22,7 @@ class Answer:
 
 
 class SimulatedEngine:
-    """Sends each call at its moment by the process' clock, never before, if it may then."""
+    """Sends each call at its moment by the process' clock, never before, if it may then and its app's limit lets it."""
 
     def __init__(
         self,
@@ -29,8 +30,10 @@ class SimulatedEngine:
         process: Process,
         target: Callable[[Request, Process], Answer],
         timeout_ms: int,
+        permits: Permits,
         sends_away: float = 0.0,
     ) -> None:
+        self._permits = permits
         self._sends_away = sends_away
         self._sim = sim
         self._process = process
@@ -57,6 +60,8 @@ class SimulatedEngine:
         """Let what is under way end, `timeout_s` at most; return what was not sent."""
         self._is_stopped = True
         unsent = list(self._calls.values())
+        for call in unsent:
+            self._give_back(call, is_unused=True)
         self._calls.clear()
         until = self._sim.now_ms + timeout_s * 1_000
         while self._in_flight and self._sim.now_ms < until:
@@ -75,17 +80,58 @@ class SimulatedEngine:
         if self._process.clock.now_ms() < call.due_at_ms:  # the clock was put back
             self._await_moment(call)
             return
-        del self._calls[id(call)]
         if self._sends_away and self._sim.random.random() < self._sends_away:
             request = call.request
             to = self._sim.random.choice((SharedLane.of_host(request.host), SharedLane.of_app(request.app)))
-            call.on_no_room(call, to)
+            self._send_away(call, to)
             return
-        if not call.may_send():
+        over_at_ms = self._sim.now_ms + self._timeout_ms
+        if call.permit is not None and self._process.clock.monotonic() > call.permit.begins_by:
+            self._give_back(call, is_unused=True)
+        if call.permit is not None or not self._permits.is_limited(call.request.app):
+            self._go(call, over_at_ms)
+            return
+        self._permits.ask(
+            call.request.app,
+            call.has_waited,
+            lambda answer: self._later(
+                self._sim.random.uniform(0.01, 2), lambda: self._go_on(call, answer, over_at_ms)
+            ),
+        )
+
+    def _go_on(self, call: Call, answer: PermitAnswer, over_at_ms: float) -> None:
+        """Send a call that got its permit; send away one that got none."""
+        is_mine = id(call) in self._calls
+        if isinstance(answer, Permit):
+            if is_mine:
+                call.permit = answer
+                self._go(call, over_at_ms)
+            else:
+                self._permits.give_back(call.request.app, answer, is_unused=True)
+        elif is_mine and answer is None:
+            del self._calls[id(call)]
+            call.on_held_back(call)
+        elif is_mine:
+            self._send_away(call, SharedLane.of_limit(call.request.app))
+
+    def _send_away(self, call: Call, to: SharedLane) -> None:
+        del self._calls[id(call)]
+        self._give_back(call, is_unused=True)
+        call.on_no_room(call, to)
+
+    def _go(self, call: Call, over_at_ms: float) -> None:
+        del self._calls[id(call)]
+        if not call.may_send() or self._sim.now_ms >= over_at_ms:
+            self._give_back(call, is_unused=True)
             call.on_held_back(call)
             return
         self._in_flight[id(call)] = call, self._process.clock.now_ms()
         self._sim.act(self._process, "target.send", lambda: self._arrive(call))
+
+    def _give_back(self, call: Call, *, is_unused: bool) -> None:
+        if call.permit is not None:
+            permit, call.permit = call.permit, None
+            self._permits.give_back(call.request.app, permit, is_unused=is_unused)
 
     def _arrive(self, call: Call) -> None:
         sent_at = self._process.clock.now_ms()
@@ -101,6 +147,7 @@ class SimulatedEngine:
 
     def _end(self, call: Call, reply: Reply) -> None:
         if self._in_flight.pop(id(call), None) is not None:
+            self._give_back(call, is_unused=False)
             call.on_reply(call, reply)
 
     def _later(self, ms: float, work: Callable[[], None]) -> None:

@@ -38,6 +38,7 @@ FLAWS = {
     21: "ghosts of a closed slice stay for ever",
     22: "messages, clocks and leases",
     23: "the one clock is put back or ahead",
+    24: "an app's limit is exceeded",
 }
 
 # Flaws, or halves of them, that no run here can show.
@@ -160,6 +161,9 @@ CASES = (
     Case(23, "a clock that was put back is noticed", "EARLY", (0, 6)),
     Case(23, "leases are taken back by the earlier clock", "SENT-TWICE", (6, 8)),
     Case(23, "leases are written by the later clock", "SENT-TWICE", (102, 178, 298)),
+    Case(24, "a permit outlasts its call", "OVER-THE-LIMIT", (3, 8)),
+    Case(24, "a limited call has a permit", "OVER-THE-LIMIT", (3, 8)),
+    Case(24, "a limited call has a permit", "OVER-THE-RATE", (8, 15)),
 )
 
 

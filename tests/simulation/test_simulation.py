@@ -6,9 +6,14 @@ import pytest
 
 from tests.simulation.fault import draw_clock_steps, draw_losses
 from tests.simulation.run import run_seed
-from tests.simulation.scenario import draw_crowded_targets, draw_demands, draw_many_migrators
+from tests.simulation.scenario import (
+    draw_crowded_targets,
+    draw_demands,
+    draw_limited_app,
+    draw_many_migrators,
+)
 
-SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS, MIGRATOR_SEEDS = 300, 150, 150, 150, 150
+SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS, LIMITED_SEEDS, MIGRATOR_SEEDS = 300, 150, 150, 150, 100, 150
 A_TEST = 25
 
 
@@ -37,6 +42,13 @@ def test_the_same_holds_where_redis_clock_is_put_back_and_ahead(first: int) -> N
 def test_the_same_holds_where_calls_find_no_room_and_wait_in_lanes(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_crowded_targets)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, LIMITED_SEEDS, A_TEST))
+def test_the_same_holds_where_an_app_has_a_limit_and_the_limit_holds(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_limited_app)
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 

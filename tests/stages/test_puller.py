@@ -7,6 +7,7 @@ import pytest
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims, Fired
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import Pulled
 from wangtimer.testing.doubles import HandClock
 
@@ -46,7 +47,17 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    puller = Puller(lanes, Claims(), lambda _lane: 1, clock, 10_000, clock.monotonic, lambda: None)  # type: ignore[arg-type]
+    throttle = Throttle(None, None, clock)  # type: ignore[arg-type]
+    puller = Puller(
+        lanes,  # type: ignore[arg-type]
+        Claims(),
+        lambda _lane: 1,
+        clock,
+        10_000,
+        clock.monotonic,
+        lambda: None,
+        throttle,
+    )
     puller.fire_by(lambda *_what: Fired())
     return puller
 
@@ -91,6 +102,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         10_000,
         clock.monotonic,
         lambda: None,
+        Throttle(None, None, clock),  # type: ignore[arg-type]
     )
     puller.fire_by(lambda *_what: Fired())
     counts = []

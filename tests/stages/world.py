@@ -31,6 +31,7 @@ from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.signings import SharedSignings, Signings
 from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
@@ -52,11 +53,13 @@ from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
+    MemoryCallLimits,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
+    MemoryPermits,
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
@@ -71,6 +74,8 @@ MESSAGE_MS = 1.0
 BOTH_AWAY_PAUSE_S = 0.5
 # While all callback processes are frozen, the queue is looked at this often.
 THAW_LOOK_MS = 50.0
+# While some app has a limit, lanes are looked at this often.
+RATE_LOOK_MS = 20
 # Of a host, and of a process.
 UNLIMITED_PLACES = (UNLIMITED, UNLIMITED)
 
@@ -84,6 +89,7 @@ class Node:
         self.slices = self._tap("slices", world.slices)
         self.agenda = self._tap("agenda", world.agenda)
         self.lanes = self._tap("lanes", world.lanes)
+        self.permits = self._tap("permits", world.permits)
         self.definitions = self._tap("definitions", world.definitions)
         self.outbox = self._tap("outbox", world.outbox)
         self.load = self._tap("load", world.load)
@@ -201,6 +207,16 @@ class TriggerNode(Node):
         )
 
 
+class PromptThrottle(Throttle):
+    """Says when there is something to ask."""
+
+    on_asked: Callable[[], None]
+
+    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
+        super().ask(app, has_waited, answer)
+        self.on_asked()
+
+
 class ExecutorNode(Node):
     """A callback process: the executor stage with its engine, keeper and settler, those two on the timeline."""
 
@@ -209,12 +225,16 @@ class ExecutorNode(Node):
         s = world.settings
         self.is_stopping = False
         self.claims = Claims()
+        self.throttle = PromptThrottle(self.permits, world.call_limits, world.time)
+        self.throttle.on_asked = self._ask_for_permits
+        self._is_asking = False
         self.engine = MemoryEngine(
             world.time,
             lambda moment_ms, work: world.time.at(moment_ms, self.process, work),
             lambda sent_at_ms, call: world.target.take(Arrival(sent_at_ms, call.request, self.process.name)),
             s.callback_timeout_ms,
             world.places,
+            permits=self.throttle,
         )
         self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
         self.settler = Settler(self.firings, self.outbox, self.hot, self.slices, world.time, 0.2)
@@ -228,6 +248,7 @@ class ExecutorNode(Node):
             s.callback_timeout_ms,
             lambda: world.redis.seconds_since_reconnect,
             world.send_feed_lanes,
+            self.throttle,
         )
         self.executor = Executor(
             self.slices,
@@ -268,13 +289,30 @@ class ExecutorNode(Node):
             self._spawn_quietly(self.mover.move_all)
         if self.puller.has_freed:
             self._spawn_quietly(self.puller.pull_freed)
+        if self.throttle.has_wants:
+            self._ask_for_permits()
         self._settle_soon()
-        self._is_looking = bool(self.claims.current() or self._time.tasks_of(self.process))
+        is_throttled = self.throttle.limits and self._world.redis.table("lanes")
+        self._is_looking = bool(is_throttled or self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
-            self._time.at(self._time.now_ms() + self._settle_every_ms, self.process, self._look)
+            every_ms = RATE_LOOK_MS if self.throttle.limits else self._settle_every_ms
+            self._time.at(self._time.now_ms() + every_ms, self.process, self._look)
+
+    def _ask_for_permits(self) -> None:
+        """Ask for permits and give them back, as the throttle's own loop does."""
+        if not self._is_asking:
+            self._is_asking = True
+            self._time.spawn(self.process, self._carry_out)
+
+    def _carry_out(self) -> None:
+        self._time.sleep(GATHER_S)
+        self._is_asking = False
+        self.throttle.carry_out()
 
     def _look_at_lanes(self) -> None:
-        """Pull from every lane, as the puller's own loop does."""
+        """Read the limits, and pull from every lane, as the puller's own loop does."""
+        if self._world.redis.table("call_limits"):
+            self._spawn_quietly(self.throttle.read_limits)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
             self._keep_looking()
@@ -339,6 +377,8 @@ class World:
         self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
         self.lane_budget = LaneBudget(s.lanes_memory_mb * 1_000_000)
         self.lanes = MemoryLanes(self.slices, self.lane_budget)
+        self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
+        self.call_limits = MemoryCallLimits(self.redis)
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

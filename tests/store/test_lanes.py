@@ -136,6 +136,14 @@ def test_a_lane_that_was_added_to_since_is_not_struck_out(hot: HotWorld) -> None
     assert list(hot.lanes.index()) == [LANE]
 
 
+def test_what_waits_for_limits_is_counted_and_nothing_else(hot: HotWorld) -> None:
+    lanes = [SharedLane.of_limit("a"), SharedLane.of_limit("b"), SharedLane.of_app("a"), LANE]
+    for number, lane in enumerate(lanes, 1):
+        hot.lanes.add({lane: many_due_at(hot.clock.now_ms(), number)}, is_repair=False)
+    hot.lanes.enter(lanes)
+    assert hot.lanes.throttled() == 3
+
+
 @pytest.mark.parametrize("name", ["a.example:80", "x" * 900])
 def test_a_lanes_name_fits_its_column(name: str) -> None:
     assert len(SharedLane.of_host(name).key) <= 300

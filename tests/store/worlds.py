@@ -10,6 +10,7 @@ from tests.fakes import MemoryAnswers, MemoryDemands, MemoryFiringLists, MemoryF
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
+from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
@@ -17,6 +18,7 @@ from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.database import Database
@@ -28,10 +30,12 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
+    MemoryCallLimits,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
+    MemoryPermits,
     MemoryServer,
     MemorySlices,
     MemoryWindow,
@@ -40,6 +44,8 @@ from wangtimer.testing.doubles import (
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 # Five minutes at least, an hour at most, 1,000 firings.
 WINDOW = WindowRule(5 * MINUTE_MS, 60 * MINUTE_MS, 1_000 * BYTES_A_FIRING)
+# Of a call.
+TIMEOUT_MS = 10_000
 # Of a lane, however much the others hold.
 LANE_FIRINGS = 20
 PREFIX = "wt"
@@ -57,6 +63,8 @@ class HotWorld:
     # The same, as a client reaches them whose command was held up for `HELD_UP_MS`.
     slices_held_up: SliceStore
     lanes: LaneStore
+    permits: PermitStore
+    call_limits: CallLimitStore
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -123,6 +131,8 @@ def memory_hot() -> HotWorld:
         slices,
         MemorySlices(server, clock_held_up(), LEASES),
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
+        MemoryPermits(slices, TIMEOUT_MS),
+        MemoryCallLimits(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -173,6 +183,8 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         SliceStore(connection, keys, clock, LEASES),
         SliceStore(connection, keys, clock_held_up(), LEASES),
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
+        PermitStore(connection, keys, clock, TIMEOUT_MS),
+        CallLimitStore(connection, keys),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

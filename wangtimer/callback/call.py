@@ -3,6 +3,7 @@
 import logging
 from typing import Protocol
 
+from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 from wangtimer.core.flow.slicing import SharedLane
@@ -22,7 +23,16 @@ class Call(Protocol):
 
     `may_send` is asked when the connection is open, right before the request is written. If it returns False or raises,
     nothing is sent, `on_held_back` is called, and the engine forgets the call.
+
+    `permit` is the one that it was pulled with, or got from the engine, which gives it back; None: none. `has_waited`:
+    it was pulled from a lane.
     """
+
+    permit: Permit | None
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether it has waited in a lane."""
 
     @property
     def request(self) -> Request:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from threading import Thread
 
+from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
@@ -17,6 +18,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
+from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
@@ -66,17 +68,24 @@ class DeliveryEngine:
     rest. Nothing is sent early, and nothing twice.
     A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
+    A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
     Start it in the process that uses it, after a fork. Names are looked up as this machine is configured, or by asking
     `name_servers` ("127.0.0.1:53"). `egress` judges each connection, right before it is made.
     """
 
     def __init__(
-        self, clock: Clock, egress: Egress, limits: Limits | None = None, name_servers: Sequence[str] = ()
+        self,
+        clock: Clock,
+        egress: Egress,
+        limits: Limits | None = None,
+        name_servers: Sequence[str] = (),
+        permits: Permits | None = None,
     ) -> None:
         self._clock = clock
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
         self._inbox = Inbox()
+        self._admissions = Admissions(permits or NoLimits(), self._inbox.wake)
         self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._flows = Flows(self._limits.connections_per_host, self._limits.connections_total)
@@ -168,6 +177,8 @@ class DeliveryEngine:
             request = call.request
             if not request.origin.is_address and not self._exchanges.has_idle(request.route):
                 self._look_ahead(request)
+        for asked, answer in self._admissions.answers():
+            self._go_on(asked, answer)
 
     def _look_ahead(self, request: Request) -> None:
         if not request.fault:
@@ -183,18 +194,36 @@ class DeliveryEngine:
         for _ in range(_MOST_RIPE_AT_ONCE):
             if not to_come or to_come[0][0] > now_ms:
                 return
-            self._flows.join(Waiting(heapq.heappop(to_come)[2], now))
+            call = heapq.heappop(to_come)[2]
+            self._admissions.note_ripe(call)
+            self._flows.join(Waiting(call, now))
 
     def _start_ripe(self) -> None:
-        """Send the calls that have a place."""
+        """Send the calls that have a place, and a permit if they need one."""
         flows = self._flows
-        if not flows.can_send:
-            return
-        self._watch(0.0)  # learn which idle connections are dead before a request is written into one
-        now_ms, now = self._clock.now_ms(), self._clock.monotonic()
-        while flows.can_send:
-            flow, waiting = flows.take(now_ms, now)
-            self._start(flow, waiting.call, waiting.since + self._timeout_s)
+        if flows.can_send:
+            self._watch(0.0)  # learn which idle connections are dead before a request is written into one
+            now_ms, now = self._clock.now_ms(), self._clock.monotonic()
+            while flows.can_send:
+                flow, waiting = flows.take(now_ms, now)
+                call, deadline_at = waiting.call, waiting.since + self._timeout_s
+                if self._admissions.is_admitted(call, now):
+                    self._start(flow, call, deadline_at)
+                else:
+                    self._admissions.ask(Admission(call, flow, deadline_at))
+        self._admissions.give_back_without_place()
+
+    def _go_on(self, asked: Admission, answer: PermitAnswer) -> None:
+        """Send a call that got its permit; send away one that got none."""
+        call, flow, deadline_at = asked
+        if isinstance(answer, Permit):
+            call.permit = answer
+            self._start(flow, call, deadline_at)
+        elif answer is None:
+            self._end(call, flow, None, True)
+        else:
+            self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=None)
+            _tell(call.on_no_room, call, SharedLane.of_limit(call.request.app))
 
     def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
         fault = call.request.fault
@@ -216,10 +245,11 @@ class DeliveryEngine:
         self._end(call, flow, reply, reply.is_refused)
 
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
-        """Free the call's place, and tell its listener the result."""
+        """Free the call's place, give back its permit, and tell its listener the result."""
         has_failed = None if reply is None else bool(reply.error)
         now = self._clock.monotonic()
         self._flows.leave(flow, now, is_unreachable=not is_reachable, has_failed=has_failed)
+        self._admissions.give_back(call, is_unused=reply is None)
         if reply is None:
             _tell(call.on_held_back, call)
         else:
@@ -280,6 +310,12 @@ class DeliveryEngine:
         self._unsent += [call for _, _, call in sorted(self._to_come)]
         self._to_come.clear()
         self._unsent += self._flows.clear()
+        now = self._clock.monotonic()
+        for call, flow, _ in self._admissions.drop():
+            self._flows.leave(flow, now, is_unreachable=False, has_failed=None)
+            self._unsent.append(call)
+        for call in self._unsent:
+            self._admissions.give_back(call, is_unused=True)
 
     def _close(self) -> None:
         self._take_in()

@@ -150,7 +150,7 @@ class Flows:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
         kind, _, name = lane.key.partition(":")
-        if kind == "app":
+        if kind in ("app", "limit"):
             app = self._apps.get(name)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
             return max(0, min(free, in_app))

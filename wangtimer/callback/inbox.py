@@ -21,6 +21,7 @@ class Inbox:
         self._calls: list[Call] = []
         self._rests_until_ms = -math.inf
         self._is_closed = False
+        self._is_called = False
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -45,10 +46,18 @@ class Inbox:
             batch, self._calls = self._calls, []
         return batch
 
+    def wake(self) -> None:
+        """Wake the engine, or keep it from its next rest: something else came for it. From any thread."""
+        with self._lock:
+            self._is_called = True
+            if self._rests_until_ms > -math.inf and not self._is_closed:
+                self._wake()
+
     def begin_rest(self, until_ms: float) -> bool:
         """Note when the engine will wake by itself; False if there is something to take right now."""
         with self._lock:
-            if self._calls:
+            if self._calls or self._is_called:
+                self._is_called = False
                 return False
             self._rests_until_ms = until_ms
         return True

@@ -6,6 +6,7 @@ from threading import Condition, Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
+from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.backlog import CROWD_SHARE
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SliceOrLane
@@ -23,7 +24,8 @@ class Claim:
     """One chunk's members, or what was pulled from a lane, in this process's hands.
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
-    seconds of the stop-watch. `until` moves on with each part that is sent.
+    seconds of the stop-watch. `until` moves on with each part that is sent. `permits` are those that the members were
+    pulled with, as long as no call has taken them.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Claim:
         renewed_at: float,
         until: float,
         on_let_go: Callable[[int], None] = lambda _number: None,
+        permits: Iterable[Permit] = (),
     ) -> None:
         self.stands_in = stands_in
         self.id = claim_id
@@ -45,6 +48,18 @@ class Claim:
         self._lock = Lock()
         self._on_let_go = on_let_go
         self._room: Room | None = None
+        self._permits = list(permits)
+
+    def take_permit(self) -> Permit | None:
+        """Take out a permit for a call of this claim; None if none is left."""
+        with self._lock:
+            return self._permits.pop(0) if self._permits else None
+
+    def take_permits(self) -> list[Permit]:
+        """Take out the permits that no call has taken."""
+        with self._lock:
+            left, self._permits = self._permits, []
+            return left
 
     def holds(self, member: Member) -> bool:
         """Whether the member is still this claim's, as far as this process knows."""

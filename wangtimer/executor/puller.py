@@ -5,11 +5,13 @@ from threading import Event, Thread
 
 import structlog
 
+from wangtimer.callback.permits import Permit
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired
+from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import LaneStore, Pulled
 from wangtimer.store.redis.slices import GRACE_S, Taken
 
@@ -28,6 +30,9 @@ MOST_A_PULL = 1_000
 # When a lane is so far behind, firings go to it as soon as they are claimed; else only those without room do.
 BEHIND_MS = 1_000
 
+# How often a lane is pulled whose app may make so many calls a second: the rate stores up those of twice this time.
+RATE_EVERY_S = 0.05
+
 FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 
 
@@ -43,6 +48,7 @@ class Puller:
         timeout_ms: int,
         seconds_since_reconnect: Callable[[], float],
         send_feed_lanes: Callable[[], None],
+        throttle: Throttle,
     ) -> None:
         self._lanes = lanes
         self._claims = claims
@@ -51,8 +57,11 @@ class Puller:
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._seconds_since_reconnect = seconds_since_reconnect
         self._send_feed_lanes = send_feed_lanes
+        self._throttle = throttle
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
+        # When the rate of a limited app leaves the next call, s of the stop-watch.
+        self._again_at: dict[SharedLane, float] = {}
         self._most: dict[SharedLane, int] = {}
         self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
@@ -96,14 +105,18 @@ class Puller:
     def note_ended(self, host: str, app: str) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            for lane in (SharedLane.of_host(host), SharedLane.of_app(app)):
+            for lane in lanes_of(host, app):
                 if lane in self._known:
                     self._pull_soon(lane)
 
     @property
     def has_freed(self) -> bool:
         """Whether some lane is to be pulled before the next look."""
-        return bool(self._freed)
+        return bool(self._freed) or self._next_rate_at <= self._clock.monotonic()
+
+    @property
+    def _next_rate_at(self) -> float:
+        return min(self._again_at.values(), default=float("inf"))
 
     def look(self) -> None:
         """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
@@ -111,6 +124,7 @@ class Puller:
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
+        self._again_at = {lane: at for lane, at in self._again_at.items() if lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
             self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
@@ -118,19 +132,23 @@ class Puller:
                 continue
             self._freed.pop(lane, None)
             pulled = self._pull(lane)
-            if pulled.is_empty:
+            if pulled is not None and pulled.is_empty:
                 self._lanes.forget(lane, index[lane])
                 self._known.pop(lane, None)
 
     def pull_freed(self) -> None:
-        """Pull from lanes that may have room since a call ended, or whose first firings were not wanted.
+        """Pull from lanes that may have room since a call ended, or by their rate, or whose first were not wanted.
 
         Raises `StoreAway`.
         """
+        now = self._clock.monotonic()
+        for lane in [lane for lane, at in self._again_at.items() if at <= now]:
+            del self._again_at[lane]
+            self._freed[lane] = None
         for lane in list(self._freed):
             self._freed.pop(lane, None)
             if self._room_in(lane) > 0:
-                self._pull(lane)
+                self._pull(lane, is_look=False)
 
     def _is_to_wait(self, lane: SharedLane) -> bool:
         """Tell whether a look would be in vain: firings wait, there is no room, and this process looked lately.
@@ -147,10 +165,41 @@ class Puller:
         self._freed[lane] = None
         self._wake.set()
 
-    def _pull(self, lane: SharedLane) -> Pulled:
-        """Take and send as many as there is room for; take more at a time while the firings are not wanted."""
-        self._looked_at[lane] = self._clock.monotonic()
+    def _pull(self, lane: SharedLane, is_look: bool = True) -> Pulled | None:
+        """Take and send as many as there is room for; take more at a time while the firings are not wanted.
+
+        Where a limit leaves no call, only a look pulls: to take leases back, and to see who waits.
+        """
         room = 0 if self._is_stopped else self._room_in(lane)
+        permits = self._permits_for(lane, min(room, MOST_A_PULL))
+        if permits == [] and not is_look:
+            return None
+        self._looked_at[lane] = self._clock.monotonic()
+        try:
+            return self._pull_with(permits, lane, room if permits is None else len(permits))
+        finally:
+            self._give_back(lane, permits or [])
+
+    def _permits_for(self, lane: SharedLane, most: int) -> list[Permit] | None:
+        """Return the permits that the limit of the lane's app leaves for so many; None if it has no limit."""
+        app = lane.limited_app
+        self._again_at.pop(lane, None)
+        if app is None or not self._throttle.is_limited(app):
+            return None
+        if most <= 0:
+            return []
+        permits, wait_s = self._throttle.take(app, most)
+        if wait_s:
+            self._again_at[lane] = self._clock.monotonic() + max(RATE_EVERY_S, wait_s)
+        return permits
+
+    def _give_back(self, lane: SharedLane, permits: list[Permit]) -> None:
+        app = lane.limited_app
+        if app is not None and permits:
+            self._throttle.give_back_all(app, permits)
+
+    def _pull_with(self, permits: list[Permit] | None, lane: SharedLane, room: int) -> Pulled:
+        """Pull as many as there is room for. Permits that go with the calls are taken out of the list."""
         most = min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
         if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
             most = 0
@@ -161,14 +210,19 @@ class Puller:
         finally:
             self._claims.give_room(most - (len(pulled.taken) if pulled else 0))
         self._known[lane] = pulled.next_at
+        if pulled.next_at is None:
+            self._again_at.pop(lane, None)
         if pulled.taken:
             members = (one.member for one in pulled.taken)
             until = sent_at + self._longest_s
-            claim = Claim(lane, claim_id, members, sent_at, until, self._claims.give_room)
+            claim = Claim(lane, claim_id, members, sent_at, until, self._claims.give_room, permits or ())
             self._claims.add(claim)
-            self._go_on(
-                lane, len(pulled.taken), self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
-            )
+            try:
+                fired = self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
+            finally:
+                if permits is not None:
+                    permits[:] = claim.take_permits()
+            self._go_on(lane, len(pulled.taken), fired)
         if pulled.is_to_be_fed:
             self._send_feed_lanes()
         return pulled
@@ -198,7 +252,8 @@ class Puller:
     def _run(self) -> None:
         looked_at = float("-inf")
         while not self._is_stopped:
-            self._wake.wait(max(0.0, looked_at + self.rest_s - self._clock.monotonic()))
+            next_at = min(looked_at + self.rest_s, self._next_rate_at)
+            self._wake.wait(max(0.0, next_at - self._clock.monotonic()))
             is_time_to_look = self._clock.monotonic() >= looked_at + self.rest_s
             try:
                 if is_time_to_look:
@@ -214,3 +269,8 @@ class Puller:
                 log.info("lanes_not_pulled", error=str(error))
             except Exception:
                 log.exception("puller_stumbled")
+
+
+def lanes_of(host: str, app: str) -> tuple[SharedLane, SharedLane, SharedLane]:
+    """Return the lanes in which a call of this app to this host may wait."""
+    return SharedLane.of_host(host), SharedLane.of_app(app), SharedLane.of_limit(app)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.callback.origin import read_url
+from wangtimer.callback.permits import Permit
 from wangtimer.core import fail_points
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -23,7 +24,7 @@ from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
 from wangtimer.executor.prepare import request_of, stamps_of
-from wangtimer.executor.puller import Puller
+from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.store.redis.slices import SliceStore
@@ -114,6 +115,7 @@ class Sender:
             elif (lane := self._lane_behind(attempt)) is not None:
                 self.move(attempt, lane)
             else:
+                attempt.permit = one.held.claim.take_permit()
                 calls.append(attempt)
         self._engine.submit(calls)
         _hand_on(call.held for call in calls)
@@ -149,7 +151,7 @@ class Sender:
         if isinstance(attempt.held.claim.stands_in, SharedLane):
             return None
         request = attempt.request
-        for lane in (SharedLane.of_host(request.host), SharedLane.of_app(request.app)):
+        for lane in lanes_of(request.host, request.app):
             if self._puller.is_behind(lane):
                 return lane
         return None
@@ -223,6 +225,7 @@ class Attempt:
         "due_at_ms",
         "held",
         "keep_output",
+        "permit",
         "request",
         "secrets",
         "timeout_ms",
@@ -251,6 +254,12 @@ class Attempt:
         self.timeout_ms = timeout_ms
         self.keep_output = keep_output
         self.secrets = secrets
+        self.permit: Permit | None = None
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether it was pulled from a lane."""
+        return isinstance(self.held.claim.stands_in, SharedLane)
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""
@@ -302,7 +311,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane not in (SharedLane.of_host(host), SharedLane.of_app(app))
+    return isinstance(lane, SharedLane) and lane not in lanes_of(host, app)
 
 
 def _hand_on(held: Iterable[Held]) -> None:

@@ -25,8 +25,9 @@ LastOutput = Annotated[str, Field(description="the start of the target's last an
 WaitedFor = Annotated[
     str,
     Field(
-        description="what its last attempt waits or waited for: a place at its target (`host:` and the host) or a "
-        "connection of its app's share (`app:` and the app); empty: it did not wait"
+        description="what its last attempt waits or waited for: a place at its target (`host:` and the host), a "
+        "connection of its app's share (`app:` and the app), or its app's limit of callbacks (`limit:` and the app): "
+        "then it was throttled, and `latenessMs` says for how long; empty: it did not wait"
     ),
 ]
 

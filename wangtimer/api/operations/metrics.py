@@ -129,6 +129,11 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             held_s,
         ),
         _gauge(
+            "wangtimer_throttled_firings",
+            "Firings of apps with a limit on their callbacks that wait in Redis for it",
+            wiring.lanes.throttled(),
+        ),
+        _gauge(
             "wangtimer_bad_timers",
             f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
             wiring.bad_timers.present(),

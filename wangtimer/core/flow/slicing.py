@@ -46,7 +46,7 @@ class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app.
+    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now.
     """
 
     key: str
@@ -60,6 +60,17 @@ class SharedLane:
     def of_app(cls, app: str) -> "SharedLane":
         """Return the lane of an app."""
         return cls(f"app:{app}")
+
+    @classmethod
+    def of_limit(cls, app: str) -> "SharedLane":
+        """Return the lane of an app whose calls are limited."""
+        return cls(f"limit:{app}")
+
+    @property
+    def limited_app(self) -> str | None:
+        """The app whose limit firings wait for here; None in any other lane."""
+        kind, _, app = self.key.partition(":")
+        return app if kind == "limit" else None
 
     @property
     def tag(self) -> str:

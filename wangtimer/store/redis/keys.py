@@ -30,6 +30,7 @@ class Keys:
         self.load = f"{agenda}:load"
         self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
+        self.call_limits = f"{prefix}:call-limits"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"
@@ -40,7 +41,8 @@ class Keys:
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
         """Return the named keys of a slice or lane.
 
-        Both have due, running, owner, suspect, deaths. A slice also has armed and lock; a lane also has rest.
+        Both have due, running, owner, suspect, deaths. A slice also has armed and lock; a lane also has rest,
+        and the lane of a limit permits and tokens.
         """
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
 

@@ -8,11 +8,13 @@ away, lose its data, or go back in time.
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_broker import MemoryBroker
+from wangtimer.testing.doubles.memory_call_limits import MemoryCallLimits
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
 from wangtimer.testing.doubles.memory_load import MemoryLoad
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
+from wangtimer.testing.doubles.memory_permits import MemoryPermits
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
@@ -24,11 +26,13 @@ __all__ = [
     "HandClock",
     "MemoryAgenda",
     "MemoryBroker",
+    "MemoryCallLimits",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",
     "MemoryLoad",
     "MemoryOutbox",
+    "MemoryPermits",
     "MemoryServer",
     "MemorySigningCopies",
     "MemorySlices",

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from wangtimer.callback import Call, EngineStopped, Reply
+from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
+from wangtimer.callback.permits import NoLimits, Permit, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -49,7 +51,9 @@ class MemoryEngine:
         timeout_ms: int,
         places: tuple[int, int] = (UNLIMITED, UNLIMITED),
         learns_from_failures: bool = True,
+        permits: Permits | None = None,
     ) -> None:
+        self._admissions = Admissions(permits or NoLimits(), self._go_on)
         self._learns_from_failures = learns_from_failures
         self._flows = Flows(*places)
         self._is_looking = False
@@ -81,15 +85,37 @@ class MemoryEngine:
 
     def _ripen(self, call: Call) -> None:
         if call in self._waiting:
+            self._admissions.note_ripe(call)
             self._flows.join(Waiting(call, self._clock.monotonic()))
             self._send_all()
+            self._admissions.give_back_without_place()
             self._look_for_crowds()
 
     def _send_all(self) -> None:
         while not self._is_stopped and self._flows.can_send:
             flow, waiting = self._flows.take(self._clock.now_ms(), self._clock.monotonic())
             self._flows.open_wide(flow)
-            self._send(flow, waiting.call)
+            if self._admissions.is_admitted(waiting.call, self._clock.monotonic()):
+                self._send(flow, waiting.call)
+            else:
+                self._admissions.ask(Admission(waiting.call, flow, 0.0))
+
+    def _go_on(self) -> None:
+        """Send the calls that got a permit; send away those that got none."""
+        for (call, flow, _), answer in self._admissions.answers():
+            if self._is_stopped:
+                self._leave(flow, None)
+            elif isinstance(answer, Permit):
+                call.permit = answer
+                self._send(flow, call)
+            else:
+                del self._waiting[call]
+                self._leave(flow, None)
+                if answer is None:
+                    call.on_held_back(call)
+                else:
+                    call.on_no_room(call, SharedLane.of_limit(call.request.app))
+                self._send_all()
 
     def _look_for_crowds(self) -> None:
         if self._flows.waiting and not self._is_looking and not self._is_stopped:
@@ -110,6 +136,7 @@ class MemoryEngine:
         del self._waiting[call]
         if not call.may_send():
             self._leave(flow, None)
+            self._admissions.give_back(call, is_unused=True)
             call.on_held_back(call)
             return
         sent_at = self._clock.now_ms()
@@ -123,6 +150,7 @@ class MemoryEngine:
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
         self._leave(flow, self._learns_from_failures and bool(reply.error))
+        self._admissions.give_back(call, is_unused=False)
         call.on_reply(call, reply)
         self._send_all()
 

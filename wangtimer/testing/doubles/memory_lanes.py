@@ -111,6 +111,13 @@ class MemoryLanes:
             self._budget.note(lane, waiting)
         return [lane for lane, (_, has_rest) in found.items() if has_rest]
 
+    def throttled(self) -> int:
+        def work() -> int:
+            lanes = [one for one in self._server.table("lanes") if one.limited_app is not None]
+            return sum(len(self._slices._written(one).due) for one in lanes)
+
+        return self._server.call(work)
+
     def feed(self, lane: SharedLane, token: str) -> int | None:
         def work() -> int | None:
             rest = self._rests.get(lane)

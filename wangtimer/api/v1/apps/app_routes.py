@@ -1,6 +1,7 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from wangtimer.api.asked.disabled_apps import disable_timers
@@ -21,7 +22,7 @@ from wangtimer.api.v1.apps.app_models import (
 )
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.core.apps.registered_app import RegisteredApp
-from wangtimer.core.errors import Subject
+from wangtimer.core.errors import StoreAway, Subject
 from wangtimer.wiring import Wiring
 
 
@@ -55,6 +56,7 @@ class AppResource:
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
         app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()))
+        _tell_limits(wiring)
         return Reply(ShownApp(**app_fields(app)), 201)
 
     def get(self, path: AppPath) -> ShownApp:
@@ -72,8 +74,15 @@ class AppResource:
         app = wiring.apps.change(path.name, now, body.limits.given, body.disabled)
         if app is None:
             raise _unknown(wiring, path.name)
+        _tell_limits(wiring)
         left = disable_timers(wiring, app.name) if app.disabled_at is not None else None
         return ChangedApp(**app_fields(app), enabled_timers=left)
+
+
+def _tell_limits(wiring: Wiring) -> None:
+    """Let limits of calls count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        wiring.limit_teller.tell()
 
 
 def known_app(wiring: Wiring, name: str) -> RegisteredApp:

@@ -1,0 +1,166 @@
+"""The throttle: one order an app for the calls of a few ms, and nothing for apps without a limit."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from wangtimer.callback.permits import Permit, PermitAnswer
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.executor.throttle import BEGINS_WITHIN_S, Throttle
+from wangtimer.store.redis.permits import PermitOrder, Permitted
+from wangtimer.store.redis.slices import Leases
+from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
+
+APP, RATED = "shop", "rated"
+LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
+
+
+class NotedPermits(MemoryPermits):
+    """Notes the orders of each trip."""
+
+    def __init__(self, slices: MemorySlices) -> None:
+        super().__init__(slices, 10_000)
+        self.trips: list[Sequence[PermitOrder]] = []
+
+    def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
+        self.trips.append(orders)
+        return super().carry_out(orders)
+
+
+class Setting:
+    """A throttle on memory, that knows two apps with limits."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock()
+        self.server = MemoryServer("Redis", self.clock)
+        self.permits = NotedPermits(MemorySlices(self.server, self.clock, LEASES))
+        self.limits = MemoryCallLimits(self.server)
+        self.limits.write({APP: CallLimit(at_once=3), RATED: CallLimit(per_second=10)})
+        self.throttle = Throttle(self.permits, self.limits, self.clock)  # type: ignore[arg-type]
+        self.throttle.warm_up()
+        self.answers: list[PermitAnswer] = []
+
+    def ask(self, number: int, app: str = APP, has_waited: bool = False) -> None:
+        for _ in range(number):
+            self.throttle.ask(app, has_waited, self.answers.append)
+
+    @property
+    def given(self) -> list[Permit]:
+        return [one for one in self.answers if isinstance(one, Permit)]
+
+
+@pytest.fixture
+def it() -> Setting:
+    return Setting()
+
+
+def test_calls_of_all_apps_that_ask_together_share_one_trip(it: Setting) -> None:
+    it.ask(2)
+    it.ask(2, RATED)
+    it.ask(1)
+    it.throttle.carry_out()
+    assert [[(one.app, one.fresh) for one in orders] for orders in it.permits.trips] == [
+        [(APP, 3), (RATED, 2)]
+    ]
+    assert it.answers.count(False) == 0
+
+
+def test_who_gets_none_is_told_so(it: Setting) -> None:
+    it.ask(5)
+    it.throttle.carry_out()
+    assert len(it.given) == 3
+    assert it.answers.count(False) == 2
+
+
+def test_who_has_waited_goes_first(it: Setting) -> None:
+    it.ask(3)
+    waited: list[PermitAnswer] = []
+    it.throttle.ask(APP, True, waited.append)
+    it.throttle.carry_out()
+    assert isinstance(waited[0], Permit)
+    assert len(it.given) == 2
+
+
+def test_a_permit_is_for_a_call_that_begins_soon(it: Setting) -> None:
+    it.clock.sleep(5)
+    it.ask(1)
+    it.throttle.carry_out()
+    assert it.given[0].begins_by == 5 + BEGINS_WITHIN_S
+
+
+def test_what_comes_back_goes_along_with_the_next_order(it: Setting) -> None:
+    it.ask(3)
+    it.throttle.carry_out()
+    it.throttle.give_back(APP, it.given[0], is_unused=False)
+    it.ask(1)
+    it.throttle.carry_out()
+    assert len(it.permits.trips) == 2
+    assert len(it.given) == 4
+
+
+def test_a_puller_takes_along_what_came_back(it: Setting) -> None:
+    it.ask(3)
+    it.throttle.carry_out()
+    it.throttle.give_back(APP, it.given[0], is_unused=False)
+    permits, wait_s = it.throttle.take(APP, 5)
+    assert (len(permits), wait_s) == (1, 0.0)
+    assert not it.throttle.has_wants
+
+
+def test_a_puller_takes_away_nobodys_question(it: Setting) -> None:
+    it.ask(1)
+    it.throttle.take(APP, 1)
+    it.throttle.carry_out()
+    assert len(it.given) == 1
+
+
+def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None:
+    permits, wait_s = it.throttle.take(RATED, 5)
+    assert len(permits) == 2
+    assert wait_s == pytest.approx(0.1)
+
+
+def test_a_call_a_second_that_has_ended_costs_no_command(it: Setting) -> None:
+    it.ask(1, RATED)
+    it.throttle.carry_out()
+    it.throttle.give_back(RATED, it.given[0], is_unused=False)
+    assert not it.throttle.has_wants
+
+
+def test_while_redis_is_away_nobody_knows(it: Setting) -> None:
+    it.server.away = True
+    it.ask(2)
+    it.throttle.carry_out()
+    assert it.answers == [None, None]
+    with pytest.raises(StoreAway):
+        it.throttle.take(APP, 1)
+
+
+def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
+    it.ask(1)
+    it.limits.write({})
+    it.throttle.read_limits()
+    it.throttle.carry_out()
+    assert it.answers == [None]
+    assert it.permits.trips == []
+    assert it.throttle.take(APP, 5) == ([], 0.0)
+
+
+def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
+    it.server.lose()
+    it.throttle.read_limits()
+    assert it.throttle.is_limited(APP)
+    it.limits.write({})
+    it.throttle.read_limits()
+    assert not it.throttle.is_limited(APP)
+
+
+def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
+    it.server.away = True
+    throttle = Throttle(it.permits, it.limits, it.clock)  # type: ignore[arg-type]
+    throttle.warm_up()
+    assert not throttle.is_limited(APP)
+    it.server.away = False
+    throttle.read_limits()
+    assert throttle.is_limited(APP)

@@ -1,0 +1,46 @@
+"""What a call of an app with a limit needs before it is sent."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+
+class Permit(NamedTuple):
+    """Leave for one call, which is to begin by `begins_by` (seconds of the stop-watch)."""
+
+    name: str
+    begins_by: float
+
+
+# A permit; or False: the app's limit leaves none now; or None: nobody knows, since Redis is away.
+PermitAnswer = Permit | bool | None
+
+
+class Permits(Protocol):
+    """The limits of apps, as the engine sees them. Every method is quick: no I/O."""
+
+    def is_limited(self, app: str) -> bool:
+        """Tell whether calls of this app need a permit."""
+
+    def ask(self, app: str, has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
+        """Ask for a permit; `answer` is called once, soon, by any thread.
+
+        While others wait in the lane of the limit, only a call that has waited in a lane gets one.
+        """
+
+    def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
+        """Give back a permit: its call has ended, or none was made with it."""
+
+
+class NoLimits:
+    """No app has a limit."""
+
+    def is_limited(self, _app: str) -> bool:
+        """Return False."""
+        return False
+
+    def ask(self, _app: str, _has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
+        """Answer that nobody knows: nobody asks."""
+        answer(None)
+
+    def give_back(self, _app: str, _permit: Permit, *, is_unused: bool) -> None:
+        """Do nothing: there is none."""

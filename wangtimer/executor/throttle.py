@@ -1,0 +1,209 @@
+"""The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from threading import Event, Lock, Thread
+from uuid import uuid4
+
+import structlog
+
+from wangtimer.callback.permits import Permit, PermitAnswer
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.time.clock import Clock
+from wangtimer.store.redis.call_limits import CallLimitStore
+from wangtimer.store.redis.permits import PermitOrder, PermitStore
+
+log = structlog.get_logger()
+
+# Calls that ask within this share one script an app.
+GATHER_S = 0.003
+# How often the limits of all apps are read, never for a firing; and the same while no app has one.
+READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
+# A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
+BEGINS_WITHIN_S = 1.0
+PAUSE_AFTER_FAULT_S = 0.5
+
+OnPermit = Callable[[PermitAnswer], None]
+
+
+@dataclass(slots=True)
+class Wants:
+    """What this process wants of one app's limit, and has to give back to it."""
+
+    waited: list[OnPermit] = field(default_factory=list)
+    fresh: list[OnPermit] = field(default_factory=list)
+    back: list[str] = field(default_factory=list)
+    unused: int = 0
+
+    @property
+    def answers(self) -> list[OnPermit]:
+        """All that wait for an answer."""
+        return [*self.waited, *self.fresh]
+
+
+class Throttle:
+    """One thread a process; any thread may use it. It does nothing for apps without a limit.
+
+    Permits that could not be given back, since Redis is away, end by themselves.
+    """
+
+    def __init__(
+        self,
+        permits: PermitStore,
+        call_limits: CallLimitStore,
+        clock: Clock,
+    ) -> None:
+        self._permits = permits
+        self._call_limits = call_limits
+        self._clock = clock
+        self._limits: Mapping[str, CallLimit] = {}
+        self._wants: dict[str, Wants] = {}
+        self._lock = Lock()
+        self._wake = Event()
+
+    def start(self) -> None:
+        """Begin to read limits and to ask, until the process ends."""
+        Thread(target=self._run, name="throttle", daemon=True).start()
+
+    def is_limited(self, app: str) -> bool:
+        """Tell whether calls of this app need a permit."""
+        return app in self._limits
+
+    @property
+    def limits(self) -> Mapping[str, CallLimit]:
+        """The limit of each app that has one, as this process last read them."""
+        return self._limits
+
+    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
+        """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one."""
+        with self._lock:
+            wants = self._wants.setdefault(app, Wants())
+            (wants.waited if has_waited else wants.fresh).append(answer)
+        self._wake.set()
+
+    def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
+        """Give back a permit soon, or when this process next asks; nobody counts a used one but of calls at once."""
+        limit = self._limits.get(app)
+        if limit is None or (limit.at_once is None and not is_unused):
+            return
+        with self._lock:
+            wants = self._wants.setdefault(app, Wants())
+            wants.back.append(permit.name)
+            wants.unused += is_unused
+        self._wake.set()
+
+    def give_back_all(self, app: str, permits: Iterable[Permit]) -> None:
+        """Give back permits with which no call was made."""
+        for permit in permits:
+            self.give_back(app, permit, is_unused=True)
+
+    def take(self, app: str, most: int) -> tuple[list[Permit], float]:
+        """Return up to `most` permits for firings to be pulled from the limit's lane now; raises `StoreAway`.
+
+        The second is in how many seconds the app's calls a second leave another one; 0 if they do now.
+        """
+        limit = self._limits.get(app)
+        if limit is None:
+            return [], 0.0
+        with self._lock:
+            gathered = self._wants.get(app, Wants())
+            mine = Wants(back=gathered.back, unused=gathered.unused)
+            gathered.back, gathered.unused = [], 0
+            if not gathered.answers:
+                self._wants.pop(app, None)
+        asked_at = self._clock.monotonic()
+        (permitted,) = self._permits.carry_out([replace(_order(app, limit, mine), waited=most)])
+        return _permits(permitted.to_waited, asked_at), permitted.wait_ms / 1_000
+
+    @property
+    def has_wants(self) -> bool:
+        """Whether something is to be asked or given back."""
+        return bool(self._wants)
+
+    def read_limits(self) -> None:
+        """Read the limits of all apps; keep the former ones while Redis has lost them. Raises `StoreAway`."""
+        limits = self._call_limits.read()
+        if limits is not None:
+            self._limits = limits
+
+    def warm_up(self) -> None:
+        """Read the limits before the first call; while Redis is away they are read later."""
+        with suppress(StoreAway):
+            self.read_limits()
+
+    def carry_out(self) -> None:
+        """Ask and give back what has gathered, in one trip; while Redis is away nobody gets an answer but "unknown"."""
+        with self._lock:
+            wants, self._wants = self._wants, {}
+        asked_at = self._clock.monotonic()
+        orders, wanted = [], []
+        for app, theirs in wants.items():
+            limit = self._limits.get(app)
+            if limit is None:
+                _answer(theirs.answers, [])
+                continue
+            orders.append(_order(app, limit, theirs))
+            wanted.append(theirs)
+        if not orders:
+            return
+        try:
+            permitted = self._permits.carry_out(orders)
+        except StoreAway as error:
+            log.info("no_permits_without_redis", apps=len(orders), error=str(error))
+            for theirs in wanted:
+                _answer(theirs.answers, [])
+            return
+        except Exception:
+            for theirs in wanted:
+                _answer(theirs.answers, [])
+            raise
+        for theirs, given in zip(wanted, permitted, strict=True):
+            _answer(theirs.waited, _with_refusals(theirs.waited, given.to_waited, asked_at))
+            _answer(theirs.fresh, _with_refusals(theirs.fresh, given.to_fresh, asked_at))
+
+    def _run(self) -> None:
+        read_at = float("-inf")
+        while True:
+            every_s = READ_EVERY_S if self._limits else READ_NONE_EVERY_S
+            self._wake.wait(max(0.0, read_at + every_s - self._clock.monotonic()))
+            self._wake.clear()
+            try:
+                if self.has_wants:
+                    self._clock.sleep(GATHER_S)
+                    self.carry_out()
+                if self._clock.monotonic() >= read_at + every_s:
+                    read_at = self._clock.monotonic()
+                    self.read_limits()
+            except StoreAway as error:
+                log.info("limits_not_read", error=str(error))
+            except Exception:
+                log.exception("throttle_stumbled")
+                self._clock.sleep(PAUSE_AFTER_FAULT_S)
+
+
+def _order(app: str, limit: CallLimit, wants: Wants) -> PermitOrder:
+    return PermitOrder(
+        app,
+        limit,
+        uuid4().hex,
+        waited=len(wants.waited),
+        fresh=len(wants.fresh),
+        back=tuple(wants.back),
+        unused=wants.unused,
+    )
+
+
+def _permits(names: Iterable[str], asked_at: float) -> list[Permit]:
+    return [Permit(name, asked_at + BEGINS_WITHIN_S) for name in names]
+
+
+def _with_refusals(answers: list[OnPermit], names: tuple[str, ...], asked_at: float) -> list[PermitAnswer]:
+    return [*_permits(names, asked_at), *([False] * (len(answers) - len(names)))]
+
+
+def _answer(asked: list[OnPermit], answers: list[PermitAnswer]) -> None:
+    """Give each its answer; None to those for which there is none."""
+    for number, answer in enumerate(asked):
+        answer(answers[number] if number < len(answers) else None)

@@ -1,0 +1,62 @@
+"""Permits in memory: the rules of the Lua script permits."""
+
+import math
+from collections.abc import Sequence
+
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
+from wangtimer.testing.doubles.memory_slices import MemorySlices
+
+PUT_BACK_MS = 60_000
+
+
+class MemoryPermits:
+    """The limits' counters, stored beside the slices of a server."""
+
+    def __init__(self, slices: MemorySlices, timeout_ms: int) -> None:
+        self._slices = slices
+        self._server = slices._server
+        self._held_ms = timeout_ms + MARGIN_MS
+
+    def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
+        return self._server.call(lambda: [self._carry_out(order) for order in orders])
+
+    def _carry_out(self, order: PermitOrder) -> Permitted:
+        clock, limit = self._slices._clock, order.limit
+        now, ends = int(clock.now_ms()), int(clock.latest_ms()) + self._held_ms
+        held: dict[str, int] = self._server.table("permits").get(order.app, {})
+        permits = {permit: end for permit, end in held.items() if permit not in order.back}
+        free = order.waited + order.fresh
+        if limit.at_once is not None:
+            latest, over_by = ends + PUT_BACK_MS, int(clock.earliest_ms())
+            permits = {
+                permit: ends if end > latest else end for permit, end in permits.items() if end > over_by
+            }
+            free = max(0, min(free, limit.at_once - len(permits)))
+        left, at = self._server.table("tokens").get(order.app, (limit.burst, now))
+        if limit.per_second is not None:
+            at = now if at > now + 1_000 else at
+            left = min(limit.burst, left + order.unused + max(0, now - at) * limit.per_second / 1_000)
+            free = min(free, math.floor(left + 1e-9))
+        to_waited = min(order.waited, free)
+        to_fresh = 0 if self._do_others_wait(order.app, now) else min(order.fresh, free - to_waited)
+        given = Permitted.named(order.token, to_waited, to_fresh, 0)
+        if limit.at_once is not None:
+            permits |= dict.fromkeys(given.to_waited + given.to_fresh, ends)
+        self._server.table("permits")[order.app] = permits
+        if limit.per_second is None:
+            return given
+        left -= to_waited + to_fresh
+        self._server.table("tokens")[order.app] = left, max(at, now)
+        wait_ms = 0
+        if left < 1:
+            wait_ms = (
+                math.ceil((1 - left) * 1_000 / limit.per_second - 1e-6) if limit.per_second else PUT_BACK_MS
+            )
+        return Permitted(given.to_waited, given.to_fresh, wait_ms)
+
+    def _do_others_wait(self, app: str, now: int) -> bool:
+        lane = SharedLane.of_limit(app)
+        sets = self._server.table("slices").get(lane)
+        waits = sets is not None and min(sets.due.values(), default=now + 1) <= now
+        return waits or lane in self._server.table("rests")
