@@ -365,6 +365,13 @@ class Settings(BaseSettings):
         "after their last one, unless a timer says otherwise",
     )
 
+    audit_days: int = Field(
+        default=400,
+        ge=1,
+        le=3_650,
+        description="days; who changed what is kept this long: a year and some weeks by default, for yearly reviews",
+    )
+
     # API
     http_bind: Annotated[str, AfterValidator(_address)] = Field(
         default="127.0.0.1:5000", description="address the API listens on"

@@ -308,7 +308,7 @@ class Stores:
         arrange = lambda left: [Firing.planned(timer.id, at, 0) for at in left]  # noqa: E731
         return [
             Case("DemandStore.fire_now", lambda: demands.fire_now(SMALL_APP, timer.id, NOW, 0)),
-            Case("DemandStore.replay", lambda: demands.replay(replays)),
+            Case("DemandStore.replay", lambda: demands.replay(SMALL_APP, replays)),
             Case(
                 "DemandStore.cancel",
                 lambda: demands.cancel(
@@ -320,7 +320,9 @@ class Stores:
                 ),
             ),
             Case("DemandStore.missing", lambda: demands.missing(timer.id, moments)),
-            Case("DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, arrange)),
+            Case(
+                "DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, NOW, arrange)
+            ),
         ]
 
     def _of_finished(self) -> list[Case]:
@@ -384,7 +386,7 @@ class Stores:
             Case("CalendarStore.timers_of", lambda: self.calendars.timers_of(LARGE_APP, "ours")),
             Case("CalendarStore.named", self.calendars.named),
             Case("CalendarStore.is_of_enabled", lambda: self.calendars.is_of_enabled(LARGE_APP, "ours")),
-            Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours")),
+            Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours", NOW)),
             Case("PlannedLoad.minutes", lambda: self.load.minutes(NOW // MINUTE_MS + 1, 1)),
             Case("PlannedLoad.first_unplanned", lambda: self.load.first_unplanned()),
         ]

@@ -12,7 +12,7 @@ from wangtimer.api.http.callers import DIRECTORY, admit
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.core.apps.caller import Caller
+from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.errors import StoreAway
@@ -41,6 +41,10 @@ def guard(app: Flask, wiring: Callable[[], Wiring]) -> None:
             return
         right = RIGHTS[route_name(request.method, rule.rule)]
         admit(_caller(wiring, right), right if isinstance(right, Scope) else None)
+
+    @app.teardown_request
+    def forget_caller(_error: BaseException | None) -> None:
+        begin_call(None)
 
 
 def _caller(wiring: Callable[[], Wiring], right: Right) -> Caller:
