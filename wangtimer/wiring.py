@@ -65,8 +65,8 @@ from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database

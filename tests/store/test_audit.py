@@ -11,7 +11,7 @@ from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import FIRST, NOW, ONE_BUCKET, near, new
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.apps.audited_change import AuditEntry, AuditedKind
+from wangtimer.core.apps.audited_change import AuditedKind, AuditEntry
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES
 from wangtimer.core.apps.stored_key import new_key

@@ -19,7 +19,6 @@ from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 
-
 # Whose changes these are, in the audit.
 CALLER = Caller(None, "wangtimer keys create --database", None, ALL_SCOPES, "")
 

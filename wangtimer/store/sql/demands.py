@@ -11,9 +11,9 @@ from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import acts_on
-from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
