@@ -13,10 +13,11 @@ from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, Audit
 from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
+_ORDER = (audit.c.at, audit.c.id)
 _INSERTED = tuple(column.name for column in audit.c if column is not audit.c.id)
 
 
@@ -95,18 +96,13 @@ class AuditLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def page(
-        self, wanted: AuditFilter, limit: int, behind: tuple[int, int] | None = None
-    ) -> list[AuditEntry]:
-        """Return up to `limit` entries, latest first; next page: `behind` the last one's moment and id."""
+    def page(self, wanted: AuditFilter, limit: int, last: tuple[int, int] | None = None) -> list[AuditEntry]:
+        """Return up to `limit` entries, latest first; next page: those behind the `last` one's moment and id."""
         matching = _matching(wanted)
-        if behind is not None:
-            at, entry_id = behind
-            matching.append((audit.c.at < at) | ((audit.c.at == at) & (audit.c.id < entry_id)))
-            # An index reads up to here; without it, the condition above alone would read from the latest on.
-            matching.append(audit.c.at <= at)
+        if last is not None:
+            matching.append(behind(_ORDER, last, descending=True))
         query = by_index(select(audit).where(and_(True, *matching)), _index(wanted), audit)
-        query = query.order_by(audit.c.at.desc(), audit.c.id.desc()).limit(limit)
+        query = query.order_by(*(column.desc() for column in _ORDER)).limit(limit)
         rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
         return [_entry(row) for row in rows]
 

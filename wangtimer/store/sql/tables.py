@@ -37,6 +37,8 @@ ERROR_CHARACTERS = 255
 KEY_CHARACTERS = 255
 # Of the far end of a connection, or of what a proxy says that was.
 ADDRESS_CHARACTERS = 64
+# Of a name or an id of what was changed.
+SUBJECT_CHARACTERS = 128
 
 metadata = MetaData()
 
@@ -145,7 +147,7 @@ audit = Table(
     Column("action", String(16), nullable=False),
     Column("kind", String(16), nullable=False),
     # An id, of a firing its timer's; the name of an app or a calendar.
-    Column("subject", String(128), nullable=False),
+    Column("subject", String(SUBJECT_CHARACTERS), nullable=False),
     # Whose it is; NULL: the operators'.
     Column("app", String(APP_CHARACTERS), nullable=True),
     # Of a timer or a key.
