@@ -62,6 +62,7 @@ def test_settings_that_do_not_fit_each_other_are_refused(
     "bind", ["0.0.0.0:5000", "[::1]:80", ":5000", "api.example:5000", "unix:/run/wt.sock", "a:1,b:2"]
 )
 def test_an_address_to_listen_on_has_a_host_and_a_port(monkeypatch: pytest.MonkeyPatch, bind: str) -> None:
+    monkeypatch.setenv("WANGTIMER_AUTH", "keys")
     monkeypatch.setenv("WANGTIMER_HTTP_BIND", bind)
     assert read_settings().http_bind == bind
 

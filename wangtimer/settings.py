@@ -395,6 +395,12 @@ class Settings(BaseSettings):
         "a key, for the app that the request names: whoever sends from there can act as every app. The address is "
         "that of the connection, behind a proxy the proxy's",
     )
+    trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(
+        default="",
+        max_length=4_096,
+        description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
+        "believed, so that the audit has the client's address. Without it the audit has the proxy's",
+    )
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,

@@ -14,6 +14,7 @@ from wangtimer.api.v1.apps.audit_models import KindWord
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.firings import insert_missing
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
@@ -324,3 +325,28 @@ def test_what_cannot_be_read_is_refused(day: Day) -> None:
 
 def test_an_app_reads_no_audit(day: Day) -> None:
     assert day.world.ask("GET", "/v1/audit", day.shop).status_code == 403
+
+
+FORWARDED = [
+    # The setting, the header, and what the entry has; the connection is from 127.0.0.1.
+    ("", "10.9.9.9", "127.0.0.1"),
+    ("127.0.0.0/8", "10.9.9.9", "10.9.9.9"),
+    ("127.0.0.0/8", "1.1.1.1, 10.9.9.9", "10.9.9.9"),
+    ("127.0.0.0/8,10.9.0.0/16", "1.1.1.1, 2001:db8::1, 10.9.9.9", "2001:db8::1"),
+    ("127.0.0.0/8,10.9.0.0/16", "nonsense, 10.9.9.9", "10.9.9.9"),
+    ("192.0.2.0/24", "10.9.9.9", "127.0.0.1"),
+    ("127.0.0.0/8", None, "127.0.0.1"),
+]
+
+
+@pytest.mark.parametrize(("proxies", "header", "address"), FORWARDED)
+def test_only_trusted_proxies_say_where_a_request_comes_from(
+    sqlite_url: str, redis_url: str, proxies: str, header: str | None, address: str
+) -> None:
+    world = KeyedWorld(sqlite_url, redis_url, present(), trusted_proxies=proxies)
+    body = {"key": "new", "schedule": SCHEDULE, "target": TARGET}
+    headers = {} if header is None else {"X-Forwarded-For": header}
+    assert world.ask("POST", "/v1/timers", world.app_of("shop"), headers, json=body).status_code == 201
+    (entry,) = world.wiring.audit.page(AuditFilter(), 9)
+    assert entry.address == address
+    world.close()

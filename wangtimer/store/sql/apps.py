@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
@@ -118,6 +117,6 @@ def _text_of(limits: Mapping[str, float]) -> str | None:
     return orjson.dumps(dict(limits)).decode() if limits else None
 
 
-def _app_of(row: Mapping[str, Any]) -> RegisteredApp:
+def _app_of(row: RowMapping) -> RegisteredApp:
     limits = {} if row["limits"] is None else orjson.loads(row["limits"])
     return RegisteredApp(row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits)
