@@ -103,4 +103,9 @@ class BigTables:
             '\'{"name": "x", "weekdays": [], "days": [], "working": []}\', 1, 1'
             f" FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar]
+        change = (
+            "INSERT INTO audit (at, key_id, key_name, address, action, kind, subject, app)"
+            f" SELECT {self.settled_since} + n * 80, CONCAT('key', n % 100), '', '', 'edit', 'timer', n + 1, {app}"
+            f" FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, change]

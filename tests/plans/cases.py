@@ -19,6 +19,7 @@ from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
@@ -63,6 +64,7 @@ class Stores:
         self.demands = DemandStore(database)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
+        self.audit = AuditLog(database)
         self.calendars = CalendarStore(database)
         self.followers = CalendarFollowers(database)
         self.finished = FinishedTimers(database)
@@ -380,6 +382,12 @@ class Stores:
             Case("KeptAnswers.end_claim", lambda: self._claimed(None)),
             Case("KeptAnswers.end_claim: kept", lambda: self._claimed("{}")),
             Case("KeptAnswers.purge", lambda: self.answers.purge(NOW, 1_000)),
+            Case("AuditLog.page", lambda: self.audit.page(AuditFilter(), 100)),
+            Case("AuditLog.page: next page", lambda: self.audit.page(AuditFilter(), 100, (NOW, last))),
+            Case("AuditLog.page: app", lambda: self.audit.page(AuditFilter(app=LARGE_APP, since=1), 100)),
+            Case("AuditLog.page: key", lambda: self.audit.page(AuditFilter(key_id="key7"), 100)),
+            Case("AuditLog.page: subject", lambda: self.audit.page(AuditFilter(subject=str(last)), 100)),
+            Case("AuditLog.purge", lambda: self.audit.purge(NOW, 1_000)),
             Case("CalendarStore.put", lambda: self.calendars.put(SMALL_APP, calendar, NOW)),
             Case("CalendarStore.get", lambda: self.calendars.get(SMALL_APP, "ours")),
             Case("CalendarStore.all_of", lambda: self.calendars.all_of(SMALL_APP)),

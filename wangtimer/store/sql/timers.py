@@ -144,8 +144,7 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
-            has_more = keep is not None or bool(made.tags or firings) or is_marked(made.definition.schedule)
-            has_more = has_more or is_noted()
+            has_more = bool(made.tags or firings or keep) or is_marked(made.definition.schedule) or is_noted()
             try:
                 if has_more:
                     return made, self._database.write(insert_all, Step.SQL_CREATE)
