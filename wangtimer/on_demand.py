@@ -149,7 +149,8 @@ class OnDemand:
         return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
-        """Attempt the oldest `MOST_AT_ONCE` of these firings once more. Raises `StoreAway`."""
+        """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more. Raises `StoreAway`."""
+        assert wanted.app is not None, "a replay names its app"
         if dry_run:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)

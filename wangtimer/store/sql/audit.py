@@ -51,26 +51,24 @@ def _inserting(dialect: Dialect) -> ManyRows:
 
 
 def _written(noted: _Noted, texts: Texts) -> str:
-    """Write a row, in the order of the insert's columns."""
+    """Write a row, in the order of the insert's columns. The words of the two enumerations are written out."""
     caller, change = noted.caller, noted.change
+    fields = orjson.dumps(change.fields).decode() if change.fields else None
+    who = (caller.key_id, caller.name, caller.app, caller.address[:ADDRESS_CHARACTERS])
+    what = (change.subject, change.app, change.name, fields, change.old_status, change.new_status)
     values = (
-        noted.at,
-        caller.key_id,
-        caller.name,
-        caller.app,
-        caller.address[:ADDRESS_CHARACTERS],
-        change.action.value,
-        change.kind.value,
-        change.subject,
-        change.app,
-        change.name,
-        orjson.dumps(change.fields).decode() if change.fields else None,
-        change.old_status,
-        change.new_status,
-        change.fire_at,
+        number(noted.at),
+        *(_text(value, texts) for value in who),
+        f"'{change.action.value}'",
+        f"'{change.kind.value}'",
+        *(_text(value, texts) for value in what),
+        number(change.fire_at),
     )
-    written = (texts.write(value) if isinstance(value, str) else number(value) for value in values)
-    return f"({','.join(written)})"
+    return f"({','.join(values)})"
+
+
+def _text(value: str | None, texts: Texts) -> str:
+    return "NULL" if value is None else texts.write(value)
 
 
 @dataclass(frozen=True, slots=True)
