@@ -33,6 +33,39 @@ CREATE TABLE api_key (
     INDEX api_key_of_app (app, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- who changed what; a row stays as it was written, until its retention is over
+CREATE TABLE audit (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    at BIGINT NOT NULL,
+    -- the key by which it was asked for; NULL: it needed none, and the name says why
+    key_id VARCHAR(12),
+    key_name VARCHAR(128) NOT NULL,
+    -- the app whose key it is; NULL: an operator's
+    key_app VARCHAR(64),
+    address VARCHAR(64) NOT NULL,
+    action VARCHAR(16) NOT NULL,
+    -- timer, firing, calendar, app or key
+    kind VARCHAR(16) NOT NULL,
+    -- an id, of a firing its timer's; the name of an app or a calendar
+    subject VARCHAR(128) NOT NULL,
+    -- whose it is; NULL: the operators'
+    app VARCHAR(64),
+    -- of a timer or a key
+    name VARCHAR(128),
+    -- JSON list of the names of changed fields, null without any; never a value
+    fields VARCHAR(1024),
+    old_status VARCHAR(16),
+    new_status VARCHAR(16),
+    -- of a firing
+    fire_at BIGINT,
+    PRIMARY KEY (id),
+    -- lists read these backwards; purge deletes along the first
+    INDEX audit_at (at),
+    INDEX audit_of_app (app, at),
+    INDEX audit_of_key (key_id, at),
+    INDEX audit_of_subject (subject, at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 CREATE TABLE timer (
     id BIGINT NOT NULL AUTO_INCREMENT,
     app VARCHAR(64) NOT NULL,

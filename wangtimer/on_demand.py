@@ -145,16 +145,17 @@ class OnDemand:
         matched = [rows[key] for key, why in reasons.items() if not why]
         if dry_run:
             return Replayed(len(matched), left=tuple(left), remaining=len(matched))
-        replayed, overtaken, undone = self._replay(matched, rate)
+        replayed, overtaken, undone = self._replay(app, matched, rate)
         return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
-        """Attempt the oldest `MOST_AT_ONCE` of these firings once more. Raises `StoreAway`."""
+        """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more. Raises `StoreAway`."""
+        assert wanted.app is not None, "a replay names its app"
         if dry_run:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
         found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
-        replayed, overtaken, undone = self._replay(found, rate)
+        replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
     def backfill(
@@ -176,12 +177,14 @@ class OnDemand:
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
-            app, timer_id, moments, lambda missing: self._backfilled(timer_id, missing, stagger, now)
+            app, timer_id, moments, now, lambda missing: self._backfilled(timer_id, missing, stagger, now)
         )
         self._tell_redis([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
-    def _replay(self, rows: Sequence[Firing], rate: Rate) -> tuple[list[Firing], list[NotReplayed], int]:
+    def _replay(
+        self, app: str, rows: Sequence[Firing], rate: Rate
+    ) -> tuple[list[Firing], list[NotReplayed], int]:
         """Replay in transactions of a bounded size; each stays committed if a later one fails.
 
         Return the firings replayed, those that changed meanwhile, and how many are left because the request may do no
@@ -196,7 +199,7 @@ class OnDemand:
         tried = 0
         told = True
         for page in _pages(replays, REPLAYS_A_TRANSACTION):
-            done = self.demands.replay(page)
+            done = self.demands.replay(app, page)
             told = told and self._tell_redis([], done)
             replayed += done
             tried += len(page)

@@ -1,4 +1,4 @@
-"""The purger: deletes settled firings and deleted timers past retention, and old kept answers, a few at a time."""
+"""The purger: deletes what is past its retention, a few rows at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import structlog
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.in_turn import do_in_turn
+from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.timers import TimerStore
@@ -28,13 +29,15 @@ class Purger:
     firings: FiringStore
     timers: TimerStore
     answers: KeptAnswers
+    audit: AuditLog
     clock: Clock
     retention_ms: int
+    audited_ms: int
 
     def purge(self) -> int:
-        """Delete settled firings past retention, timers deleted that long ago, and answers kept for a day.
+        """Delete settled firings past retention, timers deleted that long ago, answers kept for a day, and old audit.
 
-        Returns how many firings were deleted. Each of the three is tried, and goes on until its time is over. Raises
+        Returns how many firings were deleted. Each of the four is tried, and goes on until its time is over. Raises
         the first error (`StoreAway`) after all of them.
         """
         now = int(self.clock.now_ms())
@@ -50,6 +53,7 @@ class Purger:
             # A day later than firings, so that none of theirs is left.
             lambda: self._page_by_page(lambda: self.timers.purge(before - DAY_MS, PAGE)),
             lambda: self._page_by_page(lambda: self.answers.purge(now, PAGE)),
+            lambda: self._page_by_page(lambda: self.audit.purge(now - self.audited_ms, PAGE)),
         )
         if purged:
             log.info("purged", firings=purged)

@@ -382,6 +382,13 @@ class Settings(BaseSettings):
         "after their last one, unless a timer says otherwise",
     )
 
+    audit_days: int = Field(
+        default=400,
+        ge=1,
+        le=3_650,
+        description="days; who changed what is kept this long: a year and some weeks by default, for yearly reviews",
+    )
+
     # Secrets of timers
     secret_keys_file: Path | None = Field(
         default=None,
@@ -416,6 +423,12 @@ class Settings(BaseSettings):
         description="networks, separated by commas, from which the paths compatible with xTimer may be called without "
         "a key, for the app that the request names: whoever sends from there can act as every app. The address is "
         "that of the connection, behind a proxy the proxy's",
+    )
+    trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(
+        default="",
+        max_length=4_096,
+        description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
+        "believed, so that the audit has the client's address. Without it the audit has the proxy's",
     )
     http_head_timeout_s: int = Field(
         default=5,

@@ -79,6 +79,7 @@ from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
@@ -171,6 +172,11 @@ class Wiring:
     def apps(self) -> AppStore:
         """Apps in SQL."""
         return AppStore(self.database)
+
+    @once
+    def audit(self) -> AuditLog:
+        """Who changed what, in SQL."""
+        return AuditLog(self.database)
 
     @once
     def app_directory(self) -> AppDirectory:
@@ -593,7 +599,10 @@ class Wiring:
     def purger(self) -> Purger:
         """Deletes what is past retention."""
         retention_ms = self.settings.retention_days * DAY_MS
-        return Purger(self.firings, self.timers, self.kept_answers, self.clock, retention_ms)
+        audited_ms = self.settings.audit_days * DAY_MS
+        return Purger(
+            self.firings, self.timers, self.kept_answers, self.audit, self.clock, retention_ms, audited_ms
+        )
 
     @once
     def finished_purger(self) -> FinishedPurger:

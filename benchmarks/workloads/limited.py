@@ -50,7 +50,8 @@ class Limited:
         which = f", {self.hung} of them hung" if self.hung else ""
         return (
             f"{self.due}/s of an app limited to {self.limit}/s, to {self.hosts} targets{which}; "
-            f"beside it {self.others} apps of {OTHERS_A_SECOND}/s; three callback processes, one killed; {self.seconds} s"
+            f"beside it {self.others} apps of {OTHERS_A_SECOND}/s; "
+            f"three callback processes, one killed; {self.seconds} s"
         )
 
     @property

@@ -217,6 +217,9 @@ SECTIONS = (
             "With `WANGTIMER_AUTH=off` whoever reaches it is an operator, and from "
             "`WANGTIMER_COMPAT_TRUSTED_NETWORKS` the compatible paths need no key.",
             "With `WANGTIMER_HTTP_HOSTS=*` a web page can reach it.",
+            "What the service does by itself, and what a DBA does in SQL, is not in the audit. Its entries are kept "
+            "for `WANGTIMER_AUDIT_DAYS`. Behind a proxy they have the proxy's address, unless "
+            "`WANGTIMER_TRUSTED_PROXIES` names it.",
         ),
     ),
     Section(

@@ -218,6 +218,7 @@ REACHED = (
                 Step.SQL_PURGE,
                 Step.SQL_PURGE_TIMERS,
                 Step.SQL_PURGE_ANSWERS,
+                Step.SQL_PURGE_AUDIT,
                 Step.SQL_PURGE_FINISHED,
             )
         },

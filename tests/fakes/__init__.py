@@ -5,6 +5,7 @@ away, lose its data, or go back in time.
 """
 
 from tests.fakes.memory_answers import MemoryAnswers
+from tests.fakes.memory_audit import MemoryAudit
 from tests.fakes.memory_demands import MemoryDemands
 from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
@@ -13,6 +14,7 @@ from tests.fakes.memory_timers import MemoryTimers
 
 __all__ = [
     "MemoryAnswers",
+    "MemoryAudit",
     "MemoryDemands",
     "MemoryFiringLists",
     "MemoryFirings",

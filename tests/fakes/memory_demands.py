@@ -34,7 +34,7 @@ class MemoryDemands:
 
         return self._server.call(work)
 
-    def replay(self, replays: Sequence[Replay]) -> list[Firing]:
+    def replay(self, app: str, replays: Sequence[Replay]) -> list[Firing]:
         def work() -> list[Firing]:
             done = []
             for one in replays:
@@ -73,7 +73,12 @@ class MemoryDemands:
         return self._server.call(lambda: sum((timer_id, one) not in self._firings for one in moments))
 
     def backfill(
-        self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
+        self,
+        app: str,
+        timer_id: int,
+        moments: Sequence[int],
+        now: int,
+        arrange: Callable[[list[int]], list[Firing]],
     ) -> tuple[list[Firing], list[Firing]]:
         def work() -> tuple[list[Firing], list[Firing]]:
             living(self._timers, app, timer_id)

@@ -108,4 +108,9 @@ class BigTables:
             " SELECT CONCAT('app', n), '{\"on\": false, \"secrets\": []}', 1, "
             f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing]
+        change = (
+            "INSERT INTO audit (at, key_id, key_name, address, action, kind, subject, app)"
+            f" SELECT {self.settled_since} + n * 80, CONCAT('key', n % 100), '', '', 'edit', 'timer', n + 1, {app}"
+            f" FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, signing, change]

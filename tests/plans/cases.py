@@ -21,6 +21,7 @@ from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
@@ -66,6 +67,7 @@ class Stores:
         self.demands = DemandStore(database)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
+        self.audit = AuditLog(database)
         self.calendars = CalendarStore(database)
         self.followers = CalendarFollowers(database)
         self.finished = FinishedTimers(database)
@@ -313,7 +315,7 @@ class Stores:
         arrange = lambda left: [Firing.planned(timer.id, at, 0) for at in left]  # noqa: E731
         return [
             Case("DemandStore.fire_now", lambda: demands.fire_now(SMALL_APP, timer.id, NOW, 0)),
-            Case("DemandStore.replay", lambda: demands.replay(replays)),
+            Case("DemandStore.replay", lambda: demands.replay(SMALL_APP, replays)),
             Case(
                 "DemandStore.cancel",
                 lambda: demands.cancel(
@@ -325,7 +327,9 @@ class Stores:
                 ),
             ),
             Case("DemandStore.missing", lambda: demands.missing(timer.id, moments)),
-            Case("DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, arrange)),
+            Case(
+                "DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, NOW, arrange)
+            ),
         ]
 
     def _of_finished(self) -> list[Case]:
@@ -396,13 +400,19 @@ class Stores:
             Case("KeptAnswers.end_claim", lambda: self._claimed(None)),
             Case("KeptAnswers.end_claim: kept", lambda: self._claimed("{}")),
             Case("KeptAnswers.purge", lambda: self.answers.purge(NOW, 1_000)),
+            Case("AuditLog.page", lambda: self.audit.page(AuditFilter(), 100)),
+            Case("AuditLog.page: next page", lambda: self.audit.page(AuditFilter(), 100, (NOW, last))),
+            Case("AuditLog.page: app", lambda: self.audit.page(AuditFilter(app=LARGE_APP, since=1), 100)),
+            Case("AuditLog.page: key", lambda: self.audit.page(AuditFilter(key_id="key7"), 100)),
+            Case("AuditLog.page: subject", lambda: self.audit.page(AuditFilter(subject=str(last)), 100)),
+            Case("AuditLog.purge", lambda: self.audit.purge(NOW, 1_000)),
             Case("CalendarStore.put", lambda: self.calendars.put(SMALL_APP, calendar, NOW)),
             Case("CalendarStore.get", lambda: self.calendars.get(SMALL_APP, "ours")),
             Case("CalendarStore.all_of", lambda: self.calendars.all_of(SMALL_APP)),
             Case("CalendarStore.timers_of", lambda: self.calendars.timers_of(LARGE_APP, "ours")),
             Case("CalendarStore.named", self.calendars.named),
             Case("CalendarStore.is_of_enabled", lambda: self.calendars.is_of_enabled(LARGE_APP, "ours")),
-            Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours")),
+            Case("CalendarStore.remove", lambda: self.calendars.remove(SMALL_APP, "ours", NOW)),
             Case("PlannedLoad.minutes", lambda: self.load.minutes(NOW // MINUTE_MS + 1, 1)),
             Case("PlannedLoad.first_unplanned", lambda: self.load.first_unplanned()),
         ]

@@ -18,6 +18,7 @@ from tests.plans.statistics import Belief, let_believe
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.store.sql import (
     attempts,
+    audit,
     calendar_followers,
     calendars,
     demands,
@@ -40,6 +41,7 @@ DATABASE = "plans"
 BUFFER_BYTES = 1 << 30
 STORES = (
     attempts.AttemptStore,
+    audit.AuditLog,
     calendar_followers.CalendarFollowers,
     calendars.CalendarStore,
     demands.DemandStore,

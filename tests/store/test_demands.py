@@ -168,7 +168,7 @@ def test_a_replayed_firing_waits_for_the_next_attempt_and_keeps_what_was_sent(sq
     row = settled(
         sql, row_at(FIRST, bucket=2), FAILED, first_sent_at=FIRST + 3, lateness_ms=3, error="HTTP 500"
     )
-    (firing,) = sql.demands.replay([Replay(row, SECOND, NOW)])
+    (firing,) = sql.demands.replay("shop", [Replay(row, SECOND, NOW)])
     assert firing == Firing(1, FIRST, 2, FiringKind.MANUAL, PENDING, SECOND, 2, NOW)
     record = records(sql)[FIRST]
     assert record.firing == firing
@@ -180,38 +180,38 @@ def test_a_replayed_firing_waits_for_the_next_attempt_and_keeps_what_was_sent(sq
 
 def test_a_replayed_firing_that_was_skipped_has_no_error_any_more(sql: SqlWorld) -> None:
     row = settled(sql, row_at(FIRST), SKIPPED, error="disabled")
-    sql.demands.replay([Replay(row, SECOND, NOW)])
+    sql.demands.replay("shop", [Replay(row, SECOND, NOW)])
     assert records(sql)[FIRST].error == ""
 
 
 def test_a_late_outcome_of_the_attempt_before_changes_nothing(sql: SqlWorld) -> None:
     row = settled(sql, row_at(FIRST), FAILED)
-    (firing,) = sql.demands.replay([Replay(row, SECOND, NOW)])
+    (firing,) = sql.demands.replay("shop", [Replay(row, SECOND, NOW)])
     sql.firings.settle([outcome_of(row.member, FAILED, error="late")])
     assert records(sql)[FIRST].firing == firing
 
 
 def test_a_backfilled_firing_stays_one(sql: SqlWorld) -> None:
     asked = row_at(FIRST)._replace(kind=FiringKind.BACKFILL)
-    (firing,) = sql.demands.replay([Replay(settled(sql, asked, FAILED), SECOND, NOW)])
+    (firing,) = sql.demands.replay("shop", [Replay(settled(sql, asked, FAILED), SECOND, NOW)])
     assert firing.kind is FiringKind.BACKFILL
 
 
 def test_what_no_longer_stands_as_it_was_read_is_left_out(sql: SqlWorld) -> None:
     rows = [settled(sql, row_at(FIRST, timer_id), FAILED) for timer_id in (1, 2)]
-    sql.demands.replay([Replay(rows[0], SECOND, NOW)])
+    sql.demands.replay("shop", [Replay(rows[0], SECOND, NOW)])
     unknown = rows[0]._replace(timer_id=3)
     again = [Replay(row, SECOND + 1, NOW) for row in (*rows, unknown)]
-    assert [firing.timer_id for firing in sql.demands.replay(again)] == [2]
+    assert [firing.timer_id for firing in sql.demands.replay("shop", again)] == [2]
     assert records(sql)[FIRST].firing.due_at == SECOND
-    assert sql.demands.replay([]) == []
+    assert sql.demands.replay("shop", []) == []
     assert records(sql, 3) == {}
 
 
 def test_a_replay_whose_answer_was_lost_is_one(forgetful: SqlWorld) -> None:
     rows = [settled(forgetful, row_at(FIRST + number, 1), FAILED) for number in range(3)]
     replays = [Replay(row, SECOND, NOW) for row in rows]
-    assert forgetful.demands.replay(replays) == [one.firing for one in replays]
+    assert forgetful.demands.replay("shop", replays) == [one.firing for one in replays]
     assert {one.firing.attempt for one in records(forgetful).values()} == {2}
 
 
@@ -324,7 +324,7 @@ def test_one_that_was_not_sent_stays_cancelled(sql: SqlWorld, status: FiringStat
 def test_a_cancelled_firing_can_be_replayed(sql: SqlWorld) -> None:
     timer = made(sql)
     _, record = cancel(sql, timer, FIRST)
-    (firing,) = sql.demands.replay([Replay(record.firing, FIRST, NOW)])
+    (firing,) = sql.demands.replay("shop", [Replay(record.firing, FIRST, NOW)])
     assert firing == Firing(timer.id, FIRST, 0, FiringKind.MANUAL, PENDING, FIRST, 1, NOW)
 
 
@@ -344,7 +344,7 @@ def test_moments_without_a_row_get_one(sql: SqlWorld) -> None:
     waiting = row_at(FIRST + 3, timer.id)
     sql.insert([waiting])
     firings, pending = sql.demands.backfill(
-        "shop", timer.id, [FIRST, FIRST + 1, FIRST + 2, FIRST + 3], lambda left: arranged(timer, left)
+        "shop", timer.id, [FIRST, FIRST + 1, FIRST + 2, FIRST + 3], NOW, lambda left: arranged(timer, left)
     )
     assert firings == pending == arranged(timer, [FIRST + 1, FIRST + 2])
     held = {moment: record.firing for moment, record in records(sql, timer.id).items()}
@@ -352,13 +352,13 @@ def test_moments_without_a_row_get_one(sql: SqlWorld) -> None:
 
 
 def test_nothing_to_backfill_is_no_transaction(sql: SqlWorld) -> None:
-    assert sql.demands.backfill("shop", 99, [], lambda left: []) == ([], [])
+    assert sql.demands.backfill("shop", 99, [], NOW, lambda left: []) == ([], [])
 
 
 def test_a_backfill_whose_answer_was_lost_is_one(forgetful: SqlWorld) -> None:
     timer = made(forgetful)
     firings, pending = forgetful.demands.backfill(
-        "shop", timer.id, [FIRST, SECOND], lambda left: arranged(timer, left)
+        "shop", timer.id, [FIRST, SECOND], NOW, lambda left: arranged(timer, left)
     )
     assert firings == pending == arranged(timer, [FIRST, SECOND])
     assert len(records(forgetful, timer.id)) == 2
@@ -367,4 +367,4 @@ def test_a_backfill_whose_answer_was_lost_is_one(forgetful: SqlWorld) -> None:
 def test_a_backfill_of_another_apps_timer_is_refused(sql: SqlWorld) -> None:
     timer = made(sql)
     with pytest.raises(UnknownTimer):
-        sql.demands.backfill("bank", timer.id, [FIRST], lambda left: arranged(timer, left))
+        sql.demands.backfill("bank", timer.id, [FIRST], NOW, lambda left: arranged(timer, left))

@@ -63,7 +63,7 @@ def test_a_purge_goes_on_page_by_page_until_nothing_is_left(sql: SqlWorld) -> No
     settle(sql, *((AT - 10_000 + i, 1) for i in range(2_500)))
     settle(sql, (AT + 1, 1))
     clock = HandClock(AT + DAY_MS)
-    assert Purger(sql.firings, sql.timers, sql.answers, clock, retention_ms=DAY_MS).purge() == 2_500
+    assert purger_at(sql, clock).purge() == 2_500
     assert left(sql, 1) == [AT + 1]
 
 
@@ -101,7 +101,11 @@ def test_what_fails_to_go_stops_no_other_kind(sql: SqlWorld, monkeypatch: pytest
 
 def purger_of(sql: SqlWorld) -> Purger:
     """Return the purger of a moment at which all that was deleted by `AT` may go."""
-    return Purger(sql.firings, sql.timers, sql.answers, HandClock(AT + 2 * DAY_MS + 1), retention_ms=DAY_MS)
+    return purger_at(sql, HandClock(AT + 2 * DAY_MS + 1))
+
+
+def purger_at(sql: SqlWorld, clock: HandClock) -> Purger:
+    return Purger(sql.firings, sql.timers, sql.answers, sql.audit, clock, DAY_MS, DAY_MS)
 
 
 def delete_timers(sql: SqlWorld, number: int) -> None:

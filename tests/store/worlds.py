@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from redis import Redis
 
-from tests.fakes import MemoryAnswers, MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
+from tests.fakes import (
+    MemoryAnswers,
+    MemoryAudit,
+    MemoryDemands,
+    MemoryFiringLists,
+    MemoryFirings,
+    MemoryTimers,
+)
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
@@ -21,6 +28,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
+from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -93,6 +101,7 @@ class SqlWorld:
     firings: FiringStore
     insert: Callable[[Sequence[Firing]], list[Firing]]
     answers: KeptAnswers
+    audit: AuditLog
     demands: DemandStore
     lists: FiringLists
 
@@ -210,6 +219,7 @@ def memory_sql() -> SqlWorld:
         firings,
         firings.insert,
         MemoryAnswers(server),
+        MemoryAudit(server),
         MemoryDemands(server),
         MemoryFiringLists(server),
     )
@@ -224,6 +234,7 @@ def real_sql(database: Database) -> SqlWorld:
         FiringStore(database),
         insert,
         KeptAnswers(database),
+        AuditLog(database),
         DemandStore(database),
         FiringLists(database, HandClock()),
     )

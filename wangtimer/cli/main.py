@@ -10,6 +10,7 @@ from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.apps.app_commands import apps
+from wangtimer.cli.apps.audit_command import audit
 from wangtimer.cli.apps.key_commands import keys
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
@@ -63,6 +64,7 @@ commands.add_command(load)
 commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)
+commands.add_command(audit)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)

@@ -1,4 +1,4 @@
-"""Types of answers about apps and API keys; fields as in docs/v1.md."""
+"""Types of answers about apps, API keys and the audit; fields as in docs/v1.md."""
 
 from typing import TypedDict
 
@@ -63,4 +63,36 @@ class ApiKeysPage(TypedDict):
     """A page of API keys."""
 
     items: list[ApiKey]
+    nextCursor: str | None
+
+
+class AuditedKey(TypedDict):
+    """The API key that made a change; `id` None: none was needed, and the name says why."""
+
+    id: str | None
+    name: str
+    app: str | None
+
+
+class AuditedChange(TypedDict):
+    """A change that somebody made; `fields` are names, never values."""
+
+    id: int
+    at: str
+    key: AuditedKey
+    address: str
+    action: str
+    kind: str
+    subject: str
+    app: str | None
+    name: str | None
+    fields: list[str]
+    oldStatus: str | None
+    newStatus: str | None
+
+
+class AuditPage(TypedDict):
+    """A page of changes, latest first."""
+
+    items: list[AuditedChange]
     nextCursor: str | None

@@ -70,6 +70,7 @@ class Step(StrEnum):
     SQL_PURGE = "sql_purge"
     SQL_PURGE_TIMERS = "sql_purge_timers"
     SQL_PURGE_ANSWERS = "sql_purge_answers"
+    SQL_PURGE_AUDIT = "sql_purge_audit"
     SQL_PURGE_FINISHED = "sql_purge_finished"
 
     # Messages, by the names of their tasks.

@@ -5,6 +5,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import new_key
@@ -34,10 +35,11 @@ def provide_keys(directory: DataDirectory, app: str) -> None:
     with closing(Database(directory.database_url, pool_size=1)) as database:
         database.create_tables()
         _take_over_apps(database)
-        AppStore(database).create_missing(app, {}, now)
-        keys = ApiKeyStore(database)
-        _provide(keys, directory.key_file, app, APP_SCOPES, now)
-        _provide(keys, directory.operator_key_file, None, ALL_SCOPES, now)
+        with calling(Caller(None, NAME, None, ALL_SCOPES, "")):
+            AppStore(database).create_missing(app, {}, now)
+            keys = ApiKeyStore(database)
+            _provide(keys, directory.key_file, app, APP_SCOPES, now)
+            _provide(keys, directory.operator_key_file, None, ALL_SCOPES, now)
 
 
 def _take_over_apps(database: Database) -> None:

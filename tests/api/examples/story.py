@@ -133,6 +133,7 @@ def _apps(recorder: Recorder) -> None:
     made = shows("v1CreateOperatorKey", {"name": "prometheus", "scopes": ["metrics:read"]})
     shows("v1ListOperatorKeys", limit=20)
     shows("v1RevokeOperatorKey", key_id=made["id"])
+    shows("v1ListAudit", app="billing", limit=2)
 
 
 def _compatible(recorder: Recorder, world: World) -> None:

@@ -121,7 +121,7 @@ class Calendars:
         if users := self.wiring.calendars.timers_of(self.app, name):
             reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
             raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
-        if not self.wiring.calendars.remove(self.app, name):
+        if not self.wiring.calendars.remove(self.app, name, int(self.wiring.clock.now_ms())):
             raise self._unknown(name)
 
     def _unknown(self, name: str) -> Refused:

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 import structlog
 from flask import Flask, request
 
 from wangtimer.api.gate.rights import RIGHTS, Open, Right, refuse_undeclared, route_name
+from wangtimer.api.gate.sender import is_within, networks_of, sender_address
 from wangtimer.api.http.callers import DIRECTORY, admit
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.core.apps.caller import Caller
+from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.errors import StoreAway
@@ -45,6 +44,10 @@ def guard(app: Flask, wiring: Callable[[], Wiring]) -> None:
         right = RIGHTS[route_name(request.method, rule.rule)]
         admit(_caller(wiring, right), right if isinstance(right, Scope) else None)
 
+    @app.teardown_request
+    def forget_caller(_error: BaseException | None) -> None:
+        begin_call(None)
+
 
 def warn_of_no_key(wiring: Wiring) -> None:
     """Say in the log how the first key is made, if there is none: every request is refused until then."""
@@ -54,7 +57,7 @@ def warn_of_no_key(wiring: Wiring) -> None:
 
 def _caller(wiring: Callable[[], Wiring], right: Right) -> Caller:
     """Return who may make this request; raises `Refused`, `StoreAway`."""
-    address = request.remote_addr or ""
+    address = sender_address()
     if settings_in_use().auth == "off":
         return Caller(None, "WANGTIMER_AUTH=off", None, ALL_SCOPES, address)
     match right:
@@ -66,27 +69,17 @@ def _caller(wiring: Callable[[], Wiring], right: Right) -> Caller:
             except (Refused, StoreAway):
                 return Caller(None, NOBODY, None, frozenset(), address)
         case Scope():
-            if _is_trusted(address):
+            if _is_trusted():
                 return Caller(None, "WANGTIMER_COMPAT_TRUSTED_NETWORKS", None, APP_SCOPES, address)
             return _with_scope(_holder(wiring, right, address), right)
 
 
-def _is_trusted(address: str) -> bool:
+def _is_trusted() -> bool:
     """Tell whether a request without a key comes on a compatible path from a trusted network."""
-    networks = _networks(settings_in_use().compat_trusted_networks)
+    networks = networks_of(settings_in_use().compat_trusted_networks)
     if not networks or HEADER in request.headers or not request.path.startswith(_COMPATIBLE):
         return False
-    try:
-        sender = ip_address(address)
-    except ValueError:
-        # A Unix socket has no address.
-        return False
-    return any(sender in network for network in networks)
-
-
-@cache
-def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
+    return is_within(request.remote_addr or "", networks)
 
 
 def _holder(wiring: Callable[[], Wiring], scope: Scope, address: str) -> Caller:

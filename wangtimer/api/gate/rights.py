@@ -77,6 +77,7 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/operator-keys": _ADMIN,
     "POST /v1/operator-keys": _ADMIN,
     "DELETE /v1/operator-keys/{key_id}": _ADMIN,
+    "GET /v1/audit": _ADMIN,
     # Compatible with xTimer.
     "POST /api/timer/v1/def": _WRITE,
     "PUT /api/timer/v1/def": _WRITE,

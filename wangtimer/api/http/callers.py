@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused, shown
-from wangtimer.core.apps.caller import Caller
+from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.store.app_directory import AppDirectory
 
@@ -24,8 +24,9 @@ def unnamed() -> Any:
 
 
 def admit(caller: Caller, scope: Scope | None) -> None:
-    """Note who calls, and the scope of the operation; None: it needs none."""
+    """Note who calls, also for what is changed, and the scope of the operation; None: it needs none."""
     g.caller, g.scope = caller, scope
+    begin_call(caller)
 
 
 def present_caller() -> Caller:

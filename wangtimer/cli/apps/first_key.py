@@ -8,6 +8,7 @@ import click
 
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.client.app_types import MadeApiKey
+from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, new_key
 from wangtimer.core.errors import WangTimerError
@@ -17,6 +18,9 @@ from wangtimer.settings import read_settings
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
+
+# Whose changes these are, in the audit.
+CALLER = Caller(None, "wangtimer keys create --database", None, ALL_SCOPES, "")
 
 
 def key_in_database(app: str | None, name: str, scopes: Sequence[str], expires_at: int | None) -> MadeApiKey:
@@ -34,7 +38,8 @@ def key_in_database(app: str | None, name: str, scopes: Sequence[str], expires_a
                 database.create_tables()
             database.ping()
             _refuse_unknown(AppStore(database), app)
-            ApiKeyStore(database).add(key)
+            with calling(CALLER):
+                ApiKeyStore(database).add(key)
     except WangTimerError as error:
         raise Failed(str(error)) from error
     return {

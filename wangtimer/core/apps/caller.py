@@ -1,5 +1,8 @@
-"""Who sends a request."""
+"""Who sends a request, and so makes the changes of it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from wangtimer.core.apps.scopes import Scope
@@ -22,3 +25,27 @@ class Caller:
     def may(self, scope: Scope) -> bool:
         """Tell whether it has this scope."""
         return scope in self.scopes
+
+
+# Of this thread. Nobody calls where a stage of the service works: its changes are its own.
+_calling: ContextVar[Caller | None] = ContextVar("calling", default=None)
+
+
+@contextmanager
+def calling(caller: Caller) -> Iterator[None]:
+    """Let the changes of the block be on record as this caller's."""
+    token = _calling.set(caller)
+    try:
+        yield
+    finally:
+        _calling.reset(token)
+
+
+def begin_call(caller: Caller | None) -> None:
+    """Let the changes of this thread be on record as this caller's from now on; None: as nobody's."""
+    _calling.set(caller)
+
+
+def who_calls() -> Caller | None:
+    """Return whose changes this thread makes; None: a stage's of the service."""
+    return _calling.get()

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
 
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.apps.stored_key import StoredKey
+from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import api_keys, apps
 
@@ -39,7 +41,12 @@ class ApiKeyStore:
             "created_at": key.created_at,
             "expires_at": key.expires_at,
         }
-        self._database.write(lambda sql: sql.execute(insert(api_keys).values(row)))
+
+        def work(sql: Connection) -> None:
+            sql.execute(insert(api_keys).values(row))
+            note_changes(sql, key.created_at, [_noted(Action.CREATE, key)])
+
+        self._database.write(work)
 
     def find(self, key_id: str) -> FoundKey | None:
         """Return the key of this id; None where there is none."""
@@ -63,9 +70,13 @@ class ApiKeyStore:
 
         def work(sql: Connection) -> StoredKey | None:
             its = and_(_is_of(app), api_keys.c.id == key_id)
-            sql.execute(update(api_keys).where(its, api_keys.c.revoked_at.is_(None)).values(revoked_at=now))
+            ending = update(api_keys).where(its, api_keys.c.revoked_at.is_(None)).values(revoked_at=now)
+            is_ended = bool(sql.execute(ending).rowcount)
             row = sql.execute(select(api_keys).where(its)).mappings().one_or_none()
-            return None if row is None else _key_of(row)
+            key = None if row is None else _key_of(row)
+            if is_ended and key is not None:
+                note_changes(sql, now, [_noted(Action.REVOKE, key)])
+            return key
 
         return self._database.write(work)
 
@@ -84,6 +95,10 @@ class ApiKeyStore:
                 sql.execute(update(api_keys).where(api_keys.c.id == key_id, is_old).values(last_used_at=at))
 
         self._database.write(work)
+
+
+def _noted(action: Action, key: StoredKey) -> AuditedChange:
+    return AuditedChange(action, AuditedKind.KEY, key.id, key.app, key.name)
 
 
 def _is_of(app: str | None) -> ColumnElement[bool]:

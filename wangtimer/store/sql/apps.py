@@ -1,13 +1,16 @@
 """Apps in SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import orjson
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Conflict, Subject
+from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
 
@@ -35,8 +38,13 @@ class AppStore:
     def create_missing(self, name: str, limits: Mapping[str, float], now: int) -> bool:
         """Make an app unless there is one of this name; tell whether it was made."""
         row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits)}
+
+        def work(sql: Connection) -> None:
+            sql.execute(insert(apps).values(row))
+            note_changes(sql, now, [_noted(Action.CREATE, name)])
+
         try:
-            self._database.write(lambda sql: sql.execute(insert(apps).values(row)))
+            self._database.write(work)
         except IntegrityError:
             return False
         return True
@@ -79,9 +87,30 @@ class AppStore:
             changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged)
             values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
             sql.execute(update(apps).where(apps.c.name == name).values(values))
+            note_changes(sql, now, list(_differences(app, changed)))
             return changed
 
         return self._database.write(work)
+
+
+def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChange]:
+    """Yield what the audit says of an app's change; nothing if it is as it was."""
+    names = sorted(was.limits.keys() | app.limits.keys())
+    fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
+    old, new = _status(was), _status(app)
+    if old != new:
+        action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
+        yield replace(_noted(action, app.name), fields=fields, old_status=old, new_status=new)
+    elif fields:
+        yield replace(_noted(Action.EDIT, app.name), fields=fields)
+
+
+def _noted(action: Action, name: str) -> AuditedChange:
+    return AuditedChange(action, AuditedKind.APP, name, name)
+
+
+def _status(app: RegisteredApp) -> str:
+    return "enabled" if app.disabled_at is None else "disabled"
 
 
 def _text_of(limits: Mapping[str, float]) -> str | None:

@@ -1,5 +1,6 @@
 """Calendars that apps uploaded, in SQL."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -7,11 +8,13 @@ import structlog
 from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.bounds import calendar_fields, calendar_from
+from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import calendars, timers
@@ -46,11 +49,16 @@ class CalendarStore:
         replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now), "followed_at": 0}
 
         def work(sql: Connection) -> None:
-            if not sql.execute(update(calendars).where(_is(app, calendar.name)).values(replaced)).rowcount:
+            is_new = not sql.execute(
+                update(calendars).where(_is(app, calendar.name)).values(replaced)
+            ).rowcount
+            if is_new:
                 _refuse_one_more(sql, app)
                 sql.execute(
                     insert(calendars).values(app=app, name=calendar.name, content=content, updated_at=now)
                 )
+            noted = _noted(Action.CREATE, app, calendar.name) if is_new else _replaced(app, calendar.name)
+            note_changes(sql, now, [noted])
 
         try:
             self._database.write(work, Step.SQL_PUT_CALENDAR)
@@ -80,10 +88,16 @@ class CalendarStore:
                 log.error("calendar_cannot_be_read", app=app, calendar=name, error=repr(error))
         return found
 
-    def remove(self, app: str, name: str) -> bool:
+    def remove(self, app: str, name: str, now: int) -> bool:
         """Forget a calendar; tell whether there was one. Timers keep the days they carry."""
-        gone = delete(calendars).where(_is(app, name))
-        return bool(self._database.write(lambda sql: sql.execute(gone).rowcount, Step.SQL_REMOVE_CALENDAR))
+
+        def work(sql: Connection) -> bool:
+            is_gone = bool(sql.execute(delete(calendars).where(_is(app, name))).rowcount)
+            if is_gone:
+                note_changes(sql, now, [_noted(Action.DELETE, app, name)])
+            return is_gone
+
+        return self._database.write(work, Step.SQL_REMOVE_CALENDAR)
 
     def timers_of(self, app: str, name: str) -> list[int]:
         """Return the ids of the app's living timers that name this calendar, ascending."""
@@ -121,6 +135,15 @@ def _refuse_one_more(sql: Connection, app: str) -> None:
             "delete one that no timer names, or upload these days under the name of another",
             about=Subject.CALENDAR,
         )
+
+
+def _noted(action: Action, app: str, name: str) -> AuditedChange:
+    return AuditedChange(action, AuditedKind.CALENDAR, name, app)
+
+
+def _replaced(app: str, name: str) -> AuditedChange:
+    """Return what the audit says of an upload over an older one: it replaces all of its days."""
+    return replace(_noted(Action.EDIT, app, name), fields=("weekdays", "days", "working"))
 
 
 def _is(app: str, name: str) -> Any:

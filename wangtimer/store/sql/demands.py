@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempt_rows import keep_attempts
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.audited_timers import acts_on
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
@@ -66,6 +69,7 @@ class DemandStore:
                 at = free_moment(timer, taken, now)
                 asked = Firing(timer_id, at, bucket, FiringKind.MANUAL, due_at=at, asked_at=now)
                 insert_missing(sql, [asked])
+                note_changes(sql, now, acts_on(Action.FIRE, app, [asked], [None], timer.name))
                 if keep is not None:
                     keep_answer(sql, keep.asked, keep.answer(asked), now)
                 # A repeat may find this firing applied, if the answer to its commit was lost.
@@ -78,8 +82,8 @@ class DemandStore:
             # Only the answer's key can clash: the insert ignores firings that exist.
             raise Conflict("", "its key has an answer by now", "repeat the request") from None
 
-    def replay(self, replays: Sequence[Replay]) -> list[Firing]:
-        """Let firings wait for one more attempt, in one transaction; return those that do.
+    def replay(self, app: str, replays: Sequence[Replay]) -> list[Firing]:
+        """Let firings of an app wait for one more attempt, in one transaction; return those that do.
 
         Firings that changed since they were read are left out. At most `REPLAYS_A_TRANSACTION`, sorted by key.
         Repeating it is harmless. Raises `StoreAway`.
@@ -89,9 +93,12 @@ class DemandStore:
             held = locked_rows(sql, [one.was.member for one in replays])
             # A firing that already stands as wanted is of a first try, whose answer was lost.
             ours = [one for one in replays if held.get(one.was.member.key) in (one.was, one.firing)]
-            to_write = [one.firing for one in ours if held[one.was.member.key] == one.was]
+            to_do = [one for one in ours if held[one.was.member.key] == one.was]
+            to_write = [one.firing for one in to_do]
             keep_attempts(sql, [one.member.key for one in to_write])
             replaying(sql.dialect).run(sql, to_write, planned_row)
+            old = [one.was.status.value for one in to_do]
+            note_changes(sql, replays[0].asked_at, acts_on(Action.REPLAY, app, to_write, old))
             return [one.firing for one in ours]
 
         return self._database.write(work, Step.SQL_REPLAY) if replays else []
@@ -124,7 +131,10 @@ class DemandStore:
             else:
                 place = {"fire_at": fire_at, "timer_id": timer_id, "bucket": 0, "due_at": fire_at}
                 sql.execute(insert(firings), place | {"kind": FiringKind.SCHEDULED.value} | skipped)
-            return timer, record_of(sql.execute(query).mappings().one())
+            record = record_of(sql.execute(query).mappings().one())
+            old = None if held is None else held.firing.status.value
+            note_changes(sql, now, acts_on(Action.CANCEL, app, [record.firing], [old], timer.name))
+            return timer, record
 
         return self._database.write(work, Step.SQL_CANCEL)
 
@@ -137,7 +147,12 @@ class DemandStore:
         return sum(moment not in held for moment in moments)
 
     def backfill(
-        self, app: str, timer_id: int, moments: Sequence[int], arrange: Callable[[list[int]], list[Firing]]
+        self,
+        app: str,
+        timer_id: int,
+        moments: Sequence[int],
+        now: int,
+        arrange: Callable[[list[int]], list[Firing]],
     ) -> tuple[list[Firing], list[Firing]]:
         """Insert firings for the moments (ms UTC, ascending) that have no row; return them, and which of them wait.
 
@@ -148,11 +163,15 @@ class DemandStore:
 
         def work(sql: Connection) -> tuple[list[Firing], list[Firing]]:
             nonlocal made
-            locked_timer(sql, app, timer_id)
+            timer = locked_timer(sql, app, timer_id)
+            held = _moments_held(sql, timer_id, range(moments[0], moments[-1] + 1))
             if made is None:
-                held = _moments_held(sql, timer_id, range(moments[0], moments[-1] + 1))
                 made = arrange([moment for moment in moments if moment not in held])
-            return made, insert_missing(sql, made)
+            # A first try, whose answer was lost, may have inserted them.
+            new = [firing for firing in made if firing.fire_at not in held]
+            pending = insert_missing(sql, made)
+            note_changes(sql, now, acts_on(Action.BACKFILL, app, new, [None] * len(new), timer.name))
+            return made, pending
 
         return self._database.write(work, Step.SQL_BACKFILL) if moments else ([], [])
 

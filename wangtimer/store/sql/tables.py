@@ -35,6 +35,10 @@ OUTPUT_CHARACTERS = 1024
 ERROR_CHARACTERS = 255
 # Of an `Idempotency-Key`.
 KEY_CHARACTERS = 255
+# Of the far end of a connection, or of what a proxy says that was.
+ADDRESS_CHARACTERS = 64
+# Of a name or an id of what was changed.
+SUBJECT_CHARACTERS = 128
 
 metadata = MetaData()
 
@@ -47,7 +51,7 @@ _MYSQL: dict[str, Any] = {
     "mariadb_collate": "utf8mb4_bin",
 }
 # SQLite increments by itself only in a column whose type is exactly INTEGER.
-_TimerId = BigInteger().with_variant(Integer, "sqlite")
+_CountedId = BigInteger().with_variant(Integer, "sqlite")
 
 # A request may have 64 KiB; MySQL's TEXT ends one byte before that.
 _LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
@@ -127,10 +131,46 @@ api_keys = Table(
     **_MYSQL,
 )
 
+# Who changed what. A row stays as it was written, until its retention is over.
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", _CountedId, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    # The key by which it was asked for. NULL: it needed none, and the name says why.
+    Column("key_id", String(KEY_ID_CHARACTERS), nullable=True),
+    Column("key_name", String(KEY_NAME_CHARACTERS), nullable=False),
+    # The app whose key it is; NULL: an operator's.
+    Column("key_app", String(APP_CHARACTERS), nullable=True),
+    Column("address", String(ADDRESS_CHARACTERS), nullable=False),
+    # `Action` and `AuditedKind`: plain texts, so that a later version has further ones without a change of the table.
+    Column("action", String(16), nullable=False),
+    Column("kind", String(16), nullable=False),
+    # An id, of a firing its timer's; the name of an app or a calendar.
+    Column("subject", String(SUBJECT_CHARACTERS), nullable=False),
+    # Whose it is; NULL: the operators'.
+    Column("app", String(APP_CHARACTERS), nullable=True),
+    # Of a timer or a key.
+    Column("name", String(NAME_CHARACTERS), nullable=True),
+    # JSON list of the names of changed fields, NULL without any; never a value.
+    Column("fields", String(1_024), nullable=True),
+    Column("old_status", String(16), nullable=True),
+    Column("new_status", String(16), nullable=True),
+    # Of a firing.
+    Column("fire_at", BigInteger, nullable=True),
+    # Lists read these backwards; purge deletes along the first.
+    Index("audit_at", "at"),
+    Index("audit_of_app", "app", "at"),
+    Index("audit_of_key", "key_id", "at"),
+    Index("audit_of_subject", "subject", "at"),
+    sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
 timers = Table(
     "timer",
     metadata,
-    Column("id", _TimerId, primary_key=True, autoincrement=True),
+    Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
     Column("name", String(NAME_CHARACTERS), nullable=False),
     # 0 while the timer lives, its id once deleted, so that deleting frees the name.

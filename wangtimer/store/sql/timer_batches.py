@@ -17,6 +17,8 @@ from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.audited_timers import creation_of, switch_of
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
@@ -190,6 +192,7 @@ class TimerBatches:
             used_up = {timer_id for timer_id in settled if held[timer_id].next_fire_at is None}
             enabled = [a_plan for timer_id, a_plan in held.items() if timer_id not in used_up]
             made = _enable(sql, enabled, now)
+            note_changes(sql, now, [switch_of(TimerStatus.DISABLED, timer) for timer in made])
             first.keep(made, of_held)
             return Enabled(made, pending, used_up)
 
@@ -261,6 +264,7 @@ def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     _mark_calendars(sql, app, drafts)
     inserting(sql.dialect).run(sql, [one.row for one in drafts], written_row)
     _add_tags_of(sql, [one.timer for one in drafts])
+    note_changes(sql, drafts[0].timer.created_at, [creation_of(one.timer) for one in drafts])
 
 
 def _taken_by(found: Timer | NameTaken) -> NameTaken:
@@ -292,7 +296,8 @@ def _switch_off(
     query = by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
     rows = sql.execute(query).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
-    found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
+    read = read_rows(unchanged, timer_of).values()
+    found = [changed_to(status, timer, now) for timer in read]
     # MySQL assigns from left to right: disabled_at, which depends on the status, comes before it.
     columns: dict[str, Any] = {
         "disabled_at": case((enabled, now), else_=timers.c.disabled_at),
@@ -307,6 +312,8 @@ def _switch_off(
         changing = update(timers).where(timers.c.id.in_([timer.id for timer in found]))
         changing = changing.ordered_values(*columns.items())
         sql.execute(update_by_index(changing, "PRIMARY"))
+        pairs = zip(read, found, strict=True)
+        note_changes(sql, now, [switch_of(was.definition.status, timer) for was, timer in pairs])
     return found
 
 

@@ -27,6 +27,8 @@ from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.asked import delete_of_ids
+from wangtimer.store.sql.audit import is_noted, note_changes
+from wangtimer.store.sql.audited_timers import creation_of, edit_of, switch_of
 from wangtimer.store.sql.calendar_marks import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
@@ -146,7 +148,7 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
-            has_more = keep is not None or bool(made.tags or firings) or is_marked(made.definition.schedule)
+            has_more = bool(made.tags or firings or keep) or is_marked(made.definition.schedule) or is_noted()
             try:
                 if has_more:
                     return made, self._database.write(insert_all, Step.SQL_CREATE)
@@ -204,6 +206,7 @@ class TimerStore:
             enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             refuse_used_up(enabled, firings, pending)
+            note_changes(sql, now, [switch_of(timer.definition.status, enabled)])
             first.keep([enabled], firings)
             return enabled, pending
 
@@ -236,6 +239,7 @@ class TimerStore:
             pending = insert_missing(sql, revision.near)
             if edited.definition.is_enabled and not timer.definition.is_enabled:
                 refuse_used_up(edited, revision.near, pending)
+            note_changes(sql, now, [edit_of(timer, edited)])
             first.keep([edited], revision.near)
             return edited, pending
 
@@ -260,6 +264,7 @@ class TimerStore:
             if not timer.definition.is_enabled:
                 return timer
             disabled = change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
+            note_changes(sql, now, [switch_of(timer.definition.status, disabled)])
             first.keep([disabled])
             return disabled
 
@@ -291,6 +296,7 @@ class TimerStore:
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
+            note_changes(sql, now, [switch_of(timer.definition.status, deleted)])
             gone[:] = [deleted]
             first.keep([replace(deleted, definition=deleted.definition.stored)])
             return deleted
@@ -415,6 +421,7 @@ def _insert(
     _add_tags(sql, made.definition.app, made.id, made.tags)
     if keep is not None:
         keep_answer(sql, keep.asked, keep.answer(made), made.created_at)
+    note_changes(sql, made.created_at, [creation_of(made)])
     return insert_missing(sql, firings)
 
 

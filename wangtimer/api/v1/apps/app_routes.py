@@ -85,16 +85,16 @@ def _tell_limits(wiring: Wiring) -> None:
         wiring.limit_teller.tell()
 
 
-def known_app(wiring: Wiring, name: str) -> RegisteredApp:
-    """Return the app of this name; raises `Refused` where there is none."""
+def known_app(wiring: Wiring, name: str, field: str = "name") -> RegisteredApp:
+    """Return the app of this name; raises `Refused`, naming the field, where there is none."""
     found = wiring.apps.find(name)
     if found is None:
-        raise _unknown(wiring, name)
+        raise _unknown(wiring, name, field)
     return found
 
 
-def _unknown(wiring: Wiring, name: str) -> Refused:
-    refused = unknown_app(name, wiring.app_directory.meant_by(name), "name")
+def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
+    refused = unknown_app(name, wiring.app_directory.meant_by(name), field)
     refused.about = Subject.APP
     return refused
 

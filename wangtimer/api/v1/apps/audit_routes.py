@@ -1,0 +1,42 @@
+"""The audit over v1: who changed what. For operators."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wangtimer.api.http import cursors
+from wangtimer.api.v1.apps.app_routes import known_app
+from wangtimer.api.v1.apps.audit_models import AuditPage, AuditQuery, ShownChange, change_fields
+from wangtimer.api.v1.serving import Routes
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResource:
+    """The operation on the audit."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: AuditQuery) -> AuditPage:
+        """List who changed what, latest first.
+
+        Every change over the API of timers, calendars, apps and keys, and every firing that was fired, replayed,
+        cancelled or backfilled by request. What the service does by itself is not among them. Entries are kept for
+        `WANGTIMER_AUDIT_DAYS`.
+        """
+        wiring = self.wiring()
+        if query.app is not None:
+            known_app(wiring, query.app, "app")
+        listed = cursors.of_list("v1 audit", query)
+        last = None
+        if query.cursor is not None:
+            at, entry_id = cursors.read(listed, query.cursor, int)
+            last = (int(at), entry_id)
+        found = wiring.audit.page(query.wanted, query.limit + 1, last)
+        items = found[: query.limit]
+        cursor = cursors.write(listed, items[-1].at, items[-1].id) if len(found) > query.limit else None
+        return AuditPage(items=[ShownChange(**change_fields(one)) for one in items], next_cursor=cursor)
+
+
+def add_audit_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the route of the audit."""
+    routes.add("get", "/audit", AuditResource(wiring).page, "listAudit", {200: AuditPage})

@@ -1,0 +1,74 @@
+"""What the audit says of one change: what was done, to what, and which fields; never a value of a field."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What was done; a key is never deleted, it is revoked."""
+
+    CREATE = "create"
+    EDIT = "edit"
+    ENABLE = "enable"
+    DISABLE = "disable"
+    DELETE = "delete"
+    REVOKE = "revoke"
+    FIRE = "fire"
+    REPLAY = "replay"
+    CANCEL = "cancel"
+    BACKFILL = "backfill"
+
+
+class AuditedKind(StrEnum):
+    """What was changed. A `FIRING` is named by its timer and its moment."""
+
+    TIMER = "timer"
+    FIRING = "firing"
+    CALENDAR = "calendar"
+    APP = "app"
+    KEY = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedChange:
+    """One change of one thing.
+
+    `subject` is the id of a timer, of a firing's timer or of a key, or the name of an app or a calendar; `name` the
+    name of a timer or a key. `app` is whose it is; None: the operators'. `fields` are names as in the API. A change of
+    status has the words of before and after. `fire_at` is the moment of a firing, ms UTC.
+    """
+
+    action: Action
+    kind: AuditedKind
+    subject: str
+    app: str | None
+    name: str | None = None
+    fields: tuple[str, ...] = ()
+    old_status: str | None = None
+    new_status: str | None = None
+    fire_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change as it is on record: when (ms UTC), by which key, and from which address.
+
+    `key_id` None: it needed no key, and `key_name` says why. `key_app` is the app of the key; None: an operator's.
+    Words of a newer version are among the texts of `action` and `kind`.
+    """
+
+    id: int
+    at: int
+    key_id: str | None
+    key_name: str
+    key_app: str | None
+    address: str
+    action: str
+    kind: str
+    subject: str
+    app: str | None
+    name: str | None
+    fields: tuple[str, ...]
+    old_status: str | None
+    new_status: str | None
+    fire_at: int | None
