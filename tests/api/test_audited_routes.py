@@ -37,6 +37,8 @@ class Day:
         world.app_of("bank")
         self.key_id = self._key_made("/v1/apps/bank/keys")
         self.operator_key_id = self._key_made("/v1/operator-keys")
+        self.former_secret_id = self._rotated()
+        self._rotated()
         world.wiring.database.write(lambda sql: sql.exec_driver_sql("DELETE FROM audit"))
 
     @property
@@ -63,6 +65,10 @@ class Day:
         self.world.wiring.database.write(lambda sql: insert_missing(sql, [row]))
         self.world.wiring.firings.settle([outcome_of(row.member, FiringStatus.FAILED)])
         return moment
+
+    def _rotated(self) -> int:
+        secrets = self.ask("POST", "/v1/signing-secrets", {})["secrets"]
+        return int(secrets[-1]["id"])
 
     def _key_made(self, path: str) -> str:
         return str(self.ask("POST", path, {"name": "till"}, self.operator)["id"])
@@ -130,6 +136,15 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         [("calendar", "edit")],
     ),
     "DELETE /v1/calendars/{name}": (lambda day: ("/v1/calendars/plant", None), [("calendar", "delete")]),
+    "POST /v1/signing-secrets": (lambda day: ("/v1/signing-secrets", {}), [("signing", "create")]),
+    "PATCH /v1/signing-secrets": (
+        lambda day: ("/v1/signing-secrets", {"enabled": False}),
+        [("signing", "disable")],
+    ),
+    "DELETE /v1/signing-secrets/{secret_id}": (
+        lambda day: (f"/v1/signing-secrets/{day.former_secret_id}", None),
+        [("signing", "revoke")],
+    ),
     "POST /v1/apps": (lambda day: ("/v1/apps", {"name": "ads"}), [("app", "create")]),
     "PATCH /v1/apps/{name}": (
         lambda day: ("/v1/apps/shop", {"disabled": True}),

@@ -1,14 +1,16 @@
 """How apps sign their callbacks, in SQL."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sqlalchemy import Connection, Row, Select, select, update
 
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.fail_points import Step
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.signing_text import signing_from, signing_text
+from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.many_rows import insert_ignore
@@ -58,6 +60,7 @@ class SigningStore:
             changed = change(held)
             if changed == held:
                 return held
+            note_changes(sql, now, list(_differences(held, changed)))
             if held.version:
                 sql.execute(update(signing).where(signing.c.app == app).values(_values(changed, now)))
             elif not sql.execute(insert_ignore(signing).values(app=app, **_values(changed, now))).rowcount:
@@ -90,6 +93,21 @@ class SigningStore:
     def _locked(self, sql: Connection, app: str) -> AppSigning:
         row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
         return AppSigning.unmade(app) if row is None else signing_from(app, row.version, row.content)
+
+
+def _differences(was: AppSigning, now: AppSigning) -> Iterator[AuditedChange]:
+    """Yield what a change of an app's signing did: a secret made, or ended early, and a switch."""
+    before, after = {one.id for one in was.secrets}, {one.id for one in now.secrets}
+    made, ended = after - before, before - after
+    for secret_id in sorted(made):
+        yield AuditedChange(Action.CREATE, AuditedKind.SIGNING, str(secret_id), now.app)
+    # A new secret takes the place of others: that is its creation.
+    for secret_id in sorted(ended) if not made else ():
+        yield AuditedChange(Action.REVOKE, AuditedKind.SIGNING, str(secret_id), now.app)
+    if now.is_on is not was.is_on:
+        yield AuditedChange(
+            Action.ENABLE if now.is_on else Action.DISABLE, AuditedKind.SIGNING, now.app, now.app
+        )
 
 
 def _values(one: AppSigning, now: int) -> dict[str, str | int]:

@@ -19,7 +19,7 @@ from wangtimer.store.sql.tables import SUBJECT_CHARACTERS
 
 _FIRING = re.compile(r"([0-9]{1,16})-([0-9]{1,16})", re.ASCII)
 # The words of `AuditedKind`; a test compares the two.
-KindWord = Literal["timer", "firing", "calendar", "app", "key"]
+KindWord = Literal["timer", "firing", "calendar", "app", "key", "signing"]
 
 
 class AuditQuery(Given):
