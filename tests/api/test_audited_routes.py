@@ -136,7 +136,10 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         [("calendar", "edit")],
     ),
     "DELETE /v1/calendars/{name}": (lambda day: ("/v1/calendars/plant", None), [("calendar", "delete")]),
-    "POST /v1/signing-secrets": (lambda day: ("/v1/signing-secrets", {}), [("signing", "create")]),
+    "POST /v1/signing-secrets": (
+        lambda day: ("/v1/signing-secrets", {"overlap": "0s"}),
+        [("signing", "create")],
+    ),
     "PATCH /v1/signing-secrets": (
         lambda day: ("/v1/signing-secrets", {"enabled": False}),
         [("signing", "disable")],
