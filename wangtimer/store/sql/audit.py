@@ -54,21 +54,12 @@ def _written(noted: _Noted, texts: Texts) -> str:
     """Write a row, in the order of the insert's columns. The words of the two enumerations are written out."""
     caller, change = noted.caller, noted.change
     fields = orjson.dumps(change.fields).decode() if change.fields else None
-    who = (caller.key_id, caller.name, caller.app, caller.address[:ADDRESS_CHARACTERS])
-    what = (change.subject, change.app, change.name, fields, change.old_status, change.new_status)
-    values = (
-        number(noted.at),
-        *(_text(value, texts) for value in who),
-        f"'{change.action.value}'",
-        f"'{change.kind.value}'",
-        *(_text(value, texts) for value in what),
-        number(change.fire_at),
-    )
-    return f"({','.join(values)})"
-
-
-def _text(value: str | None, texts: Texts) -> str:
-    return "NULL" if value is None else texts.write(value)
+    who = [caller.key_id, caller.name, caller.app, caller.address[:ADDRESS_CHARACTERS]]
+    what = [change.subject, change.app, change.name, fields, change.old_status, change.new_status]
+    values = ["NULL" if value is None else texts.write(value) for value in who + what]
+    words = [f"'{change.action}'", f"'{change.kind}'"]
+    of_who, of_what = values[: len(who)], values[len(who) :]
+    return f"({number(noted.at)},{','.join(of_who + words + of_what)},{number(change.fire_at)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,20 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, GivenMoment, Limit, moment, plain
+from wangtimer.api.http.field_types import (
+    PAGE,
+    AppName,
+    Cursor,
+    Given,
+    GivenMoment,
+    Limit,
+    moment,
+    number,
+    plain,
+)
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.v1.apps.key_models import KeyId
 from wangtimer.api.v1.shown import ListPage, Text
@@ -18,6 +28,8 @@ from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS
 
 _FIRING = re.compile(r"([0-9]{1,16})-([0-9]{1,16})", re.ASCII)
+# In a URL a number is a text.
+_Moment = Annotated[GivenMoment, BeforeValidator(number)]
 # The words of `AuditedKind`; a test compares the two.
 KindWord = Literal["timer", "firing", "calendar", "app", "key", "signing"]
 
@@ -50,8 +62,8 @@ class AuditQuery(Given):
         ),
         AfterValidator(plain),
     ] = None
-    since: Annotated[GivenMoment, moment("changes from then on")] = None
-    until: Annotated[GivenMoment, moment("changes up to then")] = None
+    since: Annotated[_Moment, moment("changes from then on")] = None
+    until: Annotated[_Moment, moment("changes up to then")] = None
     limit: Limit = PAGE
     cursor: Cursor | None = None
 
