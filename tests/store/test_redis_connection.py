@@ -23,8 +23,10 @@ from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.slicing import SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
 
 HERE, THERE = Slice(29_920_000, 0), Slice(29_920_001, 12)
@@ -439,6 +441,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.fed(lane, "t", None)
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
+        SigningCopies(connection, Keys("wt")).put([AppSigning(app, 1, False, ()) for app in ("a", "b")])
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")
     names = {script(file.name.removesuffix(".lua")).sha: file.name for file in lua.iterdir()}
