@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims, Fired
-from wangtimer.executor.puller import Puller
+from wangtimer.executor.puller import FEW_PERMITS, Puller
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import Pulled
 from wangtimer.testing.doubles import HandClock
@@ -131,3 +132,44 @@ def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to
     assert puller.rest_s == 3.0
     puller.look()
     assert puller.rest_s == 1.0
+
+
+class LimitedThrottle:
+    """Gives whatever is asked for, and notes it."""
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+        self.back = 0
+
+    def is_limited(self, _app: str) -> bool:
+        return True
+
+    def take(self, _app: str, most: int) -> tuple[list[Permit], float]:
+        self.taken.append(most)
+        return [Permit(str(number), 1e9) for number in range(most)], 0.0
+
+    def give_back_all(self, _app: str, permits: list[Permit]) -> None:
+        self.back += len(permits)
+
+
+def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
+    lanes, throttle = SlowLanes(HandClock()), LimitedThrottle()
+    lanes.index = lambda: {SharedLane.of_limit("app"): "token"}  # type: ignore[method-assign]
+    crowds = iter((40, 3, 0))
+    lanes.pull = lambda *_how: Pulled(1, next(crowds), 0)  # type: ignore[method-assign]
+    clock = lanes._clock
+    puller = Puller(
+        lanes,  # type: ignore[arg-type]
+        Claims(),
+        lambda _lane: 900,
+        clock,
+        10_000,
+        clock.monotonic,
+        lambda: None,
+        throttle,  # type: ignore[arg-type]
+    )
+    puller.fire_by(lambda *_what: Fired())
+    for _ in range(3):
+        puller.look()
+    assert throttle.taken == [FEW_PERMITS, 2 * 40, FEW_PERMITS]
+    assert throttle.back == sum(throttle.taken)

@@ -33,6 +33,9 @@ BEHIND_MS = 1_000
 # How often a lane is pulled whose app may make so many calls a second: the rate stores up those of twice this time.
 RATE_EVERY_S = 0.05
 
+# So many permits are taken at least, as more firings may wait by now than at the last pull.
+FEW_PERMITS = 10
+
 FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
 
 
@@ -63,6 +66,8 @@ class Puller:
         # When the rate of a limited app leaves the next call, s of the stop-watch.
         self._again_at: dict[SharedLane, float] = {}
         self._most: dict[SharedLane, int] = {}
+        # How many firings a limit's lane had at the last pull.
+        self._crowds: dict[SharedLane, int] = {}
         self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
         self._expects_until = float("-inf")
@@ -125,6 +130,7 @@ class Puller:
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._again_at = {lane: at for lane, at in self._again_at.items() if lane in index}
+        self._crowds = {lane: number for lane, number in self._crowds.items() if lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
             self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
@@ -181,14 +187,17 @@ class Puller:
             self._give_back(lane, permits or [])
 
     def _permits_for(self, lane: SharedLane, most: int) -> list[Permit] | None:
-        """Return the permits that the limit of the lane's app leaves for so many; None if it has no limit."""
+        """Return the permits that the limit of the lane's app leaves for so many; None if it has no limit.
+
+        Few are taken for a lane in which few wait: others' calls would be refused until the rest is given back.
+        """
         app = lane.limited_app
         self._again_at.pop(lane, None)
         if app is None or not self._throttle.is_limited(app):
             return None
         if most <= 0:
             return []
-        permits, wait_s = self._throttle.take(app, most)
+        permits, wait_s = self._throttle.take(app, min(most, max(FEW_PERMITS, 2 * self._crowds.get(lane, 0))))
         if wait_s:
             self._again_at[lane] = self._clock.monotonic() + max(RATE_EVERY_S, wait_s)
         return permits
@@ -210,6 +219,8 @@ class Puller:
         finally:
             self._claims.give_room(most - (len(pulled.taken) if pulled else 0))
         self._known[lane] = pulled.next_at
+        if permits is not None:
+            self._crowds[lane] = pulled.waiting + len(pulled.taken)
         if pulled.next_at is None:
             self._again_at.pop(lane, None)
         if pulled.taken:
