@@ -149,7 +149,9 @@ class MemoryTimers:
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
             timer = self._with_past(timer, plan_past)
-            return self._store(_changed(timer, now, TimerStatus.DELETED))
+            gone = _changed(timer, now, TimerStatus.DELETED)
+            self._store(replace(gone, definition=gone.definition.stored))
+            return gone
 
         return self._server.call(work)
 

@@ -218,7 +218,7 @@ def test_disabled_and_deleted_timers_are_returned_as_they_stand(
     assert disabled == [timers.get("shop", timer.id) for timer in (a, b)]
     deleted = batches.delete([b.id, c.id, 99], NOW + 2)
     assert [timer.id for timer in timers.page("shop", 0, 9)] == [a.id]
-    assert timers.definitions({b.id, c.id}) == {timer.id: timer.definition for timer in deleted}
+    assert timers.definitions({b.id, c.id}) == {timer.id: timer.definition.stored for timer in deleted}
     assert [row.timer_id for row in database.read(lambda sql: sql.execute(select(timer_tags)).all())] == [
         a.id
     ]

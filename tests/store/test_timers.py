@@ -15,7 +15,7 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.timers.timer import UNREAD, NewTimer, Notify, Timer, TimerStatus
+from wangtimer.core.timers.timer import NO_CALL, UNREAD, NewTimer, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timers import PlanPart, Revision, TimerStore
 
@@ -261,12 +261,13 @@ def test_disabling_raises_the_version_once(timers: TimerStore) -> None:
     assert timers.get("shop", timer.id) == off
 
 
-def test_deleting_raises_the_version_and_keeps_the_definition(timers: TimerStore) -> None:
+def test_deleting_raises_the_version_and_keeps_the_definition_but_for_its_call(timers: TimerStore) -> None:
     timer = enabled(timers)
     gone = timers.delete("shop", timer.id, NOW)
     assert gone.definition.version == timer.definition.version + 1
-    assert timers.definitions({timer.id, timer.id + 1}) == {timer.id: gone.definition}
+    assert timers.definitions({timer.id, timer.id + 1}) == {timer.id: gone.definition.stored}
     assert gone.definition.status is TimerStatus.DELETED
+    assert (gone.definition.notify, gone.definition.stored.notify) == (timer.definition.notify, NO_CALL)
     assert timers.versions({timer.id, timer.id + 1}) == {timer.id: gone.definition.version}
     assert timers.versions(set()) == {}
 
