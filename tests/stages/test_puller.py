@@ -155,7 +155,7 @@ class LimitedThrottle:
 def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
     lanes, throttle = SlowLanes(HandClock()), LimitedThrottle()
     lanes.index = lambda: {SharedLane.of_limit("app"): "token"}  # type: ignore[method-assign]
-    crowds = iter((40, 3, 0))
+    crowds = iter((40, 3, 3))
     lanes.pull = lambda *_how: Pulled(1, next(crowds), 0)  # type: ignore[method-assign]
     clock = lanes._clock
     puller = Puller(
