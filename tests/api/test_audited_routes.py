@@ -10,7 +10,7 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.world import URL, definition, present
 from tests.store.members import outcome_of, row_at
 from wangtimer.api.gate.rights import RIGHTS
-from wangtimer.api.v1.apps.audit_models import KindWord
+from wangtimer.api.v1.apps.audit_models import AuditedKindWord
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.core.flow.firing import FiringStatus
@@ -246,7 +246,7 @@ def key_of(day: Day, route: str) -> str:
 
 
 def test_each_kind_of_what_is_changed_can_be_asked_for() -> None:
-    assert get_args(KindWord) == tuple(AuditedKind)
+    assert get_args(AuditedKindWord) == tuple(AuditedKind)
 
 
 def test_every_route_that_changes_something_is_tried_here() -> None:

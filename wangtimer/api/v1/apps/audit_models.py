@@ -31,7 +31,7 @@ _FIRING = re.compile(r"([0-9]{1,16})-([0-9]{1,16})", re.ASCII)
 # In a URL a number is a text.
 _Moment = Annotated[GivenMoment, BeforeValidator(number)]
 # The words of `AuditedKind`; a test compares the two.
-KindWord = Literal["timer", "firing", "calendar", "app", "key", "signing"]
+AuditedKindWord = Literal["timer", "firing", "calendar", "app", "key", "signing"]
 
 
 class AuditQuery(Given):
@@ -50,7 +50,7 @@ class AuditQuery(Given):
 
     app: Annotated[AppName | None, Field(description="whose the changed thing is")] = None
     key: Annotated[KeyId | None, Field(description="the id of the API key that made the change")] = None
-    kind: Annotated[KindWord | None, Field(description="what was changed")] = None
+    kind: Annotated[AuditedKindWord | None, Field(description="what was changed")] = None
     subject: Annotated[
         str | None,
         Field(
