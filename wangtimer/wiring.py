@@ -309,12 +309,12 @@ class Wiring:
     @once
     def signing_store(self) -> SigningStore:
         """How apps sign their callbacks, in SQL."""
-        return SigningStore(self.database)
+        return SigningStore(self.database, self.seals)
 
     @once
     def signing_copies(self) -> SigningCopies:
         """The same in Redis."""
-        return SigningCopies(self.redis, self.keys)
+        return SigningCopies(self.redis, self.keys, self.seals)
 
     @once
     def signing_changes(self) -> SigningChanges:

@@ -200,7 +200,7 @@ SECTIONS = (
             "An app that switched signing off is called without a signature.",
             "A change of secrets counts as a change of a timer does, within `countsWithin`.",
             "Where SQL lost the commit of a rotation, Redis' copy of it counts until the next change.",
-            "Whoever can read SQL or Redis can sign.",
+            "Without `WANGTIMER_SECRET_KEYS`, whoever can read SQL or Redis can sign.",
         ),
     ),
     Section(

@@ -16,8 +16,10 @@ from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timers import TimerStore
 
 OLD, NEW = new_secret_key("old"), new_secret_key("new")
@@ -57,21 +59,30 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     file = tmp_path / "keys"
     file.write_text(f"{NEW}\n{OLD}\n")
     settings = {"database_url": database_url, "store_url": redis_url, "secret_keys_file": str(file)}
+    signing = SigningStore(database, Seals(read_secret_keys(OLD))).needed(["shop"], NOW)["shop"]
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as redis:
         DefinitionStore(connection, Keys("wt"), 60).put([timer.definition])
         done = run("rotate", **settings)
-        assert (done.exit_code, done.stdout) == (0, "1 timers written anew; key new encrypts\n")
-        assert redis.keys("*") == []
+        assert (done.exit_code, done.stdout) == (
+            0,
+            "1 timers and the signing secrets of 1 apps written anew; key new encrypts\n",
+        )
+        assert redis.keys("*") == [b"wt:signing"]
+        newest = Seals(read_secret_keys(NEW))
+        assert SigningCopies(connection, Keys("wt"), newest).get(["shop"]).found == {"shop": signing}
     held = TimerStore(database).get("shop", timer.id)
-    assert Seals(read_secret_keys(NEW)).call_of(held.definition) == CALL
-    assert run("rotate", **settings).stdout.startswith("0 timers written anew")
+    assert newest.call_of(held.definition) == CALL
+    assert SigningStore(database, newest).get("shop") == signing
+    assert run("rotate", **settings).stdout.startswith("0 timers and the signing secrets of 0 apps")
 
 
 def test_what_rotate_cannot_open_is_named_and_the_exit_code_tells(
-    timer: Timer, database_url: str, redis_url: str
+    database: Database, timer: Timer, database_url: str, redis_url: str
 ) -> None:
+    SigningStore(database, Seals(read_secret_keys(OLD))).needed(["shop"], NOW)
     done = run("rotate", database_url=database_url, store_url=redis_url, secret_keys=NEW)
     assert done.exit_code == 1
+    assert "not done: the signing secrets of app 'shop': this process has no key 'old'" in done.stderr
     assert (
         f"not done: the secrets of timer {timer.id} cannot be opened: this process has no key 'old'"
         in done.stderr

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from wangtimer.core.errors import Conflict, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret, new_key, read_key
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.signing_text import signing_from, signing_text
 
 NOW, DAY = 1_795_207_483_000, 86_400_000
@@ -81,13 +82,13 @@ def test_an_app_that_signs_and_has_no_secret_is_not_signed_for() -> None:
 def test_what_is_written_is_read_back(key: bytes, is_on: bool, ends_at: int | None) -> None:
     secrets = (SigningSecret(1, key, NOW, ends_at, True), SigningSecret(2, new_key(), NOW))
     one = AppSigning("商店", 7, is_on, secrets)
-    assert signing_from("商店", 7, signing_text(one)) == one
+    assert signing_from("商店", 7, signing_text(one, NO_KEYS), NO_KEYS) == one
 
 
 def test_what_signs_with_no_secret_or_is_of_a_later_version_is_not_read() -> None:
     for text in ('{"on":true,"secrets":[]}', '{"on":false,"secrets":[],"scheme":"v2"}'):
         with pytest.raises(ValueError, match=r"no secret|does not know scheme"):
-            signing_from("shop", 1, text)
+            signing_from("shop", 1, text, NO_KEYS)
 
 
 @given(st.binary(min_size=24, max_size=64))

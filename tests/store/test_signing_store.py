@@ -11,6 +11,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
@@ -111,3 +112,38 @@ def test_a_copy_that_cannot_be_read_is_as_none(redis_url: str, caplog: pytest.Lo
         raw.hset("wt:signing", "bank", '7 {"on":true,"secrets":[{"secret":"whsec_c2VjcmV0"}]}')
         assert set(copies.get(["shop", "bank"]).found) == {"shop"}
     assert "c2VjcmV0" not in caplog.text
+
+
+def test_secrets_are_sealed_in_sql_and_redis_for_their_app_and_place(
+    database: Database, redis_url: str
+) -> None:
+    seals = Seals({"k1": bytes(32)})
+    store = SigningStore(database, seals)
+    made = store.change("shop", lambda one: one.rotated(KEYS[7], 0, NOW), NOW)
+    secret = made.secrets[0].text.removeprefix("whsec_")
+    content = database.read(lambda sql: sql.exec_driver_sql("SELECT content FROM signing").scalar_one())
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        copies = SigningCopies(connection, Keys("wt"), seals)
+        copies.put([made])
+        copy = raw.hget("wt:signing", "shop").decode()
+        raw.hset("wt:signing", "bank", copy)
+        assert copies.get(["shop", "bank"]).found == {"shop": made}
+    assert store.get("shop") == made
+    for text in (content, copy):
+        assert secret not in text
+        assert "1.k1." in text
+
+
+def test_secrets_of_a_time_without_a_key_are_read_and_sealed_once(database: Database) -> None:
+    made = SigningStore(database).needed(["shop"], NOW)["shop"]
+    store = SigningStore(database, Seals({"k1": bytes(32)}))
+    assert store.get("shop") == made
+    assert (store.apps_behind("", 10), store.apps_behind("shop", 10)) == (["shop"], [])
+    assert (store.seal_anew("shop"), store.seal_anew("shop"), store.seal_anew("bank")) == (made, None, None)
+    assert store.get("shop") == made
+
+
+def test_without_its_key_an_app_is_not_signed_for(database: Database) -> None:
+    SigningStore(database, Seals({"k1": bytes(32)})).needed(["shop"], NOW)
+    found = SigningStore(database, Seals({"k2": bytes(32)})).needed(["shop"], NOW)
+    assert (dict(found), list(found.bad)) == ({}, ["shop"])

@@ -1,7 +1,7 @@
-"""Seals the secrets of timers' calls, so that SQL and Redis have them encrypted only.
+"""Seals the secrets of timers' calls and of signatures, so that SQL and Redis have them encrypted only.
 
-AES-256-GCM with a random nonce (NIST SP 800-38D). App and timer are associated data: a seal that was copied into
-another timer's row cannot be opened. A sealed text is `1.key id.base64url of nonce and ciphertext`.
+AES-256-GCM with a random nonce (NIST SP 800-38D). Whose it is, such as app and timer, is associated data: a seal that
+was copied into another row cannot be opened. A sealed text is `1.key id.base64url of nonce and ciphertext`.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -37,11 +37,14 @@ class Seals:
             return call
         if self.sealing_id is None:
             raise _no_key(call)
+        return masked._replace(sealed=self.seal_bytes(orjson.dumps(secrets), _bound_to(app, timer_id)))
+
+    def seal_bytes(self, plain: bytes, bound_to: bytes) -> str:
+        """Return the sealed text of a secret, which opens only for the same `bound_to`; there must be a key."""
         nonce = urandom(NONCE_BYTES)
-        cipher = self._ciphers[self.sealing_id]
-        hidden = nonce + cipher.encrypt(nonce, orjson.dumps(secrets), _bound_to(app, timer_id))
-        text = urlsafe_b64encode(hidden).decode()
-        return masked._replace(sealed=f"{_FORMAT}.{self.sealing_id}.{text}")
+        cipher = self._ciphers[str(self.sealing_id)]
+        hidden = nonce + cipher.encrypt(nonce, plain, bound_to)
+        return f"{_FORMAT}.{self.sealing_id}.{urlsafe_b64encode(hidden).decode()}"
 
     def refuse_new(self, call: Notify) -> None:
         """Raise `InvalidInput` where a new timer cannot have this call: for `***`, or secrets where there is no key."""
@@ -53,19 +56,24 @@ class Seals:
         """Return the call with its secrets in their places. Raises `UnopenedSecrets`."""
         if not call.sealed:
             return call
-        _, _, rest = call.sealed.partition(".")
+        try:
+            secrets = self.open_bytes(call.sealed, _bound_to(app, timer_id))
+        except ValueError as error:
+            raise UnopenedSecrets(timer_id, str(error)) from None
+        return whole(call, orjson.loads(secrets))
+
+    def open_bytes(self, sealed: str, bound_to: bytes) -> bytes:
+        """Return the secret of a sealed text. Raises ValueError, which tells the key's id and nothing of the secret."""
+        _, _, rest = sealed.partition(".")
         key_id, _, text = rest.partition(".")
         cipher = self._ciphers.get(key_id)
-        if cipher is None or not call.sealed.startswith(f"{_FORMAT}."):
-            raise UnopenedSecrets(timer_id, f"this process has no key {key_id[:40]!r}")
+        if cipher is None or not sealed.startswith(f"{_FORMAT}."):
+            raise ValueError(f"this process has no key {key_id[:40]!r}")
         try:
             hidden = urlsafe_b64decode(text)
-            secrets = cipher.decrypt(hidden[:NONCE_BYTES], hidden[NONCE_BYTES:], _bound_to(app, timer_id))
+            return cipher.decrypt(hidden[:NONCE_BYTES], hidden[NONCE_BYTES:], bound_to)
         except (InvalidTag, ValueError):
-            raise UnopenedSecrets(
-                timer_id, f"they were not sealed for this timer under the key {key_id!r}"
-            ) from None
-        return whole(call, orjson.loads(secrets))
+            raise ValueError(f"they were not sealed for this place under the key {key_id!r}") from None
 
     def call_of(self, one: Definition) -> Notify:
         """Return the call that a firing makes. Raises `UnopenedSecrets`."""
@@ -90,9 +98,11 @@ class Seals:
 
     def needs_sealing(self, call: Notify) -> bool:
         """Tell whether the call has secrets that are not sealed under the first key."""
-        if not call.sealed:
-            return bool(parted(call)[1])
-        return not call.sealed.startswith(f"{_FORMAT}.{self.sealing_id}.")
+        return not self.is_newest(call.sealed) if call.sealed else bool(parted(call)[1])
+
+    def is_newest(self, sealed: str) -> bool:
+        """Tell whether a text is sealed under the first key."""
+        return sealed.startswith(f"{_FORMAT}.{self.sealing_id}.")
 
 
 # Of a process that neither stores secrets nor makes calls.

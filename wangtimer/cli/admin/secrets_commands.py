@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -11,18 +12,22 @@ from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.core.errors import StoreAway, WangTimerError
 from wangtimer.core.secret_keys import new_secret_key
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
+from wangtimer.store.sql.signing_store import SigningStore
 
-# Timers named that could not be rotated.
+# Timers and apps named that could not be rotated.
 MOST_NAMED = 20
+SIGNINGS_AT_ONCE = 1_000
 
 
 @click.group(cls=OnceGroup)
@@ -71,16 +76,54 @@ def _rotate(settings: Settings) -> None:
         closing(Database(settings.database_url, 1)) as database,
         closing(RedisConnection(settings.store_url)) as redis,
     ):
-        seals = Seals(settings.secret_key_ring)
+        seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
         rotation = SecretRotation(database, seals)
-        definitions = DefinitionStore(redis, Keys(settings.key_prefix), 3 * settings.step_s)
+        definitions = DefinitionStore(redis, redis_keys, 3 * settings.step_s)
         count, bad, are_forgotten = 0, dict[int, str](), True
         page = RotatedPage([], {}, 0)
         while page.last_id is not None:
             page = rotation.next_page(page.last_id)
             count, bad = count + len(page.changed), bad | page.bad
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
-    _tell(count, bad, are_forgotten, str(seals.sealing_id))
+        signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
+    click.echo(
+        f"{count} timers and the signing secrets of {signings.count} apps written anew; "
+        f"key {seals.sealing_id} encrypts"
+    )
+    _tell_what_is_left([*bad.values(), *signings.bad], are_forgotten and signings.are_told)
+
+
+@dataclass(slots=True)
+class SealedSignings:
+    """How many apps' signing secrets were sealed anew, why others could not be, and whether Redis was told of all."""
+
+    count: int = 0
+    bad: list[str] = field(default_factory=list)
+    are_told: bool = True
+
+
+def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedSignings:
+    """Seal the signing secrets of all apps, in SQL and in Redis."""
+    done, app = SealedSignings(), ""
+    while apps := store.apps_behind(app, SIGNINGS_AT_ONCE):
+        for app in apps:
+            try:
+                sealed = store.seal_anew(app)
+            except ValueError as error:
+                done.bad.append(f"the signing secrets of app {app!r}: {error}")
+                continue
+            if sealed is not None:
+                done.count += 1
+                done.are_told = _told(copies, sealed) and done.are_told
+    return done
+
+
+def _told(copies: SigningCopies, signing: AppSigning) -> bool:
+    try:
+        copies.put([signing])
+    except StoreAway:
+        return False
+    return True
 
 
 def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:
@@ -92,9 +135,8 @@ def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:
     return True
 
 
-def _tell(count: int, bad: dict[int, str], are_forgotten: bool, key_id: str) -> None:
-    click.echo(f"{count} timers written anew; key {key_id} encrypts")
-    for reason in list(bad.values())[:MOST_NAMED]:
+def _tell_what_is_left(bad: list[str], are_forgotten: bool) -> None:
+    for reason in bad[:MOST_NAMED]:
         click.echo(f"not done: {reason}", err=True)
     if len(bad) > MOST_NAMED:
         click.echo(f"not done: {len(bad) - MOST_NAMED} more", err=True)

@@ -9,6 +9,7 @@ import structlog
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.signing_text import signing_from, signing_text
 
 log = structlog.get_logger()
@@ -27,9 +28,10 @@ class Copies(NamedTuple):
 class SigningCopies:
     """All apps' copies are one hash with a mark, which changes with each of them: who knows it need not read again."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals = NO_KEYS) -> None:
         self._connection = connection
         self._key = keys.signing
+        self._seals = seals
 
     def put(self, signings: Iterable[AppSigning]) -> None:
         """Write copies unless newer ones are there; raises `StoreAway`."""
@@ -37,7 +39,12 @@ class SigningCopies:
             ScriptCall(
                 script("signing_put"),
                 [self._key],
-                [one.app, one.version, f"{one.version} {signing_text(one)}", secrets.token_hex(8)],
+                [
+                    one.app,
+                    one.version,
+                    f"{one.version} {signing_text(one, self._seals)}",
+                    secrets.token_hex(8),
+                ],
             )
             for one in signings
         ]
@@ -58,7 +65,7 @@ class SigningCopies:
                 continue
             try:
                 version, _, content = text.partition(" ")
-                found[app] = signing_from(app, int(version), content)
+                found[app] = signing_from(app, int(version), content, self._seals)
             except Exception as error:
                 log.error("signing_copy_cannot_be_read", app=app, error=type(error).__name__)
         return Copies(mark, found)

@@ -9,7 +9,8 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.signing_text import signing_from, signing_text
+from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.signing_text import needs_sealing, signing_from, signing_text
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
@@ -24,13 +25,14 @@ ChangeKey = tuple[int, str]
 class SigningStore:
     """One row an app; an app without one gets it, with a secret, when it is first needed."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
         self._database = database
+        self._seals = seals
 
     def get(self, app: str) -> AppSigning:
         """Return an app's signing; version 0 where nothing is stored. Raises `StoreAway`, ValueError."""
         row = self._database.read(lambda sql: sql.execute(_ROW.where(signing.c.app == app)).one_or_none())
-        return AppSigning.unmade(app) if row is None else signing_from(app, row.version, row.content)
+        return AppSigning.unmade(app) if row is None else self._signing(app, row.version, row.content)
 
     def needed(self, apps: Iterable[str], now: int) -> Readable[str, AppSigning]:
         """Return the signing of each of these apps, and make it where there is none (`now` in ms UTC).
@@ -62,13 +64,37 @@ class SigningStore:
                 return held
             note_changes(sql, now, list(_differences(held, changed)))
             if held.version:
-                sql.execute(update(signing).where(signing.c.app == app).values(_values(changed, now)))
-            elif not sql.execute(insert_ignore(signing).values(app=app, **_values(changed, now))).rowcount:
+                sql.execute(update(signing).where(signing.c.app == app).values(self._values(changed, now)))
+            elif not sql.execute(
+                insert_ignore(signing).values(app=app, **self._values(changed, now))
+            ).rowcount:
                 # Somebody made it in between.
                 return work(sql)
             return changed
 
         return self._database.write(work, Step.SQL_SIGNING)
+
+    def seal_anew(self, app: str) -> AppSigning | None:
+        """Seal an app's secrets under the first key; None where they are, or where there are none.
+
+        Nothing else changes. Raises `StoreAway`, and ValueError where the key is missing that they are sealed under.
+        """
+
+        def work(sql: Connection) -> AppSigning | None:
+            row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
+            if row is None or not needs_sealing(row.content, self._seals):
+                return None
+            held = self._signing(app, row.version, row.content)
+            content = signing_text(held, self._seals)
+            sql.execute(update(signing).where(signing.c.app == app).values(content=content))
+            return held
+
+        return self._database.write(work, Step.SQL_SIGNING)
+
+    def apps_behind(self, app: str, limit: int) -> list[str]:
+        """Return a page of the apps that have a row, by name, from behind one."""
+        query = select(signing.c.app).where(signing.c.app > app).order_by(signing.c.app).limit(limit)
+        return list(self._database.read(lambda sql: sql.execute(query).scalars().all()))
 
     def changed_behind(
         self, key: ChangeKey, limit: int
@@ -77,22 +103,37 @@ class SigningStore:
         columns = (signing.c.updated_at, signing.c.app)
         query = by_index(_ROW.where(behind(columns, key)), "signing_updated", signing)
         rows = self._rows(query.order_by(*columns).limit(limit))
-        return _read_all(rows), (rows[-1].updated_at, rows[-1].app) if len(rows) == limit else None
+        return self._read_all(rows), (rows[-1].updated_at, rows[-1].app) if len(rows) == limit else None
 
     def _read(self, apps: Sequence[str]) -> Readable[str, AppSigning]:
-        return _read_all(self._rows(_ROW.where(signing.c.app.in_(apps))))
+        return self._read_all(self._rows(_ROW.where(signing.c.app.in_(apps))))
 
     def _rows(self, query: Select[tuple[str, int, str, int]]) -> Sequence[Row[tuple[str, int, str, int]]]:
         return self._database.read(lambda sql: sql.execute(query).all())
 
     def _make(self, new: Sequence[AppSigning], now: int) -> None:
-        rows = [{"app": one.app, **_values(one, now)} for one in new]
+        rows = [{"app": one.app, **self._values(one, now)} for one in new]
         making = insert_ignore(signing).values(rows)
         self._database.write_alone(lambda sql: sql.execute(making), Step.SQL_SIGNING)
 
     def _locked(self, sql: Connection, app: str) -> AppSigning:
         row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
-        return AppSigning.unmade(app) if row is None else signing_from(app, row.version, row.content)
+        return AppSigning.unmade(app) if row is None else self._signing(app, row.version, row.content)
+
+    def _signing(self, app: str, version: int, content: str) -> AppSigning:
+        return signing_from(app, version, content, self._seals)
+
+    def _values(self, one: AppSigning, now: int) -> dict[str, str | int]:
+        return {"content": signing_text(one, self._seals), "version": one.version, "updated_at": now}
+
+    def _read_all(self, rows: Iterable[Row[tuple[str, int, str, int]]]) -> Readable[str, AppSigning]:
+        found: Readable[str, AppSigning] = Readable()
+        for row in rows:
+            try:
+                found[row.app] = self._signing(row.app, row.version, row.content)
+            except Exception as error:
+                found.bad[row.app] = reason_of("its signing secrets cannot be read", error)
+        return found
 
 
 def _differences(was: AppSigning, now: AppSigning) -> Iterator[AuditedChange]:
@@ -108,17 +149,3 @@ def _differences(was: AppSigning, now: AppSigning) -> Iterator[AuditedChange]:
         yield AuditedChange(
             Action.ENABLE if now.is_on else Action.DISABLE, AuditedKind.SIGNING, now.app, now.app
         )
-
-
-def _values(one: AppSigning, now: int) -> dict[str, str | int]:
-    return {"content": signing_text(one), "version": one.version, "updated_at": now}
-
-
-def _read_all(rows: Iterable[Row[tuple[str, int, str, int]]]) -> Readable[str, AppSigning]:
-    found: Readable[str, AppSigning] = Readable()
-    for row in rows:
-        try:
-            found[row.app] = signing_from(row.app, row.version, row.content)
-        except Exception as error:
-            found.bad[row.app] = reason_of("its signing secrets cannot be read", error)
-    return found
