@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
+from tests.made_apps import make_apps
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import HOST, free_port
 
@@ -44,6 +45,7 @@ class Served:
 
 @pytest.fixture
 def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
+    make_apps(sqlite_url, "shop")
     port, log = free_port(), tmp_path / "web.log"
     settings = {
         "database_url": sqlite_url,

@@ -118,6 +118,7 @@ PICKS: dict[str, Pick] = {
     "which": _which,
     "timer": _which,
     "firing_id": _firing_id,
+    "key_id": lambda chance, standing: chance.choice(standing.key_ids),
     "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
     "keys": lambda chance, standing: chance.sample(standing.names, min(3, len(standing.names))),
     "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}),

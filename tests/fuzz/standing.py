@@ -18,6 +18,7 @@ SPARE = "spare"
 # Listening there is nobody, and no executor runs that could ask.
 URL = "http://target.invalid/fire"
 DEF = "/api/timer/v1/def"
+KEYS = (f"/v1/apps/{APP}/keys", "/v1/operator-keys")
 
 
 @dataclass(slots=True)
@@ -30,6 +31,8 @@ class Standing:
     firings: list[tuple[int, int]] = field(default_factory=list)
     # Those of them that can be cancelled.
     coming: list[tuple[int, int]] = field(default_factory=list)
+    # Of the app and of operators.
+    key_ids: list[str] = field(default_factory=list)
     now: int = 0
     _number: Any = field(default_factory=count)
 
@@ -54,6 +57,13 @@ class Standing:
         for name in (CALENDARS[0], SPARE):
             calendar = {"app": APP, "name": name, "days": ["2027-01-01"], "weekdays": [7]}
             self.send("PUT", "/api/timer/v1/calendar", calendar)
+
+        self.key_ids = [key for path in KEYS for key in self._keys(path)]
+
+    def _keys(self, path: str) -> list[str]:
+        """Return the ids of keys that are not revoked; there are some."""
+        living = [one["id"] for one in self.send("GET", path, {"limit": 200})["items"] if not one["revokedAt"]]
+        return living or [self.send("POST", path, {"name": "standing"})["id"]]
 
     def _timers(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.send("GET", "/api/timer/v1/defs", {"app": APP, "limit": 100})[

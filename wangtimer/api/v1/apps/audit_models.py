@@ -104,8 +104,12 @@ class ShownChange(Sent):
         ),
     ]
     action: Annotated[str, Field(description=f"one of {', '.join(Action)}", examples=["edit"])]
+    # A text, as a newer version may have written another word.
     kind: Annotated[
-        str, Field(description=f"what was changed: one of {', '.join(AuditedKind)}", examples=["timer"])
+        str,
+        Field(
+            description="what was changed", examples=["timer"], json_schema_extra={"enum": list(AuditedKind)}
+        ),
     ]
     subject: Annotated[
         str,
