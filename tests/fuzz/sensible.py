@@ -25,6 +25,7 @@ SPELLINGS = (
     ("ids", "since"),
     ("body", "json"),
 )
+APP_NAMES = {"app", "WangTimer-App"}
 # What says which firings besides a list of them.
 OF_A_SPAN = ("id", "timer", "since", "until", "statuses")
 CRONS = (
@@ -115,6 +116,7 @@ PICKS: dict[str, Pick] = {
     # Of v1, beside those that are called the same.
     "WangTimer-App": _one_of(APP, APP, APP, APP, "bank"),
     "If-Match": _one_of(None, None, '"1"'),
+    "Idempotency-Key": lambda chance, _: chance.choice((None, None, f"key-{chance.randrange(10**9)}")),
     "which": _which,
     "timer": _which,
     "firing_id": _firing_id,
@@ -158,6 +160,9 @@ def make_sensible(
         for name, value in given.items()
         if value is not None
     }
+    for name in known.keys() & APP_NAMES:
+        # It may be left out where the key says it, and none has a key here.
+        made.setdefault(name, PICKS[name](chance, standing))
     _give_one(made, schema, root, standing, chance)
     return {name: value for name, value in made.items() if value is not None}
 

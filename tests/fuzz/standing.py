@@ -62,7 +62,9 @@ class Standing:
 
     def _keys(self, path: str) -> list[str]:
         """Return the ids of keys that are not revoked; there are some."""
-        living = [one["id"] for one in self.send("GET", path, {"limit": 200})["items"] if not one["revokedAt"]]
+        living = [
+            one["id"] for one in self.send("GET", path, {"limit": 200})["items"] if not one["revokedAt"]
+        ]
         return living or [self.send("POST", path, {"name": "standing"})["id"]]
 
     def _timers(self) -> list[dict[str, Any]]:
