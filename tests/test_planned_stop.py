@@ -78,7 +78,7 @@ def wiring(settings: Settings) -> Iterator[Wiring]:
 
 @pytest.fixture
 def worker(settings: Settings) -> Iterator["subprocess.Popen[bytes]"]:
-    named = settings.model_dump(exclude_unset=True)
+    named = settings.model_dump(exclude_unset=True, exclude={"secret_keys"})
     variables = {f"WANGTIMER_{name.upper()}": str(value) for name, value in named.items()}
     process = subprocess.Popen(
         [*WORKER, "--without-gossip", "--without-mingle"], env=inherited_environment() | variables

@@ -113,7 +113,7 @@ def wiring(settings: Settings) -> Iterator[Wiring]:
 @pytest.fixture
 def start_worker(settings: Settings) -> Iterator[StartWorker]:
     """Return what starts a process of one queue, at the shipped settings."""
-    named = settings.model_dump(exclude_unset=True)
+    named = settings.model_dump(exclude_unset=True, exclude={"secret_keys"})
     variables = {f"WANGTIMER_{name.upper()}": str(value) for name, value in named.items()}
     with ExitStack() as started:
 

@@ -158,6 +158,7 @@ REACHED = (
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
+    Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(
         "loading again",

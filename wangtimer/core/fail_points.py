@@ -35,6 +35,7 @@ class Step(StrEnum):
     LANE_FORGET = "lane_forget"
     LANE_PULL = "lane_pull"
     LOOK = "look"
+    PERMITS = "permits"
     PUT_BACK = "put_back"
     RELEASE = "release"
     RENEW = "renew"

@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from wangtimer.core.errors import UnopenedSecrets
-from wangtimer.core.fail_points import Step
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
@@ -45,7 +44,7 @@ class SecretRotation:
         stale, bad = self._stale(rows)
         changed = list[int]()
         if stale:
-            changed, more = self._database.write(lambda sql: self._seal(sql, sorted(stale)), Step.SQL_EDIT)
+            changed, more = self._database.write(lambda sql: self._seal(sql, sorted(stale)))
             bad |= more
         return RotatedPage(changed, bad, rows[-1]["id"] if len(rows) == PAGE else None)
 

@@ -89,7 +89,7 @@ class SigningStore:
             sql.execute(update(signing).where(signing.c.app == app).values(content=content))
             return held
 
-        return self._database.write(work, Step.SQL_SIGNING)
+        return self._database.write(work)
 
     def apps_behind(self, app: str, limit: int) -> list[str]:
         """Return a page of the apps that have a row, by name, from behind one."""
