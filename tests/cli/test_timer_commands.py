@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
-from tests.client.served import cut_off_redis
+from tests.client.served import Served, cut_off_redis
 from wangtimer.client.values import moment_ms
 from wangtimer.stack.ports import free_port
 
@@ -309,11 +309,10 @@ def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...], words: s
     assert words in result.stderr
 
 
-def test_without_an_app_it_is_wrong_use() -> None:
-    result = runner_of("http://127.0.0.1:9", "")("timers", "list")
-    assert result.exit_code == 2
-    assert "--app" in result.stderr
-    assert "WANGTIMER_APP" in result.stderr
+def test_without_a_key_that_says_the_app_a_new_timer_needs_its_name(served: Served) -> None:
+    result = runner_of(served.url, "")("timers", "create", "a", *TARGET, "--cron", "@daily")
+    assert result.exit_code == 1
+    assert "WangTimer-App: missing" in result.stderr
 
 
 def test_what_the_service_refuses_is_one_line_and_exit_code_1(run: Run) -> None:

@@ -29,6 +29,7 @@ from wangtimer.client.timer_fields import (
 from wangtimer.client.values import read_span
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.timers.fields import FIELDS
+from wangtimer.core.timers.keep_output import KeepOutput as KeepOutputOfService
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.misfire import MisfirePolicy as OfService
 
@@ -145,7 +146,12 @@ def test_defaults_are_the_service_s() -> None:
         for one, value in zip(field.asked, field.shown(field.default).values(), strict=True)
         if not one.v1
     }
-    assert of_timer == shown | {"enabled": NewTimerBody.model_fields["enabled"].default}
+    # What is the usual in v1 is not there in the row.
+    usual = {
+        "enabled": NewTimerBody.model_fields["enabled"].default,
+        "keepOutput": KeepOutputOfService.ALWAYS.value,
+    }
+    assert of_timer == shown | usual
     misfire = {name: one.about.default for name, one in described(Misfire).items()}
     assert misfire["policy"] == USUAL.policy
     assert (read_duration(misfire["grace"]), read_duration(misfire["catchupWindow"])) == (

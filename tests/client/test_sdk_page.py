@@ -40,7 +40,11 @@ def test_its_examples_run(
     monkeypatch.setattr(Client, "_pause", fire_thrice)
     known: dict[str, Any] = {}
     for example in EXAMPLES:
-        code = compile(example.replace("http://127.0.0.1:5000", served.url), str(PAGE), "exec")
+        code = compile(
+            example.replace('Client("http://127.0.0.1:5000"', f'Client("{served.url}", "shop"'),
+            str(PAGE),
+            "exec",
+        )
         exec(code, known)
     with Client(served.url, "shop") as client:
         timers = {timer["key"]: timer for timer in client.timers()}

@@ -12,7 +12,8 @@ REFERENCE = (ROOT / "docs/reference/metrics.md").read_text()
 SOURCE = (ROOT / "wangtimer/api/operations/metrics.py").read_text()
 # A counter's name ends so in what a Prometheus reads.
 TOLD = {
-    f"{name}_total" if name.endswith("_notes") else name for name in re.findall(r'"(wangtimer_\w+)"', SOURCE)
+    f"{name}_total" if name.endswith(("_notes", "_refusals")) else name
+    for name in re.findall(r'"(wangtimer_\w+)"', SOURCE)
 }
 
 

@@ -42,6 +42,10 @@ def test_it_answers_400(place: str, tmp_path: Path) -> None:
 
 
 def started(shown: Block, port: int, folder: Path) -> subprocess.Popen[str]:
+    # Where `wangtimer up` leaves it.
+    key = folder / ".wangtimer/key"
+    key.parent.mkdir()
+    key.write_text("Authorization: Bearer wtk_unused\n")
     program = folder / "program.py"
     program.write_text(shown.text.replace("8000", str(port)), encoding="utf-8")
     return subprocess.Popen([sys.executable, program], cwd=folder, stdout=subprocess.PIPE, text=True)

@@ -225,6 +225,7 @@ class Stores:
             Case("TimerLists.chosen: large", lambda: lists.chosen(large, 100, NOW, 5)),
             Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
+            Case("TimerLists.apps_of", lambda: lists.apps_of(range(1, 1_001))),
             Case("TimerLists.known", lambda: lists.known(LARGE_APP, range(1, 1_001))),
         ]
 
@@ -364,6 +365,8 @@ class Stores:
                 "SigningStore.change", lambda: signing.change(app, lambda one: one.rotated(key, 0, NOW), NOW)
             ),
             Case("SigningStore.change: the first", lambda: signing.change(f"{app}!", _signs_first, NOW)),
+            Case("SigningStore.seal_anew", lambda: signing.seal_anew("app7")),
+            Case("SigningStore.apps_behind", lambda: signing.apps_behind("app7", 1_000)),
             Case("SigningStore.changed_behind", lambda: signing.changed_behind((since, ""), 1_000)),
         ]
 

@@ -77,7 +77,7 @@ def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
 
 def test_passwords_are_made_once_each_another_and_only_their_owner_reads_them(tmp_path: Path) -> None:
     made = made_accounts(tmp_path)
-    assert len(set(made.values())) == len(made) == len(ROLES) + 4
+    assert len(set(made.values())) == len(made) == len(ROLES) + 5
     assert all(re.fullmatch(r"[0-9a-f]{32}", value.rpartition(":")[2]) for value in made.values())
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
     with pytest.raises(subprocess.CalledProcessError):

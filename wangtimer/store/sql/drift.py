@@ -3,7 +3,6 @@
 Nothing is dropped, except an index that gets more columns at its end.
 """
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,10 +69,14 @@ def rows_of_apps(sql: Connection) -> Iterator[Lack]:
     missing = " UNION ".join(f"SELECT DISTINCT app FROM {table.name}{is_known}" for table in named)
     if not missing or sql.exec_driver_sql(f"SELECT COUNT(*) FROM ({missing}) AS missing").scalar_one() == 0:
         return
-    # SQLite and MySQL have no common word for the present moment in ms.
-    now = int(time.time() * 1_000)
+    # Its first timer or calendar made an app.
+    moments = {timers: timers.c.created_at.name, calendars: calendars.c.updated_at.name}
+    first = " UNION ALL ".join(
+        f"SELECT app, MIN({moments[table]}) AS at FROM {table.name}{is_known} GROUP BY app" for table in named
+    )
     insert = f"INSERT INTO {apps.name} (name, created_at, updated_at)"
-    yield Lack(f"rows of table {apps.name}", f"{insert} SELECT app, {now}, {now} FROM ({missing}) AS missing")
+    rows = f"SELECT app, MIN(at), MIN(at) FROM ({first}) AS missing GROUP BY app"
+    yield Lack(f"rows of table {apps.name}", f"{insert} {rows}")
 
 
 def _of_table(sql: Connection, table: Table) -> Iterator[Lack]:
