@@ -15,6 +15,7 @@ import requests
 from tests.stack.accounts import ROOT, GuardedDeployment, GuardedRedis, made_accounts
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.stack.ports import HOST
 from wangtimer.stack.supervisor import wait_for
 
@@ -78,7 +79,10 @@ def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
 def test_passwords_are_made_once_each_another_and_only_their_owner_reads_them(tmp_path: Path) -> None:
     made = made_accounts(tmp_path)
     assert len(set(made.values())) == len(made) == len(ROLES) + 5
-    assert all(re.fullmatch(r"[0-9a-f]{32}", value.rpartition(":")[2]) for value in made.values())
+    (secret_key,) = read_secret_keys(made["WANGTIMER_SECRET_KEYS"])
+    assert secret_key == "k1"
+    passwords = [value for name, value in made.items() if name != "WANGTIMER_SECRET_KEYS"]
+    assert all(re.fullmatch(r"[0-9a-f]{32}", value.rpartition(":")[2]) for value in passwords)
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
     with pytest.raises(subprocess.CalledProcessError):
         made_accounts(tmp_path)
