@@ -1,6 +1,7 @@
 """The throttle: one order an app for the calls of a few ms, and nothing for apps without a limit."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -164,3 +165,12 @@ def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
     it.server.away = False
     throttle.read_limits()
     assert throttle.is_limited(APP)
+
+
+def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
+    def fail() -> None:
+        raise TypeError("a later format")
+
+    throttle = Throttle(it.permits, SimpleNamespace(read=fail), it.clock)  # type: ignore[arg-type]
+    throttle.warm_up()
+    assert not throttle.has_wants

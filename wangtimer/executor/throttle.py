@@ -1,7 +1,6 @@
 """The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from uuid import uuid4
@@ -129,9 +128,13 @@ class Throttle:
             self._limits = limits
 
     def warm_up(self) -> None:
-        """Read the limits before the first call; while Redis is away they are read later."""
-        with suppress(StoreAway):
+        """Read the limits before the first call; what cannot be read stops no start, and is read later."""
+        try:
             self.read_limits()
+        except StoreAway as error:
+            log.info("limits_not_read", error=str(error))
+        except Exception:
+            log.exception("limits_not_read")
 
     def carry_out(self) -> None:
         """Ask and give back what has gathered, in one trip; while Redis is away nobody gets an answer but "unknown"."""
