@@ -52,7 +52,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    throttle = Throttle(None, None, clock)  # type: ignore[arg-type]
+    throttle = Throttle(None, None, dict, clock)  # type: ignore[arg-type]
     puller = Puller(
         lanes,  # type: ignore[arg-type]
         Claims(),
@@ -107,7 +107,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         10_000,
         clock.monotonic,
         lambda: None,
-        Throttle(None, None, clock),  # type: ignore[arg-type]
+        Throttle(None, None, dict, clock),  # type: ignore[arg-type]
     )
     puller.fire_by(lambda *_what: Fired())
     counts = []
@@ -202,7 +202,7 @@ class LimitedSetting:
         limits = MemoryCallLimits(server)
         limits.write({"app": CallLimit(at_once=1)})
         self.permits = OneCallAtOnce(server, self.clock)
-        self.throttle = Throttle(self.permits, limits, self.clock)  # type: ignore[arg-type]
+        self.throttle = Throttle(self.permits, limits, dict, self.clock)  # type: ignore[arg-type]
         self.throttle.warm_up()
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
