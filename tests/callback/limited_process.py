@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.callback.calls import MachineClock
+from tests.callback.calls import MachineClock, egress_of
 from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.slicing import SharedLane
@@ -59,7 +59,7 @@ def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     throttle = Throttle(permits, CallLimitStore(connection, keys), dict, MachineClock())
     throttle.warm_up()
     throttle.start()
-    engine = DeliveryEngine(MachineClock(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
+    engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
     engine.start()
     request = Request(url, "POST", (), b"{}", app=app)
     engine.submit([EndlessCall(request, engine.submit) for _ in range(int(in_hand))])
