@@ -153,7 +153,9 @@ def test_the_limit_holds_while_redis_has_lost_it(make_world: MakeWorld) -> None:
     assert len(calls) >= 2 * 15
 
 
-def test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_anew(make_world: MakeWorld) -> None:
+def test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_anew(
+    make_world: MakeWorld,
+) -> None:
     world = limited(make_world, CallLimit(per_second=2))
     world.limits_in_sql = {BIG: CallLimit(per_second=2)}
     every_second(world, BIG, [HOST], 10)
