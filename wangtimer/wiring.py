@@ -238,6 +238,11 @@ class Wiring:
         return CallLimitStore(self.redis, self.keys)
 
     @once
+    def app_limits(self) -> AppLimits:
+        """The same in SQL."""
+        return AppLimits(self.database)
+
+    @once
     def lane_budget(self) -> LaneBudget:
         """How many firings each lane may hold in Redis."""
         return LaneBudget(self.settings.lanes_memory_mb * 1_000_000)
@@ -465,7 +470,7 @@ class Wiring:
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        return Throttle(self.permits, self.call_limits, self.clock)
+        return Throttle(self.permits, self.call_limits, self.app_limits.of_calls, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -580,7 +585,7 @@ class Wiring:
     @once
     def limit_teller(self) -> LimitTeller:
         """Tells callback processes of apps' limits."""
-        return LimitTeller(AppLimits(self.database), self.call_limits)
+        return LimitTeller(self.app_limits, self.call_limits)
 
     @once
     def feeder(self) -> Feeder:

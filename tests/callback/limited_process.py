@@ -56,7 +56,7 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    throttle = Throttle(permits, CallLimitStore(connection, keys), MachineClock())
+    throttle = Throttle(permits, CallLimitStore(connection, keys), dict, MachineClock())
     throttle.warm_up()
     throttle.start()
     engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)

@@ -16,6 +16,7 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
+from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk
@@ -341,9 +342,13 @@ class Fleet:
         every_s = s.settle_every_ms / 1_000
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
-        throttle = Throttle(stores.permits, stores.call_limits, process.clock)
+        limit = self.scenario.limit
+        throttle = Throttle(
+            stores.permits, stores.call_limits, lambda: {APP: limit} if limit else {}, process.clock
+        )
+        permits: Permits = throttle if limit else NoLimits()
         engine: Any = SimulatedEngine(
-            self.sim, process, self._target, s.callback_timeout_ms, throttle, self.scenario.sends_away
+            self.sim, process, self._target, s.callback_timeout_ms, permits, self.scenario.sends_away
         )
         lease_s = s.running_lease_ms / 1_000
         mover = Mover(stores.firings, stores.hot, stores.slices, process.clock, lease_s)
@@ -375,9 +380,9 @@ class Fleet:
         )
         keeper.start()
         settler.start()
-        if self.scenario.limit:
+        if limit:
             throttle.start()
-        if self.scenario.sends_away or self.scenario.limit:
+        if self.scenario.sends_away or limit:
             mover.start()
             puller.start(executor.fire_claimed)
         process.drain = lambda: executor.drain(12.0)

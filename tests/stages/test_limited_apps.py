@@ -153,6 +153,25 @@ def test_the_limit_holds_while_redis_has_lost_it(make_world: MakeWorld) -> None:
     assert len(calls) >= 2 * 15
 
 
+def test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_anew(
+    make_world: MakeWorld,
+) -> None:
+    world = limited(make_world, CallLimit(per_second=2))
+    world.limits_in_sql = {BIG: CallLimit(per_second=2)}
+    every_second(world, BIG, [HOST], 10)
+    every_second(world, OTHER, [GOOD], 3)
+    world.run_for(10)
+    world.redis.lose()
+    for number, node in enumerate(list(world.executor_nodes)):
+        node.process.kill()
+        world.start_executor(f"anew-{number}")
+    started_at = world.now
+    world.run_for(30)
+    calls = [one for one in arrivals_of(world) if one.at_ms > started_at]
+    assert 2 * 15 <= len(calls) <= 2 * 30 + 2 * CallLimit(2).burst
+    assert len([one for one in arrivals_of(world, GOOD) if one.at_ms > started_at]) >= 3 * 15
+
+
 def test_while_redis_is_away_no_call_of_the_app_is_made_and_none_is_lost(make_world: MakeWorld) -> None:
     world = limited(make_world, CallLimit(per_second=50, at_once=50))
     big = every_second(world, BIG, [HOST], 4)

@@ -1,16 +1,20 @@
 """The puller's own loop: looks at every lane, and between them the lanes that may have room."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 
 from wangtimer.callback.permits import Permit
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims, Fired
-from wangtimer.executor.puller import FEW_PERMITS, Puller
+from wangtimer.executor.puller import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S, Puller
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import Pulled
-from wangtimer.testing.doubles import HandClock
+from wangtimer.store.redis.permits import PermitOrder, Permitted
+from wangtimer.store.redis.slices import Leases
+from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
 
 HOSTS = [f"h{number}:80" for number in range(1_000)]
 # A look at all of them takes longer than from one look to the next.
@@ -48,7 +52,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    throttle = Throttle(None, None, clock)  # type: ignore[arg-type]
+    throttle = Throttle(None, None, dict, clock)  # type: ignore[arg-type]
     puller = Puller(
         lanes,  # type: ignore[arg-type]
         Claims(),
@@ -103,7 +107,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         10_000,
         clock.monotonic,
         lambda: None,
-        Throttle(None, None, clock),  # type: ignore[arg-type]
+        Throttle(None, None, dict, clock),  # type: ignore[arg-type]
     )
     puller.fire_by(lambda *_what: Fired())
     counts = []
@@ -173,3 +177,88 @@ def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
         puller.look()
     assert throttle.taken == [FEW_PERMITS, 2 * 40, FEW_PERMITS]
     assert throttle.back == sum(throttle.taken)
+
+
+class OneCallAtOnce(MemoryPermits):
+    """The one permit of a limit on calls at once; the throttle's own script can be held up on its way."""
+
+    def __init__(self, server: MemoryServer, clock: HandClock) -> None:
+        super().__init__(MemorySlices(server, clock, Leases(1_000, 5_000, 8_000, 6_000)), 10_000)
+        self.on_the_way: Callable[[], None] = lambda: None
+
+    def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
+        overtake, self.on_the_way = self.on_the_way, lambda: None
+        overtake()
+        return super().carry_out(orders)
+
+
+class LimitedSetting:
+    """A puller and its throttle, and an app's lane in which 50 wait; the app may have one call at once."""
+
+    def __init__(self) -> None:
+        self.lanes, self.pulls = SlowLanes(HandClock()), 0
+        self.clock = self.lanes._clock
+        server, lane = MemoryServer("Redis", self.clock), SharedLane.of_limit("app")
+        limits = MemoryCallLimits(server)
+        limits.write({"app": CallLimit(at_once=1)})
+        self.permits = OneCallAtOnce(server, self.clock)
+        self.throttle = Throttle(self.permits, limits, dict, self.clock)  # type: ignore[arg-type]
+        self.throttle.warm_up()
+        self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
+        self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
+        self.puller = Puller(
+            self.lanes,  # type: ignore[arg-type]
+            Claims(),
+            lambda _lane: 100,
+            self.clock,
+            10_000,
+            self.clock.monotonic,
+            lambda: None,
+            self.throttle,
+        )
+        self.puller.fire_by(lambda *_what: Fired())
+        ((self.permit,), _) = self.throttle.take("app", 1)
+        self.puller.look()
+        self.pulls = 0
+
+    def _pull(self, _lane: SharedLane, _claim_id: str, most: int, *_how: object) -> Pulled:
+        self.pulls += most > 0
+        return Pulled(1, 50, 0)
+
+    def go_on_for(self, seconds: float) -> None:
+        """Let the time pass, without a look at all lanes."""
+        until = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < until:
+            self.clock.sleep(0.01)
+            if self.puller.has_freed:
+                self.puller.pull_freed()
+
+
+def test_a_permit_that_comes_back_behind_the_puller_is_used_before_the_next_look() -> None:
+    it = LimitedSetting()
+    it.throttle.give_back("app", it.permit, is_unused=False)
+    it.puller.note_ended("host:80", "app")
+    # The throttle has sent the script that gives it back; the puller's own arrives first.
+    it.permits.on_the_way = it.puller.pull_freed
+    it.throttle.carry_out()
+    assert it.pulls == 0
+    it.go_on_for(0.1)
+    assert it.pulls == 1
+
+
+def test_a_limit_that_leaves_no_call_for_long_is_asked_more_and_more_seldom() -> None:
+    it, asked = LimitedSetting(), []
+    take = it.throttle.take
+
+    def noted_take(app: str, most: int) -> tuple[list[Permit], float]:
+        asked.append(it.clock.monotonic())
+        return take(app, most)
+
+    it.throttle.take = noted_take  # type: ignore[method-assign]
+    it.go_on_for(8)
+    pauses = [after - before for before, after in pairwise(asked)]
+    assert len(asked) <= 14
+    assert max(pauses) <= ASK_IN_VAIN_EVERY_S + 0.02
+    it.puller.note_ended("host:80", "app")
+    it.go_on_for(0.1)
+    assert asked[-1] - asked[-2] <= RATE_EVERY_S + 0.02

@@ -1,13 +1,14 @@
 """The throttle: one order an app for the calls of a few ms, and nothing for apps without a limit."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.executor.throttle import BEGINS_WITHIN_S, Throttle
+from wangtimer.executor.throttle import BEGINS_WITHIN_S, READ_EVERY_S, READ_FIRST_EVERY_S, Throttle
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
@@ -37,9 +38,21 @@ class Setting:
         self.permits = NotedPermits(MemorySlices(self.server, self.clock, LEASES))
         self.limits = MemoryCallLimits(self.server)
         self.limits.write({APP: CallLimit(at_once=3), RATED: CallLimit(per_second=10)})
-        self.throttle = Throttle(self.permits, self.limits, self.clock)  # type: ignore[arg-type]
-        self.throttle.warm_up()
+        self.sql_is_away = False
+        self.in_sql = {APP: CallLimit(at_once=2)}
+        self.throttle = self.start()
         self.answers: list[PermitAnswer] = []
+
+    def start(self) -> Throttle:
+        """Return the throttle of a process that starts now."""
+        throttle = Throttle(self.permits, self.limits, self._of_sql, self.clock)  # type: ignore[arg-type]
+        throttle.warm_up()
+        return throttle
+
+    def _of_sql(self) -> dict[str, CallLimit]:
+        if self.sql_is_away:
+            raise StoreAway("SQL", "away")
+        return self.in_sql
 
     def ask(self, number: int, app: str = APP, has_waited: bool = False) -> None:
         for _ in range(number):
@@ -158,9 +171,59 @@ def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
 
 def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
     it.server.away = True
-    throttle = Throttle(it.permits, it.limits, it.clock)  # type: ignore[arg-type]
-    throttle.warm_up()
-    assert not throttle.is_limited(APP)
+    throttle = it.start()
     it.server.away = False
     throttle.read_limits()
-    assert throttle.is_limited(APP)
+    assert throttle.limits == it.limits.read()
+
+
+def test_a_process_that_starts_while_redis_has_lost_the_limits_asks_sql(it: Setting) -> None:
+    it.server.lose()
+    throttle = it.start()
+    assert throttle.limits == it.in_sql
+    assert not throttle.is_limited(RATED)
+    it.limits.write({RATED: CallLimit(per_second=10)})
+    throttle.read_limits()
+    assert throttle.limits == {RATED: CallLimit(per_second=10)}
+
+
+def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
+    it.server.lose()
+    it.sql_is_away = True
+    throttle = it.start()
+    assert throttle.is_limited("any")
+    assert throttle.take("any", 5) == ([], 0.0)
+    throttle.ask("any", False, it.answers.append)
+    with pytest.raises(StoreAway):
+        throttle.run_once()
+    assert it.answers == [None]
+    # Until the next reading who asks waits: an answer would be asked for again at once.
+    throttle.ask("any", False, it.answers.append)
+    throttle.run_once()
+    assert it.answers == [None]
+    it.clock.sleep(READ_FIRST_EVERY_S)
+    it.sql_is_away = False
+    throttle.run_once()
+    assert it.answers == [None, None]
+    assert not throttle.is_limited("any")
+    assert it.permits.trips == []
+
+
+def test_limits_are_read_again_seldom(it: Setting) -> None:
+    it.throttle.run_once()
+    it.limits.write({})
+    it.clock.sleep(READ_EVERY_S - 0.1)
+    it.throttle.run_once()
+    assert it.throttle.is_limited(APP)
+    it.clock.sleep(0.1)
+    it.throttle.run_once()
+    assert not it.throttle.is_limited(APP)
+
+
+def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
+    def fail() -> None:
+        raise TypeError("a later format")
+
+    throttle = Throttle(it.permits, SimpleNamespace(read=fail), dict, it.clock)  # type: ignore[arg-type]
+    throttle.warm_up()
+    assert not throttle.has_wants

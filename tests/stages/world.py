@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -13,6 +13,7 @@ from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
@@ -225,7 +226,10 @@ class ExecutorNode(Node):
         s = world.settings
         self.is_stopping = False
         self.claims = Claims()
-        self.throttle = PromptThrottle(self.permits, world.call_limits, world.time)
+        self.throttle = PromptThrottle(
+            self.permits, world.call_limits, lambda: world.limits_in_sql, world.time
+        )
+        self.throttle.warm_up()
         self.throttle.on_asked = self._ask_for_permits
         self._is_asking = False
         self.engine = MemoryEngine(
@@ -311,7 +315,7 @@ class ExecutorNode(Node):
 
     def _look_at_lanes(self) -> None:
         """Read the limits, and pull from every lane, as the puller's own loop does."""
-        if self._world.redis.table("call_limits"):
+        if self.throttle.limits or self._world.redis.table("call_limits"):
             self._spawn_quietly(self.throttle.read_limits)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
@@ -379,6 +383,7 @@ class World:
         self.lanes = MemoryLanes(self.slices, self.lane_budget)
         self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
         self.call_limits = MemoryCallLimits(self.redis)
+        self.limits_in_sql: Mapping[str, CallLimit] = {}
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

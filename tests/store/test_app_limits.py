@@ -1,10 +1,12 @@
 """The limits of calls that operators set, from SQL to Redis."""
 
+from collections.abc import Mapping
+
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.limit_teller import QUIET_SWEEPS, LimitTeller
+from wangtimer.limit_teller import LimitTeller
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
@@ -24,22 +26,50 @@ def test_each_app_with_a_limit_of_calls_is_told(database: Database) -> None:
     assert call_limits.read() == {"rated": CallLimit(50.0), "both": CallLimit(0.5, 7)}
 
 
-def test_sweeps_tell_seldom_while_no_app_has_a_limit_and_a_change_at_once(database: Database) -> None:
+def test_a_sweep_tells_what_redis_lost(database: Database) -> None:
     server = MemoryServer("Redis", HandClock())
     call_limits = MemoryCallLimits(server)
     teller = LimitTeller(AppLimits(database), call_limits)  # type: ignore[arg-type]
 
-    def is_told_again() -> bool:
+    def told_again() -> object:
         server.lose()
         teller.tell_again()
-        return call_limits.read() is not None
+        return call_limits.read()
 
-    assert [is_told_again() for _ in range(QUIET_SWEEPS + 2)] == [True, *[False] * QUIET_SWEEPS, True]
-    server.lose()
-    teller.tell()
-    assert call_limits.read() == {}
+    assert [told_again(), told_again()] == [{}, {}]
     make(database, rated='{"callsPerSecond":50}')
-    assert [is_told_again() for _ in range(3)] == [True] * 3
+    assert [told_again(), told_again()] == [{"rated": CallLimit(50.0)}] * 2
+
+
+def test_the_next_sweep_of_any_process_tells_that_a_limit_was_removed(database: Database) -> None:
+    call_limits = MemoryCallLimits(MemoryServer("Redis", HandClock()))
+    one, other, api = (LimitTeller(AppLimits(database), call_limits) for _ in range(3))  # type: ignore[arg-type]
+    one.tell_again()
+    other.tell_again()
+    make(database, rated='{"callsPerSecond":50}')
+    api.tell()
+    # Redis is away when the operator removes the limit, so that nobody tells.
+    database.write(lambda sql: sql.execute(update(apps).values(limits=None)))
+    other.tell_again()
+    assert call_limits.read() == {}
+
+
+def test_a_sweep_writes_nothing_that_redis_has(database: Database) -> None:
+    class NotedLimits(MemoryCallLimits):
+        writes = 0
+
+        def write(self, limits: Mapping[str, CallLimit]) -> None:
+            self.writes += 1
+            super().write(limits)
+
+    call_limits = NotedLimits(MemoryServer("Redis", HandClock()))
+    teller = LimitTeller(AppLimits(database), call_limits)  # type: ignore[arg-type]
+    for _ in range(3):
+        teller.tell_again()
+    make(database, rated='{"callsPerSecond":50}')
+    for _ in range(3):
+        teller.tell_again()
+    assert call_limits.writes == 2
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "7", '"x"'])

@@ -1,5 +1,6 @@
 """Permits: as many calls of a limited app begin as its limit leaves, in whatever process."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,9 @@ from tests.store.members import due_at
 from tests.store.worlds import TIMEOUT_MS, HotWorld
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.call_limits import CallLimitStore
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
 
 APP = "shop"
@@ -168,3 +172,14 @@ def test_the_limits_of_apps_are_read_as_they_were_written(hot: HotWorld) -> None
     assert hot.call_limits.read() == {}
     hot.lose_all()
     assert hot.call_limits.read() is None
+
+
+@pytest.mark.parametrize("text", ["", "[7]", '{"a":7}'])
+def test_limits_that_cannot_be_read_are_as_lost(redis_url: str, text: str) -> None:
+    keys = Keys("unread")
+    with closing(RedisConnection(redis_url)) as connection:
+        call_limits = CallLimitStore(connection, keys)
+        connection.command(lambda client: client.set(keys.call_limits, text))
+        assert call_limits.read() is None
+        call_limits.write({"shop": CallLimit(2.5)})
+        assert call_limits.read() == {"shop": CallLimit(2.5)}

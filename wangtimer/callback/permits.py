@@ -11,7 +11,7 @@ class Permit(NamedTuple):
     begins_by: float
 
 
-# A permit; or False: the app's limit leaves none now; or None: nobody knows, since Redis is away.
+# A permit; or False: the app's limit leaves none now; or None: nobody knows, since Redis or the limits are away.
 PermitAnswer = Permit | bool | None
 
 

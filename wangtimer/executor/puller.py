@@ -33,6 +33,10 @@ BEHIND_MS = 1_000
 # How often a lane is pulled whose app may make so many calls a second: the rate stores up those of twice this time.
 RATE_EVERY_S = 0.05
 
+# A limit that leaves no call, and says not when, is asked again after `RATE_EVERY_S`, then after twice that, up to
+# this: permits may be on their way back, or be another process'.
+ASK_IN_VAIN_EVERY_S = 0.8
+
 # So many permits are taken at least, as more firings may wait by now than at the last pull.
 FEW_PERMITS = 10
 
@@ -63,8 +67,10 @@ class Puller:
         self._throttle = throttle
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
-        # When the rate of a limited app leaves the next call, s of the stop-watch.
+        # When the limit of a lane's app may leave the next call, s of the stop-watch.
         self._again_at: dict[SharedLane, float] = {}
+        # The next pause of a lane whose limit left no call.
+        self._pauses_s: dict[SharedLane, float] = {}
         self._most: dict[SharedLane, int] = {}
         # How many firings a limit's lane had at the last pull.
         self._crowds: dict[SharedLane, int] = {}
@@ -112,6 +118,7 @@ class Puller:
         if self._known:
             for lane in lanes_of(host, app):
                 if lane in self._known:
+                    self._pauses_s.pop(lane, None)
                     self._pull_soon(lane)
 
     @property
@@ -130,6 +137,7 @@ class Puller:
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._again_at = {lane: at for lane, at in self._again_at.items() if lane in index}
+        self._pauses_s = {lane: pause_s for lane, pause_s in self._pauses_s.items() if lane in index}
         self._crowds = {lane: number for lane, number in self._crowds.items() if lane in index}
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
         for lane in in_order[:LANES_A_LOOK]:
@@ -143,7 +151,7 @@ class Puller:
                 self._known.pop(lane, None)
 
     def pull_freed(self) -> None:
-        """Pull from lanes that may have room since a call ended, or by their rate, or whose first were not wanted.
+        """Pull from lanes that may have room since a call ended, or by their limit, or whose first were not wanted.
 
         Raises `StoreAway`.
         """
@@ -198,9 +206,17 @@ class Puller:
         if most <= 0:
             return []
         permits, wait_s = self._throttle.take(app, min(most, max(FEW_PERMITS, 2 * self._crowds.get(lane, 0))))
+        self._ask_again(lane, wait_s, is_in_vain=not permits)
+        return permits
+
+    def _ask_again(self, lane: SharedLane, wait_s: float, *, is_in_vain: bool) -> None:
+        """Set when the limit is asked again, unless it leaves another call now."""
+        pause_s = self._pauses_s.pop(lane, RATE_EVERY_S)
         if wait_s:
             self._again_at[lane] = self._clock.monotonic() + max(RATE_EVERY_S, wait_s)
-        return permits
+        elif is_in_vain:
+            self._again_at[lane] = self._clock.monotonic() + pause_s
+            self._pauses_s[lane] = min(2 * pause_s, ASK_IN_VAIN_EVERY_S)
 
     def _give_back(self, lane: SharedLane, permits: list[Permit]) -> None:
         app = lane.limited_app

@@ -1,7 +1,6 @@
 """The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from uuid import uuid4
@@ -21,6 +20,8 @@ log = structlog.get_logger()
 GATHER_S = 0.003
 # How often the limits of all apps are read, never for a firing; and the same while no app has one.
 READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
+# The same while this process knows no limits yet: no call is made until then.
+READ_FIRST_EVERY_S = 0.5
 # A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
 BEGINS_WITHIN_S = 1.0
 PAUSE_AFTER_FAULT_S = 0.5
@@ -46,19 +47,23 @@ class Wants:
 class Throttle:
     """One thread a process; any thread may use it. It does nothing for apps without a limit.
 
-    Permits that could not be given back, since Redis is away, end by themselves.
+    * Until this process has read the limits of all apps once, every app counts as limited and gets no permit.
+    * Permits that could not be given back, since Redis is away, end by themselves.
     """
 
     def __init__(
         self,
         permits: PermitStore,
         call_limits: CallLimitStore,
+        limits_in_sql: Callable[[], Mapping[str, CallLimit]],
         clock: Clock,
     ) -> None:
         self._permits = permits
         self._call_limits = call_limits
+        self._limits_in_sql = limits_in_sql
         self._clock = clock
-        self._limits: Mapping[str, CallLimit] = {}
+        self._known: Mapping[str, CallLimit] | None = None
+        self._read_at = float("-inf")
         self._wants: dict[str, Wants] = {}
         self._lock = Lock()
         self._wake = Event()
@@ -68,13 +73,14 @@ class Throttle:
         Thread(target=self._run, name="throttle", daemon=True).start()
 
     def is_limited(self, app: str) -> bool:
-        """Tell whether calls of this app need a permit."""
-        return app in self._limits
+        """Tell whether calls of this app need a permit; they do while this process knows no limits yet."""
+        known = self._known
+        return known is None or app in known
 
     @property
     def limits(self) -> Mapping[str, CallLimit]:
-        """The limit of each app that has one, as this process last read them."""
-        return self._limits
+        """The limit of each app that has one, as this process last read them; none if it never did."""
+        return self._known or {}
 
     def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
         """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one."""
@@ -85,7 +91,7 @@ class Throttle:
 
     def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
         """Give back a permit soon, or when this process next asks; nobody counts a used one but of calls at once."""
-        limit = self._limits.get(app)
+        limit = self.limits.get(app)
         if limit is None or (limit.at_once is None and not is_unused):
             return
         with self._lock:
@@ -104,7 +110,7 @@ class Throttle:
 
         The second is in how many seconds the app's calls a second leave another one; 0 if they do now.
         """
-        limit = self._limits.get(app)
+        limit = self.limits.get(app)
         if limit is None:
             return [], 0.0
         with self._lock:
@@ -123,15 +129,24 @@ class Throttle:
         return bool(self._wants)
 
     def read_limits(self) -> None:
-        """Read the limits of all apps; keep the former ones while Redis has lost them. Raises `StoreAway`."""
+        """Read the limits of all apps; keep the former ones while Redis has lost them. Raises `StoreAway`.
+
+        A process without former ones asks SQL: sweeps tell Redis later than calls come due.
+        """
         limits = self._call_limits.read()
+        if limits is None and self._known is None:
+            limits = self._limits_in_sql()
         if limits is not None:
-            self._limits = limits
+            self._known = limits
 
     def warm_up(self) -> None:
-        """Read the limits before the first call; while Redis is away they are read later."""
-        with suppress(StoreAway):
+        """Read the limits before the first call; what cannot be read stops no start, and is read later."""
+        try:
             self.read_limits()
+        except StoreAway as error:
+            log.info("limits_not_read", error=str(error))
+        except Exception:
+            log.exception("limits_not_read")
 
     def carry_out(self) -> None:
         """Ask and give back what has gathered, in one trip; while Redis is away nobody gets an answer but "unknown"."""
@@ -140,7 +155,7 @@ class Throttle:
         asked_at = self._clock.monotonic()
         orders, wanted = [], []
         for app, theirs in wants.items():
-            limit = self._limits.get(app)
+            limit = self.limits.get(app)
             if limit is None:
                 _answer(theirs.answers, [])
                 continue
@@ -163,19 +178,33 @@ class Throttle:
             _answer(theirs.waited, _with_refusals(theirs.waited, given.to_waited, asked_at))
             _answer(theirs.fresh, _with_refusals(theirs.fresh, given.to_fresh, asked_at))
 
+    def run_once(self) -> None:
+        """Ask and give back what has gathered; read the limits when it is time. Raises `StoreAway`.
+
+        Until the limits are known, who asks waits for the next reading of them.
+        """
+        if self.has_wants and self._known is not None:
+            self._clock.sleep(GATHER_S)
+            self.carry_out()
+        if self._clock.monotonic() >= self._next_read_at:
+            self._read_at = self._clock.monotonic()
+            try:
+                self.read_limits()
+            finally:
+                self.carry_out()
+
+    @property
+    def _next_read_at(self) -> float:
+        if self._known is None:
+            return self._read_at + READ_FIRST_EVERY_S
+        return self._read_at + (READ_EVERY_S if self._known else READ_NONE_EVERY_S)
+
     def _run(self) -> None:
-        read_at = float("-inf")
         while True:
-            every_s = READ_EVERY_S if self._limits else READ_NONE_EVERY_S
-            self._wake.wait(max(0.0, read_at + every_s - self._clock.monotonic()))
+            self._wake.wait(max(0.0, self._next_read_at - self._clock.monotonic()))
             self._wake.clear()
             try:
-                if self.has_wants:
-                    self._clock.sleep(GATHER_S)
-                    self.carry_out()
-                if self._clock.monotonic() >= read_at + every_s:
-                    read_at = self._clock.monotonic()
-                    self.read_limits()
+                self.run_once()
             except StoreAway as error:
                 log.info("limits_not_read", error=str(error))
             except Exception:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # A quiet second stores up no more calls than those of this time.
 BURST_S = 0.1
+# How many figures of an app the text in Redis has; a later version may write more behind them.
+KNOWN_FIGURES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +41,8 @@ def limits_to_text(limits: Mapping[str, CallLimit]) -> str:
 
 
 def limits_from_text(text: str) -> dict[str, CallLimit]:
-    """Read back what `limits_to_text` wrote."""
-    return {app: CallLimit(*figures) for app, figures in json.loads(text).items()}
+    """Read back what `limits_to_text` wrote; of a later format the figures that are known here. Raises `ValueError`."""
+    try:
+        return {app: CallLimit(*figures[:KNOWN_FIGURES]) for app, figures in json.loads(text).items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"no limits of apps: {error}") from error

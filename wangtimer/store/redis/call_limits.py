@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
+
+log = structlog.get_logger()
 
 
 class CallLimitStore:
@@ -14,7 +18,7 @@ class CallLimitStore:
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
         self._key = keys.call_limits
-        self._last: tuple[str, dict[str, CallLimit]] = "", {}
+        self._last: tuple[str, dict[str, CallLimit] | None] = "", None
 
     def write(self, limits: Mapping[str, CallLimit]) -> None:
         """Replace all limits."""
@@ -22,7 +26,7 @@ class CallLimitStore:
         self._connection.command(lambda client: client.set(self._key, text))
 
     def read(self) -> Mapping[str, CallLimit] | None:
-        """Return the limit of each app that has one; None if Redis lost them."""
+        """Return the limit of each app that has one; None if Redis lost them, or has what cannot be read."""
 
         def get(client: Any) -> Any:
             return client.get(self._key)
@@ -31,5 +35,13 @@ class CallLimitStore:
         if text is None:
             return None
         if text != self._last[0]:
-            self._last = text, limits_from_text(text)
+            self._last = text, _read(text)
         return self._last[1]
+
+
+def _read(text: str) -> dict[str, CallLimit] | None:
+    try:
+        return limits_from_text(text)
+    except ValueError as error:
+        log.warning("call_limits_unread", error=str(error))
+        return None
