@@ -136,6 +136,38 @@ def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key
     assert len(lone.target.of(once.id)) == 1
 
 
+def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and_sent(lone: World) -> None:
+    opened = Notify("http://shop.test/due")
+
+    def has_the_new_key(definition: Definition) -> Notify:
+        return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition)
+
+    lone.executor_nodes[0].call_of = has_the_new_key
+    once = lone.once_in(20)
+    timers = lone.sql.table("timers")
+    new, old = (
+        once.definition._replace(notify=opened._replace(sealed=f"1.{key}.text")) for key in ("new", "old")
+    )
+    timers[once.id] = replace(timers[once.id], definition=new)
+    lone.run_for(15)
+    lone.definitions.put([old])
+    lone.run_for(6)
+    (arrival,) = lone.target.of(once.id)
+    assert arrival.late_ms < 100
+    assert lone.definitions.get([once.id]).definitions[once.id].notify == new.notify
+
+
+def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: World) -> None:
+    lone.executor_nodes[0].call_of = has_no_key
+    once = lone.once_in(20)
+    reads: list[int] = []
+    lone.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(lone.now)
+    lone.run_for(60)
+    assert lone.record(once).firing.status is FiringStatus.PENDING
+    assert 0 < len(reads) < 10
+    assert once.id in lone.definitions.get([once.id]).definitions
+
+
 def test_a_firing_that_waited_long_is_looked_at_for_ten_minutes_though_its_timer_is_known_as_bad() -> None:
     unread, moment = Unread(), 1_800_000_000_000
     assert isinstance(unread.verdict(Member(7, moment, 1), moment, "bad", moment), PutBack)

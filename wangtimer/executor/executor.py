@@ -209,6 +209,7 @@ class Executor:
         fired.elsewhere += sent.elsewhere
         self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
         self._leave_unjudged(claim, chunk, sent, fired)
+        self._leave_unopened(claim, [one for one in going if one.held.member in sent.unopened], sent, fired)
 
     def _leave_waiting(self, claim: Claim, dues: Sequence[DueMember], fired: Fired) -> None:
         """Put members without room back to where they stood, at their own moments."""
@@ -377,11 +378,24 @@ class Executor:
 
     def _leave_unjudged(self, claim: Claim, chunk: Chunk, sent: Sent, fired: Fired) -> None:
         """Put back, or fail, members for which no request could be made here."""
-        if sent.unmade or sent.unopened:
+        if sent.unmade:
             dues = {due.member: due for due in chunk.members}
-            unmade = {one: self._verifier.unjudged(dues[one], why) for one, why in sent.unmade.items()}
-            unopened = {one: self._verifier.unopened(dues[one], why) for one, why in sent.unopened.items()}
-            self._obey(claim, {**unmade, **unopened}, fired)
+            verdicts = {one: self._verifier.unjudged(dues[one], why) for one, why in sent.unmade.items()}
+            self._obey(claim, verdicts, fired)
+
+    def _leave_unopened(self, claim: Claim, unopened: Sequence[Ready], sent: Sent, fired: Fired) -> None:
+        """Put back members whose secrets could not be opened here: at once if SQL has them sealed otherwise by now."""
+        renewed = self._wanted.renew_seals({one.definition.timer_id: one.definition for one in unopened})
+        now = int(self._clock.now_ms())
+        verdicts = {
+            one.held.member: PutBack(now)
+            if one.definition.timer_id in renewed
+            else self._verifier.unopened(
+                DueMember(one.held.member, one.due_at), sent.unopened[one.held.member]
+            )
+            for one in unopened
+        }
+        self._obey(claim, verdicts, fired)
 
     def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict], fired: Fired) -> None:
         """Carry out verdicts: fail members, put back those that must wait, let go of those that are over.
