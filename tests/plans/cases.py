@@ -180,6 +180,7 @@ class Stores:
             Case("TimerBatches.create", lambda: self._created(is_enabled=True)),
             Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
+            Case("TimerBatches.disable_unread", lambda: batches.disable_unread(ids[500:600], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
         ]
 

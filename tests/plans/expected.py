@@ -28,6 +28,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerBatches.create": frozenset(["insert", "timer.timer_app_name"]),
     "TimerBatches.enable": frozenset(["insert", "timer.PRIMARY"]),
     "TimerBatches.disable": frozenset(["timer.PRIMARY"]),
+    "TimerBatches.disable_unread": frozenset(["timer.PRIMARY"]),
     "TimerBatches.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
     "TimerLists.page: small, by id": frozenset(["timer.timer_of_app"]),
     "TimerLists.page: small, by name": frozenset(["timer.timer_app_name"]),
