@@ -63,7 +63,8 @@ CREATE TABLE audit (
     INDEX audit_at (at),
     INDEX audit_of_app (app, at),
     INDEX audit_of_key (key_id, at),
-    INDEX audit_of_subject (subject, at)
+    INDEX audit_of_subject (subject, at),
+    INDEX audit_of_kind (kind, at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 CREATE TABLE timer (

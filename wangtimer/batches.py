@@ -127,6 +127,12 @@ class Batches:
         """Disable timers, as they were read; return by id how each stands, or why it was not disabled."""
         return self._switch_off(timers, self._disable_together, self.registrar.disable, as_read)
 
+    def disable_unread(self, ids: Sequence[int]) -> None:
+        """Disable timers whose rows cannot be read here; Redis forgets them, at the next sweep if it is away."""
+        self.timers.disable_unread(ids, int(self.clock.now_ms()))
+        with suppress(StoreAway):
+            self.registrar.definitions.forget(ids)
+
     def delete(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
         """Delete timers; return by id how each was left, or why it was not deleted."""
         return self._switch_off(timers, self._delete_together, self.registrar.delete, as_read)

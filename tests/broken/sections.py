@@ -73,6 +73,7 @@ SECTIONS = (
             "A firing that three executors died on, the last of them while it ran alone, has failed. It may have been "
             "called each time ([why](decisions/0024-suspects-are-tried-alone.md)).",
             "A timer that nobody can judge has its firings recorded as failed ten minutes after their moment.",
+            "Firings whose secrets no process can open wait until one has the key.",
         ),
         (
             "freeze MariaDB 10 min, 20 MB for outcomes",

@@ -68,7 +68,7 @@ def sent(
 def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:
     """Send one firing as the definition says; return what is recorded of it."""
     done, records = sent(engine, definition, most_attempts=most_attempts)
-    assert done.unmade == {}
+    assert (done.unmade, done.unopened) == ({}, {})
     return records.get(timeout=8).outcome
 
 
@@ -130,9 +130,9 @@ def test_a_sealed_secret_is_opened_for_the_call_and_one_without_its_key_is_not_s
     call = Notify(f"{target.url}?token=sesame", headers=(("Authorization", "sesame"),))
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     done, records = sent(engine, sealed)
-    assert "no key 'k1'" in done.unmade[MEMBER]
+    assert "no key 'k1'" in done.unopened[MEMBER]
     done, records = sent(engine, sealed, seals)
-    assert (done.unmade, records.get(timeout=8).outcome.http_status) == ({}, 204)
+    assert (done.unopened, records.get(timeout=8).outcome.http_status) == ({}, 204)
     (received,) = target.requests
     assert (received.path, received.values("authorization")) == ("/?token=sesame", ["sesame"])
 

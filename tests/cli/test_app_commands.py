@@ -5,14 +5,18 @@ from pathlib import Path
 
 import pytest
 import requests
+from sqlalchemy import select, update
 
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served, serving_world
+from wangtimer.api.v1.apps import app_routes
 from wangtimer.cli.apps import app_commands
 from wangtimer.client.found_key import key_in_file
 from wangtimer.core.apps.key_text import KeyText
+from wangtimer.store.sql.audit import AuditFilter
+from wangtimer.store.sql.tables import timers
 
 
 @pytest.fixture
@@ -50,6 +54,58 @@ def test_apps_are_made_limited_and_disabled(
     assert json_of(operator("apps", "disable", "ads", "--json"))["enabledTimers"] == 0
     assert json_of(operator("apps", "show", "ads", "--json"))["disabledAt"] is not None
     assert json_of(operator("apps", "enable", "ads", "--json"))["disabledAt"] is None
+
+
+def test_disabling_an_app_disables_its_timers_that_cannot_be_read_too(
+    operator: Run, keyed: KeyedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
+    keyed.app_of("ads")
+    key = keyed.key("ads")
+    ids = []
+    for one in ("a", "b", "c"):
+        body = {"key": one, "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
+        made = keyed.ask("POST", "/v1/timers", key, json=body | {"enabled": True})
+        ids.append(made.json["id"])
+    spoil = update(timers).where(timers.c.id == ids[1]).values(bounds='{"moon":"full"}')
+    keyed.wiring.database.write(lambda sql: sql.execute(spoil))
+    disabled = operator("apps", "disable", "ads", "--json")
+    assert (disabled.exit_code, '"enabledTimers": 0' in disabled.stdout) == (0, True)
+    columns = select(timers.c.status, timers.c.version).order_by(timers.c.id)
+    rows = keyed.wiring.database.read(lambda sql: [tuple(row) for row in sql.execute(columns)])
+    assert rows == [("disabled", 2)] * 3
+    assert ids[1] not in keyed.wiring.definitions.get([ids[1]]).definitions
+    noted = keyed.wiring.audit.page(AuditFilter(subject=str(ids[1])), 1)
+    assert [(one.action, one.name, one.old_status, one.new_status) for one in noted] == [
+        ("disable", "b", "enabled", "disabled")
+    ]
+
+
+def test_disabling_an_app_ends_where_its_timers_do_not_get_fewer(
+    operator: Run, keyed: KeyedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
+    numbers = iter((9, 7, 5, 5, 0))
+    monkeypatch.setattr(app_routes, "disable_timers", lambda _wiring, _app: next(numbers))
+    keyed.app_of("ads")
+    ended = operator("apps", "disable", "ads")
+    assert (ended.exit_code, "5 timers of ads are still enabled" in ended.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["team/shop", "a/b/c", "a b/ü?%2F"])
+def test_an_app_with_a_slash_that_an_older_version_let_in_is_managed_too(
+    operator: Run, keyed: KeyedWorld, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
+    keyed.app_of(name)
+    assert operator("apps", "create", name).exit_code == 1
+    assert json_of(operator("apps", "limit", name, "--calls-at-once", 3, "--json"))["name"] == name
+    made = json_of(operator("keys", "create", "one", "--app", name, "--json"))
+    assert made["id"] in {one["id"] for one in json_of(operator("keys", "list", "--app", name, "--json"))}
+    revoked = json_of(operator("keys", "revoke", made["id"], "--app", name, "--json"))
+    assert (revoked["app"], revoked["revokedAt"] is None) == (name, False)
+    assert operator("apps", "disable", name).exit_code == 0
+    assert json_of(operator("apps", "show", name, "--json"))["disabledAt"] is not None
 
 
 def test_a_wrong_app_is_refused_in_one_line(operator: Run, keyed: KeyedWorld) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
+from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import firings_of, plan
@@ -180,6 +181,7 @@ class Stores:
             Case("TimerBatches.create", lambda: self._created(is_enabled=True)),
             Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
+            Case("TimerBatches.disable_unread", lambda: batches.disable_unread(ids[500:600], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
         ]
 
@@ -407,6 +409,11 @@ class Stores:
             Case("AuditLog.page: next page", lambda: self.audit.page(AuditFilter(), 100, (NOW, last))),
             Case("AuditLog.page: app", lambda: self.audit.page(AuditFilter(app=LARGE_APP, since=1), 100)),
             Case("AuditLog.page: key", lambda: self.audit.page(AuditFilter(key_id="key7"), 100)),
+            Case("AuditLog.page: kind", lambda: self.audit.page(AuditFilter(kind=AuditedKind.KEY), 100)),
+            Case(
+                "AuditLog.page: app's kind",
+                lambda: self.audit.page(AuditFilter(app=LARGE_APP, kind=AuditedKind.KEY), 100),
+            ),
             Case("AuditLog.page: subject", lambda: self.audit.page(AuditFilter(subject=str(last)), 100)),
             Case("AuditLog.purge", lambda: self.audit.purge(NOW, 1_000)),
             Case("CalendarStore.put", lambda: self.calendars.put(SMALL_APP, calendar, NOW)),

@@ -7,10 +7,18 @@ import pytest
 
 from tests.stages.world import APP, World
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.errors import UnopenedSecrets
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.timers.timer import Notify, Timer
-from wangtimer.executor.unread import GIVEN_UP_AFTER_MS
+from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.executor.unread import (
+    GIVEN_UP_AFTER_MS,
+    LONGEST_PAUSE_MS,
+    SHORTEST_PAUSE_MS,
+    Fail,
+    PutBack,
+    Unread,
+)
 
 MINUTE_S = 60
 UNKNOWN_ZONE = Cron("*/10 * * * * *", "Mars/Phobos")
@@ -107,6 +115,92 @@ def test_a_call_that_cannot_be_made_of_a_definition_waits_and_then_fails_and_har
     assert [arrival.late_ms for arrival in lone.target.of(good.id)] == [0]
     lone.run_for(GIVEN_UP_AFTER_MS / 1_000 + 20)
     assert lone.record(bad).firing.status is FiringStatus.FAILED
+
+
+def has_no_key(definition: Definition) -> Notify:
+    """Open the secrets of a definition, in a process that has not their key."""
+    raise UnopenedSecrets(definition.timer_id, "this process has no key 'k2'")
+
+
+def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key_however_late(
+    lone: World,
+) -> None:
+    lone.executor_nodes[0].call_of = has_no_key
+    once = lone.once_in(20)
+    lone.run_for(20 + 2 * GIVEN_UP_AFTER_MS / 1_000)
+    assert lone.record(once).firing.status is FiringStatus.PENDING
+    lone.executor_nodes[0].process.kill()
+    lone.start_executor("with the key")
+    lone.run_for(2 * LONGEST_PAUSE_MS / 1_000)
+    assert lone.record(once).firing.status is FiringStatus.SUCCEEDED
+    assert len(lone.target.of(once.id)) == 1
+
+
+def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and_sent(lone: World) -> None:
+    opened = Notify("http://shop.test/due")
+
+    def has_the_new_key(definition: Definition) -> Notify:
+        return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition)
+
+    lone.executor_nodes[0].call_of = has_the_new_key
+    once = lone.once_in(20)
+    timers = lone.sql.table("timers")
+    new, old = (
+        once.definition._replace(notify=opened._replace(sealed=f"1.{key}.text")) for key in ("new", "old")
+    )
+    timers[once.id] = replace(timers[once.id], definition=new)
+    lone.run_for(15)
+    lone.definitions.put([old])
+    lone.run_for(6)
+    (arrival,) = lone.target.of(once.id)
+    assert arrival.late_ms < 100
+    assert lone.definitions.get([once.id]).definitions[once.id].notify == new.notify
+
+
+def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: World) -> None:
+    lone.executor_nodes[0].call_of = has_no_key
+    once = lone.once_in(20)
+    reads: list[int] = []
+    lone.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(lone.now)
+    lone.run_for(60)
+    assert lone.record(once).firing.status is FiringStatus.PENDING
+    assert 0 < len(reads) < 10
+    assert once.id in lone.definitions.get([once.id]).definitions
+
+
+def test_a_firing_that_waited_long_is_looked_at_for_ten_minutes_though_its_timer_is_known_as_bad() -> None:
+    unread, moment = Unread(), 1_800_000_000_000
+    assert isinstance(unread.verdict(Member(7, moment, 1), moment, "bad", moment), PutBack)
+    later = moment + 6 * GIVEN_UP_AFTER_MS
+    member, first_look = Member(7, later, 1), later + GIVEN_UP_AFTER_MS + 60_000
+    assert unread.verdict(member, later, "bad", first_look) == PutBack(first_look + SHORTEST_PAUSE_MS)
+    assert isinstance(unread.verdict(member, later, "bad", first_look + GIVEN_UP_AFTER_MS - 1), PutBack)
+    assert unread.verdict(member, later, "bad", first_look + GIVEN_UP_AFTER_MS) == Fail("bad")
+
+
+def test_a_retry_that_is_put_back_again_and_again_fails_too() -> None:
+    unread, now = Unread(), 1_800_000_000_000
+    due_at = last = now
+    for _ in range(100):
+        verdict = unread.verdict(Member(7, now, 2), due_at, "bad", due_at)
+        if isinstance(verdict, Fail):
+            break
+        last, due_at = due_at, verdict.until
+    assert isinstance(verdict, Fail)
+    assert last < due_at == now + GIVEN_UP_AFTER_MS
+
+
+def test_firings_beyond_those_that_are_remembered_wait_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.executor.unread.MOST_MET", 1)
+    unread, now = Unread(), 1_800_000_000_000
+    first, second = Member(7, now, 1), Member(8, now, 1)
+    looks = now, now + GIVEN_UP_AFTER_MS
+    assert [type(unread.verdict(first, now, "bad", at)) for at in looks[:1]] == [PutBack]
+    assert [type(unread.verdict(second, now, "bad", at)) for at in looks] == [PutBack, PutBack]
+    assert unread.verdict(second, now, "bad", looks[1]) == PutBack(looks[1] + LONGEST_PAUSE_MS)
+    assert isinstance(unread.verdict(first, now, "bad", looks[1]), Fail)
+    second_looks = looks[1], looks[1] + GIVEN_UP_AFTER_MS
+    assert [type(unread.verdict(second, now, "bad", at)) for at in second_looks] == [PutBack, Fail]
 
 
 def test_a_page_full_of_timers_that_cannot_be_read_does_not_stop_planning(

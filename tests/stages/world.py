@@ -4,6 +4,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS, Strain
 from wangtimer.core.schedules.schedule import Once, Schedule
-from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
@@ -225,6 +226,7 @@ class ExecutorNode(Node):
         super().__init__(world, name)
         s = world.settings
         self.is_stopping = False
+        self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
         self.throttle = PromptThrottle(
             self.permits, world.call_limits, lambda: world.limits_in_sql, world.time
@@ -273,6 +275,7 @@ class ExecutorNode(Node):
             strain=Strain(s.lead_ms),
             tell_strain=world.tell_strain,
             is_stopping=lambda: self.is_stopping,
+            call_of=lambda definition: self.call_of(definition),
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms

@@ -24,7 +24,7 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Ready, Sender, within_room
+from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.signings import Signings
 from wangtimer.executor.unread import Fail, PutBack
@@ -208,7 +208,8 @@ class Executor:
         fired.sent += sent.calls
         fired.elsewhere += sent.elsewhere
         self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
-        self._leave_unjudged(claim, chunk, sent.unmade, fired)
+        self._leave_unjudged(claim, chunk, sent, fired)
+        self._leave_unopened(claim, [one for one in going if one.held.member in sent.unopened], sent, fired)
 
     def _leave_waiting(self, claim: Claim, dues: Sequence[DueMember], fired: Fired) -> None:
         """Put members without room back to where they stood, at their own moments."""
@@ -375,12 +376,26 @@ class Executor:
             self._settler.take(Finished(Held(claim, member), outcome))
             claim.hand_on([member])
 
-    def _leave_unjudged(self, claim: Claim, chunk: Chunk, reasons: dict[Member, str], fired: Fired) -> None:
-        """Put back, or fail, members for which no request could be made here; `reasons` say why."""
-        if reasons:
+    def _leave_unjudged(self, claim: Claim, chunk: Chunk, sent: Sent, fired: Fired) -> None:
+        """Put back, or fail, members for which no request could be made here."""
+        if sent.unmade:
             dues = {due.member: due for due in chunk.members}
-            verdicts = {member: self._verifier.unjudged(dues[member], why) for member, why in reasons.items()}
+            verdicts = {one: self._verifier.unjudged(dues[one], why) for one, why in sent.unmade.items()}
             self._obey(claim, verdicts, fired)
+
+    def _leave_unopened(self, claim: Claim, unopened: Sequence[Ready], sent: Sent, fired: Fired) -> None:
+        """Put back members whose secrets could not be opened here: at once if SQL has them sealed otherwise by now."""
+        renewed = self._wanted.renew_seals({one.definition.timer_id: one.definition for one in unopened})
+        now = int(self._clock.now_ms())
+        verdicts = {
+            one.held.member: PutBack(now)
+            if one.definition.timer_id in renewed
+            else self._verifier.unopened(
+                DueMember(one.held.member, one.due_at), sent.unopened[one.held.member]
+            )
+            for one in unopened
+        }
+        self._obey(claim, verdicts, fired)
 
     def _obey(self, claim: Claim, verdicts: Mapping[Member, Verdict], fired: Fired) -> None:
         """Carry out verdicts: fail members, put back those that must wait, let go of those that are over.

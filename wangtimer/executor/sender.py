@@ -9,6 +9,7 @@ from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.callback.origin import read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.core import fail_points
+from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -49,12 +50,13 @@ class Ready(NamedTuple):
 class Sent(NamedTuple):
     """How many of a part were handed to the engine, `elsewhere` of them to call another target than their lane's.
 
-    `unmade`: members for which no request could be made, and why.
+    `unmade`: members for which no request could be made, and why; `unopened`: those whose secrets could not be opened.
     """
 
     calls: int
     elsewhere: int
     unmade: dict[Member, str]
+    unopened: dict[Member, str]
 
 
 class Sender:
@@ -93,6 +95,7 @@ class Sender:
         """
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
+        unopened: dict[Member, str] = {}
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -105,6 +108,9 @@ class Sender:
                 continue
             try:
                 attempt = self._attempt(one)
+            except UnopenedSecrets as error:
+                unopened[one.held.member] = str(error)
+                continue
             except Exception as error:
                 unmade[one.held.member] = reason_of("no request can be made of it", error)
                 continue
@@ -122,7 +128,7 @@ class Sender:
         self._quarantine.take(quarantined)
         _hand_on(one.held for one in quarantined)
         elsewhere = sum(_leads_elsewhere(one.held, one.request.host, one.request.app) for one in calls)
-        return Sent(len(calls) + len(quarantined), elsewhere, unmade)
+        return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""

@@ -77,9 +77,12 @@ class Verifier:
 
     def unjudged(self, due: DueMember, reason: str, row: Firing | None = None) -> PutBack | Fail:
         """Return what becomes of a member that this node cannot judge."""
-        was_due_at = due.due_at if due.member.attempt > 1 else due.member.fire_at
-        due_at = was_due_at if row is None else row.due_at
-        return self.unread.verdict(due.member.timer_id, due_at, reason, self.clock.now_ms())
+        due_at = _was_due_at(due) if row is None else row.due_at
+        return self.unread.verdict(due.member, due_at, reason, self.clock.now_ms())
+
+    def unopened(self, due: DueMember, reason: str) -> PutBack:
+        """Return until when a member waits whose secrets this node cannot open: for a node that has their key."""
+        return self.unread.wait(due.member, _was_due_at(due), reason, self.clock.now_ms())
 
     def wait(self, due: DueMember) -> PutBack:
         """Return until when to wait: half as long as the member is late by now, so ever longer.
@@ -101,6 +104,10 @@ class Verifier:
         if row.due_at > self.clock.now_ms() + self.lead_ms:
             return PutBack(row.due_at)
         return Send(row)
+
+
+def _was_due_at(due: DueMember) -> int:
+    return due.due_at if due.member.attempt > 1 else due.member.fire_at
 
 
 def _tell_of_unknown(members: Sequence[Member]) -> None:

@@ -50,6 +50,24 @@ class Wanted:
         newest = self.asker.ask(told.definitions)
         return told.definitions if newest is None else newest
 
+    def renew_seals(self, held: Mapping[int, Definition]) -> set[int]:
+        """Tell Redis what SQL has sealed otherwise than in the definitions `held`; return the ids of those timers.
+
+        A rotation keeps the version: who had read a row before it may have written the old seal to Redis after it.
+        Empty where SQL or Redis does not answer.
+        """
+        verifier = self.verifier
+        if not held or verifier.sql_rest.lasts(verifier.clock):
+            return set()
+        try:
+            with verifier.sql_rest.asking(verifier.clock):
+                newest = self.timers.definitions(set(held))
+            renewed = {timer_id: one for timer_id, one in newest.items() if _is_resealed(held[timer_id], one)}
+            self.definitions.put(renewed.values())
+        except StoreAway:
+            return set()
+        return set(renewed)
+
     def second_opinion(
         self, unwanted: list[DueMember], verdicts: dict[Member, Verdict]
     ) -> tuple[Mapping[Member, Definition], dict[Member, str]]:
@@ -81,6 +99,10 @@ class Wanted:
             else:
                 cleared[due.member] = definition
         return cleared, refused
+
+
+def _is_resealed(held: Definition, newest: Definition) -> bool:
+    return newest.version >= held.version and newest.notify.sealed != held.notify.sealed
 
 
 def _judged(

@@ -22,5 +22,7 @@ def disable_timers(wiring: Wiring, app: str) -> int:
         if not found and not found.bad:
             break
         wiring.batches.disable(list(found.values()))
+        if found.bad:
+            wiring.batches.disable_unread(list(found.bad))
         after_id = max((*found, *found.bad))
     return wiring.timer_lists.count(wanted, now)

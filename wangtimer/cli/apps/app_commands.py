@@ -6,7 +6,7 @@ from typing import Any, cast
 import click
 
 from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client.app_types import App, AppLimits
@@ -85,8 +85,14 @@ def disable(asked: Asked, name: str) -> None:
     asked.client.patch_app(name, disabled=True)
     # Until then a process may have let a timer be made.
     time.sleep(BELIEVED_S)
-    while (changed := asked.client.patch_app(name, disabled=True))["enabledTimers"]:
-        show_line(f"{changed['enabledTimers']} timers are left")
+    changed, before = asked.client.patch_app(name, disabled=True), None
+    while left := changed["enabledTimers"]:
+        if before is not None and left >= before:
+            raise Failed(
+                f"{left} timers of {name} are still enabled, and do not get fewer: see `wangtimer doctor`"
+            )
+        show_line(f"{left} timers are left")
+        changed, before = asked.client.patch_app(name, disabled=True), left
     asked.tell(changed, _show)
 
 

@@ -24,6 +24,15 @@ def switch_of(was: TimerStatus, timer: Timer) -> AuditedChange:
     return _of_timer(_SWITCHED[timer.definition.status], timer, (), was)
 
 
+def disabling_of(timer_id: int, app: str, name: str) -> AuditedChange:
+    """Return the disabling of an enabled timer of which no more is known: its row cannot be read."""
+    enabled, disabled = TimerStatus.ENABLED.value, TimerStatus.DISABLED.value
+    subject = str(timer_id)
+    return AuditedChange(
+        Action.DISABLE, AuditedKind.TIMER, subject, app, name, old_status=enabled, new_status=disabled
+    )
+
+
 def edit_of(was: Timer, timer: Timer) -> AuditedChange:
     """Return the edit of a timer; if none of its fields changed, the change of its status."""
     fields = changed_fields(was, timer)

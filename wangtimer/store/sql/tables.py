@@ -163,6 +163,7 @@ audit = Table(
     Index("audit_of_app", "app", "at"),
     Index("audit_of_key", "key_id", "at"),
     Index("audit_of_subject", "subject", "at"),
+    Index("audit_of_kind", "kind", "at"),
     sqlite_autoincrement=True,
     **_MYSQL,
 )

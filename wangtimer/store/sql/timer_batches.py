@@ -18,7 +18,7 @@ from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.audited_timers import creation_of, switch_of
+from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
@@ -214,6 +214,19 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_DISABLE_MANY)
 
+    def disable_unread(self, ids: Sequence[int], now: int) -> None:
+        """Disable enabled timers whose rows cannot be read here: by id alone, without a look at their due moments."""
+        wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.status == TimerStatus.ENABLED.value)
+        query = by_index(select(timers.c.id, timers.c.app, timers.c.name).where(wanted), "PRIMARY", timers)
+
+        def work(sql: Connection) -> None:
+            rows = sql.execute(query.order_by(timers.c.id).with_for_update()).all()
+            if rows:
+                _write_status(sql, [row.id for row in rows], TimerStatus.DISABLED, now)
+                note_changes(sql, now, [disabling_of(row.id, row.app, row.name) for row in rows])
+
+        self._database.write(work, Step.SQL_DISABLE_MANY)
+
     def delete(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Delete timers, and return them as they then stand; the same are left as they are as for `disable`."""
         first = FirstTry()
@@ -298,6 +311,16 @@ def _switch_off(
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
     read = read_rows(unchanged, timer_of).values()
     found = [changed_to(status, timer, now) for timer in read]
+    if found:
+        _write_status(sql, [timer.id for timer in found], status, now)
+        pairs = zip(read, found, strict=True)
+        note_changes(sql, now, [switch_of(was.definition.status, timer) for was, timer in pairs])
+    return found
+
+
+def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now: int) -> None:
+    """Disable or delete the rows of these ids."""
+    enabled = timers.c.status == TimerStatus.ENABLED.value
     # MySQL assigns from left to right: disabled_at, which depends on the status, comes before it.
     columns: dict[str, Any] = {
         "disabled_at": case((enabled, now), else_=timers.c.disabled_at),
@@ -308,13 +331,8 @@ def _switch_off(
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
         columns["notify"] = NO_CALL_TEXT
-    if found:
-        changing = update(timers).where(timers.c.id.in_([timer.id for timer in found]))
-        changing = changing.ordered_values(*columns.items())
-        sql.execute(update_by_index(changing, "PRIMARY"))
-        pairs = zip(read, found, strict=True)
-        note_changes(sql, now, [switch_of(was.definition.status, timer) for was, timer in pairs])
-    return found
+    changing = update(timers).where(timers.c.id.in_(ids)).ordered_values(*columns.items())
+    sql.execute(update_by_index(changing, "PRIMARY"))
 
 
 def _add_tags_of(sql: Connection, made: list[Timer]) -> None:

@@ -100,9 +100,12 @@ def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
 
 
 def add_app_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of apps. All routes of one path must be in one blueprint."""
+    """Add the routes of apps. All routes of one path must be in one blueprint.
+
+    Names that an older version let in may have slashes.
+    """
     resource = AppResource(wiring)
-    add, one = routes.add, "/apps/<string:name>"
+    add, one = routes.add, "/apps/<path:name>"
     add("get", "/apps", resource.page, "listApps", {200: AppPage})
     add("post", "/apps", resource.create, "createApp", {201: ShownApp}, 409, wrap=refusing_callbacks)
     add("get", one, resource.get, "getApp", {200: ShownApp})

@@ -124,7 +124,7 @@ def _expiry(body: NewKeyBody, now: int) -> int | None:
 def add_key_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of keys."""
     resource = KeyResource(wiring)
-    add, of_app, of_operators = routes.add, "/apps/<string:app>/keys", "/operator-keys"
+    add, of_app, of_operators = routes.add, "/apps/<path:app>/keys", "/operator-keys"
     one = "<string:key_id>"
     made, gone, wrap = {201: MadeKey}, {200: ShownKey}, refusing_callbacks
     add("get", of_app, resource.page_of_app, "listAppKeys", {200: KeyPage})
