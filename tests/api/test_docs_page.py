@@ -1,5 +1,6 @@
 """The page at `/docs` introduces the service, and its first request works as it stands there."""
 
+import gzip
 import html
 import json
 import re
@@ -86,3 +87,14 @@ def test_a_url_that_a_shell_would_read_as_more_is_not_shown() -> None:
     page = page_at("http://a$(id).example/")
     assert "$(id)" not in page
     assert "http://localhost:5000/v1/timers" in page
+
+
+def test_the_document_is_zipped_for_those_who_take_it_so(world: KeyedWorld) -> None:
+    plain = world.client.get("/openapi.json")
+    zipped = world.client.get("/openapi.json", headers={"Accept-Encoding": "br, gzip"})
+    assert (plain.headers.get("Content-Encoding"), zipped.headers["Content-Encoding"]) == (None, "gzip")
+    assert gzip.decompress(zipped.data) == plain.data
+    assert len(zipped.data) < len(plain.data) / 5
+    assert plain.headers["Vary"] == zipped.headers["Vary"] == "Accept-Encoding"
+    refused = world.client.get("/openapi.json", headers={"Accept-Encoding": "gzip;q=0"})
+    assert refused.data == plain.data

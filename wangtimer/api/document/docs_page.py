@@ -4,6 +4,7 @@ The page has an introduction and a first request, and Swagger UI from the files 
 the machine. `/docs/errors` explains the error codes.
 """
 
+import gzip
 import re
 from importlib.resources import files
 
@@ -99,12 +100,19 @@ def page_at(url: str) -> str:
 def add_docs(app: OpenAPI) -> None:
     """Serve the document of the app's routes so far, and the pages that show it and the error codes."""
     document = orjson.dumps(app.api_doc)
+    # Half a megabyte becomes a tenth, which a slow client can take in time.
+    zipped = gzip.compress(document, mtime=0)
     errors = errors_page.errors_page()
     routes = Blueprint("docs", __name__)
 
     @routes.get("/openapi.json")
     def openapi() -> Response:
-        return Response(document, mimetype="application/json")
+        answer = Response(document, mimetype="application/json")
+        if request.accept_encodings["gzip"]:
+            answer.data = zipped
+            answer.headers["Content-Encoding"] = "gzip"
+        answer.vary.add("Accept-Encoding")
+        return answer
 
     @routes.get("/docs")
     def page() -> Response:
