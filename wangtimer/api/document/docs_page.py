@@ -52,7 +52,8 @@ PAGE = """<!DOCTYPE html>
 moment, and the HTTP call to make. It makes that call at each moment, and again while the call fails.</p>
 <h2>The first request</h2>
 <p>Paste this into a shell, where <code>wangtimer up</code> wrote the file of its API key. It makes a timer. In five
-seconds the timer calls this very service; put a URL of your own in its place.</p>
+seconds the timer calls a page of the public internet; put a URL of your own in its place, but none of this service:
+no timer may call that.</p>
 <pre id="first-request">{first_request}</pre>
 <p>Then see the result:</p>
 <pre id="second-request">{second_request}</pre>
@@ -78,7 +79,7 @@ _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+/[A-Za-z0-9._~/-]*", re.AS
 FIRST_REQUEST = """\
 curl {url}v1/timers -H @.wangtimer/key -H 'Content-Type: application/json' -d '{{
   "schedule": {{"delay": "5s"}},
-  "target": {{"url": "{url}healthz", "method": "GET"}}
+  "target": {{"url": "https://example.com/", "method": "GET"}}
 }}'"""
 SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H @.wangtimer/key"
 
