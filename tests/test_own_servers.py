@@ -24,6 +24,7 @@ FAR = Settings(
     http_bind="0.0.0.0:5000,[fd00::8]:5001,unix:/run/web.sock",
     http_hosts="web, timers.internal,*",
     egress="public,0.0.0.0/0,::/0",
+    own_servers="Flower:5555, [fd00::9]:33060",
 )
 
 
@@ -43,6 +44,8 @@ def test_each_server_of_the_settings_is_ours() -> None:
         ("API", "web", [], 5001, False),
         ("API", "timers.internal", [], 5000, False),
         ("API", "timers.internal", [], 5001, False),
+        ("Flower:5555", "flower", [], 5555, False),
+        ("[fd00::9]:33060", "", ["fd00::9"], 33060, False),
     ]
 
 
@@ -88,6 +91,8 @@ def test_names_are_looked_up_and_keep_what_they_had_where_that_fails() -> None:
         ("0.0.0.0", 5000, False),
         ("10.0.0.9", 5000, True),
         ("fd00::8", 5001, False),
+        ("fd00::9", 33060, False),
+        ("fd00::9", 33061, True),
     ],
 )
 def test_no_call_reaches_one_of_them(address: str, port: int, is_allowed: bool) -> None:
@@ -121,3 +126,11 @@ def test_without_a_choice_one_line_says_what_to_write() -> None:
         require_egress(Settings(egress=""))
     assert "\n" not in str(caught.value)
     require_egress(Settings(egress="public"))
+
+
+@pytest.mark.parametrize(
+    "servers", ["flower", "flower:", "flower:0", "http://flower:5555", "a:1/b", "u@a:1", "a:1:2", "a:x"]
+)
+def test_a_server_without_a_name_and_a_port_stops_the_start(servers: str) -> None:
+    with pytest.raises(ValueError, match="write servers as flower:5555"):
+        Settings(own_servers=f"mysql:33060,{servers}")

@@ -1,4 +1,4 @@
-"""Our own servers, as the settings name them: SQL, both Redis servers, the API. No callback may reach them."""
+"""Our own servers, as the settings name them: SQL, Redis, the API, and those listed. No callback may reach them."""
 
 import socket
 from collections.abc import Callable, Iterable, Iterator
@@ -86,6 +86,9 @@ def _servers(settings: Settings) -> Iterator[OwnServer]:
         for port in sorted(ports):
             if name.strip() not in ("", "*"):
                 yield _server("API", name.strip(), port)
+    for listed in filter(None, (one.strip() for one in settings.own_servers.split(","))):
+        parts = urlsplit(f"//{listed}")
+        yield _server(listed, parts.hostname or "", parts.port or 0)
 
 
 def _of_database(url: str) -> Iterator[OwnServer]:

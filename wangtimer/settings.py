@@ -129,6 +129,19 @@ def _egress(text: str) -> str:
     return text.strip()
 
 
+def _servers(text: str) -> str:
+    """Return servers with commas between, as they were written; each has a name or address, and a port."""
+    for one in filter(None, (one.strip() for one in text.split(","))):
+        try:
+            parts = urlsplit(f"//{one}")
+            is_whole = bool(parts.hostname and parts.port) and parts.netloc == one and "@" not in one
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise ValueError(f"{one}: write servers as flower:5555,10.0.0.7:33060,[fd00::7]:33060")
+    return text.strip()
+
+
 class Settings(BaseSettings):
     """Read from `WANGTIMER_<NAME>` variables; a wrong one stops the start."""
 
@@ -354,6 +367,12 @@ class Settings(BaseSettings):
         "without it. `public`, networks (`10.0.0.0/8`), names (`app.corp.example`, `*.corp.example`), with commas "
         "between, each with ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our "
         "own servers are never allowed",
+    )
+    own_servers: Annotated[str, AfterValidator(_servers)] = Field(
+        default="",
+        max_length=8_192,
+        description="further servers of ours that no callback may reach, whatever egress allows: `flower:5555`, "
+        "`10.0.0.7:33060`, with commas between. SQL, both Redis servers and the API are known from the other settings",
     )
     most_attempts: int = Field(
         default=5, ge=1, le=20, description="attempts of a firing, pauses of 1, 2, 4, 8 s ±20 % between them"

@@ -1,5 +1,6 @@
 """The page at `/docs` introduces the service, and its first request works as it stands there."""
 
+import gzip
 import html
 import json
 import re
@@ -12,6 +13,9 @@ import pytest
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
 from wangtimer.api.document.docs_page import page_at
+from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, Peer
+from wangtimer.own_servers import egress_rules_of, named_servers
+from wangtimer.settings import Settings
 
 
 @pytest.fixture
@@ -69,11 +73,19 @@ def test_its_first_request_works_as_pasted_and_the_second_shows_what_came_of_it(
     page = world.client.get("/docs", headers={"Host": host}).text
     made = run(world, pasted(page, "first-request"))
     assert (made["app"], made["enabled"]) == ("demo", True)
-    assert made["target"] == {"url": f"http://{host}/healthz", "method": "GET", "headers": {}, "body": ""}
-    assert world.client.get("/healthz", headers={"Host": host}).status_code == 200
+    assert made["target"] == {"url": "https://example.com/", "method": "GET", "headers": {}, "body": ""}
     world.clock.now += 6_000
     listed = run(world, pasted(page, "second-request"))
     assert [one["timerId"] for one in listed["items"]] == [made["id"]]
+
+
+def test_its_first_call_is_one_that_egress_allows(world: KeyedWorld) -> None:
+    """What `wangtimer up` allows; our own API is never among it."""
+    settings = Settings(egress=PUBLIC_AND_LOOPBACK)
+    rules = egress_rules_of(settings, named_servers(settings))
+    target = urlsplit(run(world, pasted(world.client.get("/docs").text, "first-request"))["target"]["url"])
+    assert target.hostname not in ("localhost", "127.0.0.1")
+    assert rules.refusal(Peer(target.hostname or "", "93.184.215.14", 443)) == ""
 
 
 def test_it_may_be_pasted_twice(world: KeyedWorld) -> None:
@@ -86,3 +98,14 @@ def test_a_url_that_a_shell_would_read_as_more_is_not_shown() -> None:
     page = page_at("http://a$(id).example/")
     assert "$(id)" not in page
     assert "http://localhost:5000/v1/timers" in page
+
+
+def test_the_document_is_zipped_for_those_who_take_it_so(world: KeyedWorld) -> None:
+    plain = world.client.get("/openapi.json")
+    zipped = world.client.get("/openapi.json", headers={"Accept-Encoding": "br, gzip"})
+    assert (plain.headers.get("Content-Encoding"), zipped.headers["Content-Encoding"]) == (None, "gzip")
+    assert gzip.decompress(zipped.data) == plain.data
+    assert len(zipped.data) < len(plain.data) / 5
+    assert plain.headers["Vary"] == zipped.headers["Vary"] == "Accept-Encoding"
+    refused = world.client.get("/openapi.json", headers={"Accept-Encoding": "gzip;q=0"})
+    assert refused.data == plain.data

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, RECORDS, World
+from tests.api.world import DEF, DEFS, DISABLE, RECORDS, URL, World
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 
@@ -175,6 +175,16 @@ def test_a_cursor_leads_on_in_its_own_list_only(some: World) -> None:
         assert some.get(DEFS, app="shop", limit=1, cursor=cursor, **other).code == 40010
     assert some.get(DEFS, app="bank", limit=1, cursor=cursor, tag="money").code == 40010
     assert listed(some, limit=9, cursor=cursor, tag="money") == ["Billing-run"]
+
+
+def test_a_page_ends_where_its_calls_are_large(small_world: World) -> None:
+    for number in range(20):
+        call = {"url": URL, "body": "\u00e9" * 30_000}
+        small_world.made(name=f"large{number}", cron="* * * * *", notifyHTTPParam=call)
+    first = small_world.get(DEFS, app="shop", limit=50)
+    assert len(first.data) == 18  # the first of 60,000 bytes each that pass 1 MiB
+    rest = small_world.get(DEFS, app="shop", limit=50, cursor=first.json["nextCursor"])
+    assert (names(rest), rest.json["nextCursor"]) == (["large18", "large19"], None)
 
 
 @pytest.mark.parametrize("other", [{"cursor": "x"}, {"limit": 5}])

@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 
 from tests.api.test_firings import EXPORT
-from tests.api.world import World
+from tests.api.world import DEFS, World
 from wangtimer.api.http import answer_pace
-from wangtimer.api.http.answer_pace import BEHIND_S, LEAST_BYTES_PER_S, PART_BYTES, AnswerPace
+from wangtimer.api.http.answer_pace import (
+    BEHIND_S,
+    LEAST_BYTES_PER_S,
+    PART_BYTES,
+    SOCKET,
+    AnswerPace,
+    earn_time,
+)
 from wangtimer.api.http.at_once import AtOnce
 from wangtimer.api.http.web_worker import PatientSocket, SlowReader
 from wangtimer.core.errors import TooManyAtOnce
@@ -21,7 +28,7 @@ from wangtimer.core.errors import TooManyAtOnce
 
 def held_s(part_bytes: int, bytes_per_s: float, parts: int = 10_000) -> float:
     """Return how long a client of this pace holds an answer of so many parts, s; infinity for all of them."""
-    pace, held = AnswerPace(), 0.0
+    pace, held = AnswerPace(earns=True), 0.0
     for _ in range(parts):
         may_take, takes = pace.may_take_s(part_bytes), part_bytes / bytes_per_s
         held += min(may_take, takes)
@@ -32,14 +39,22 @@ def held_s(part_bytes: int, bytes_per_s: float, parts: int = 10_000) -> float:
 
 
 @pytest.mark.parametrize("part_bytes", [1, 300, PART_BYTES])
-def test_a_client_below_the_least_pace_is_cut_off_and_any_other_is_not(part_bytes: int) -> None:
+def test_a_client_of_an_export_below_the_least_pace_is_cut_off_and_any_other_is_not(part_bytes: int) -> None:
     few = int(100 * LEAST_BYTES_PER_S / part_bytes)
     assert held_s(part_bytes, LEAST_BYTES_PER_S / 10, few) < 1.2 * BEHIND_S
     assert held_s(part_bytes, LEAST_BYTES_PER_S * 1.1, few) == float("inf")
 
 
-def test_what_buffers_took_at_once_buys_no_time() -> None:
+def test_all_of_an_answer_that_is_no_export_must_be_taken_in_time() -> None:
     pace = AnswerPace()
+    for _ in range(10):
+        assert pace.may_take_s(PART_BYTES) > 0
+        pace.took(BEHIND_S / 10)
+    assert pace.may_take_s(PART_BYTES) < 0.001
+
+
+def test_what_buffers_took_at_once_buys_no_time() -> None:
+    pace = AnswerPace(earns=True)
     for _ in range(1_000):
         pace.may_take_s(PART_BYTES)
     assert pace.may_take_s(PART_BYTES) == BEHIND_S
@@ -72,6 +87,39 @@ def test_all_of_an_answer_arrives() -> None:
 
 
 # exports
+
+
+class Connection:
+    """In the place of a client's connection: counts how often its answer may earn time."""
+
+    earned = 0
+
+    def earn_time(self) -> None:
+        self.earned += 1
+
+
+def test_an_answer_earns_time_only_where_it_is_an_export(small_world: World) -> None:
+    connection = Connection()
+
+    def asked(path: str) -> Any:
+        query, environ = {"app": "shop"}, {SOCKET: connection}
+        return small_world.client.get(path, query_string=query, environ_overrides=environ)
+
+    assert [asked(path).status_code for path in (DEFS, "/openapi.json", "/docs")] == [200] * 3
+    assert connection.earned == 0
+    with asked(EXPORT) as answer:
+        assert (answer.status_code, connection.earned) == (200, 1)
+
+
+def test_a_connection_earns_for_one_answer() -> None:
+    ours, theirs = socket.socketpair()
+    with PatientSocket(fileno=ours.detach()) as patient, theirs:
+        for earns in (True, False):
+            patient.await_head(1)
+            if earns:
+                earn_time({SOCKET: patient})
+            patient._pace.took(BEHIND_S)
+            assert (patient._pace.may_take_s(PART_BYTES) > 0) == earns
 
 
 def test_so_many_begin_and_one_more_where_one_has_ended_however_often_it_says_so() -> None:

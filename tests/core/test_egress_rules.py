@@ -108,6 +108,13 @@ def test_metadata_of_version_6_is_refused_whatever_is_allowed(metadata: str) -> 
     assert "metadata" in refusal(ANYWHERE, metadata)
 
 
+@pytest.mark.parametrize(
+    "address", ["fd00:c1::a9fe:a9fe", "169.254.42.42", "fd00:42::42", "::ffff:169.254.42.42"]
+)
+def test_metadata_of_oracle_and_scaleway_is_refused_where_its_network_is_allowed(address: str) -> None:
+    assert "metadata" in refusal("public,169.254.0.0/16,fc00::/7", address)
+
+
 def test_a_local_nat64_of_48_bits_hides_no_metadata() -> None:
     high, low = 0xA9FE, 0xA9FE
     address = v6(0x64FF9B0001 << 80 | high << 64 | low << 40)

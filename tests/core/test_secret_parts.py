@@ -1,5 +1,8 @@
 """Which parts of a call are secret, and what `***` stands for when it is sent back."""
 
+import json
+from base64 import b64encode
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -159,6 +162,32 @@ def test_secrets_that_are_written_out_are_told_from_masks() -> None:
     assert has_open_secrets(Notify(f"{URL}?token=a"))
     assert not has_open_secrets(Notify(f"{URL}?token=***", headers=(("Cookie", "***"),)))
     assert not has_open_secrets(Notify(URL, body="x"))
+
+
+def test_a_secret_that_is_repeated_within_json_is_hidden() -> None:
+    secret = 'open "sesame" \\ 芝麻'
+    texts = secret_texts(Notify(URL, headers=(("X-Api-Key", secret),)))
+    for is_ascii in (True, False):
+        said = json.dumps({"got": secret, "tag": "harmless"}, ensure_ascii=is_ascii)
+        assert without(texts, said) == '{"got": "***", "tag": "harmless"}'
+
+
+def test_basic_credentials_are_hidden_decoded() -> None:
+    encoded = b64encode(b"alice:open:sesame").decode()
+    texts = secret_texts(Notify(URL, headers=(("Authorization", f"basic {encoded}"),)))
+    said = f"basic {encoded}|{encoded}|alice:open:sesame|wrong password open:sesame|alice"
+    assert without(texts, said) == "***|***|***|wrong password ***|alice"
+    assert without(secret_texts(Notify(URL, headers=(("Authorization", "Basic é!"),))), "é!") == "é!"
+
+
+def test_a_secret_that_is_cut_off_at_the_end_is_hidden() -> None:
+    secrets = ("canary-123456", "ary-12")
+    assert without(secrets, "you said canary-1234") == "you said ***"
+    assert without(secrets, "you said canary") == "you said ***"
+    assert without(secrets, "you said canar") == "you said canar"  # so few characters occur by chance
+    assert without(secrets, "canary-1234 is not it") == "can***34 is not it"
+    assert without(("aaaabbbbbb", "bbbbbbcccc"), "x aaaabbbbbb") == "x ***"
+    assert without(secrets, "canary-123456canary-123456") == "******"
 
 
 def test_a_secret_that_is_repeated_is_hidden_in_each_of_its_spellings() -> None:

@@ -60,6 +60,20 @@ def test_an_interrupted_demo_leaves_nothing_behind(demo: Command, tmp_path: Path
     assert list(tmp_path.glob("wangtimer-*")) == []
 
 
+def test_nobody_else_reads_the_files_of_a_data_directory_that_was_there_before(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o755)
+    running = up(tmp_path, free_port())
+    try:
+        running.await_line("Ctrl-C", seconds=60)
+        files = {path.name: path.stat().st_mode & 0o077 for path in data.rglob("*") if path.is_file()}
+        assert {"wangtimer.db", "key", "web.log", "valkey.log"} <= set(files)
+        assert {name for name, others_may in files.items() if others_may} == set()
+    finally:
+        running.end()
+
+
 def test_a_timer_is_still_there_after_a_restart_even_after_sigkill(tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/api/timer/v1/def"

@@ -145,6 +145,13 @@ def test_only_the_proxy_is_reachable_from_outside_and_flower_from_its_host(name:
     )
 
 
+@pytest.mark.parametrize("name", ["web", "callback"])
+def test_no_call_reaches_flower_or_the_second_port_of_mysql(name: str) -> None:
+    servers = services()[name]["environment"]["WANGTIMER_OWN_SERVERS"].split(",")
+    assert {"flower:5555", "mysql:33060"} <= set(servers)
+    assert {one.partition(":")[0] for one in servers} <= set(compose()["services"])
+
+
 def test_a_server_shares_a_network_only_with_who_needs_it_and_only_callbacks_reach_the_world() -> None:
     document = compose()
     shared: dict[str, set[str]] = {name: set() for name in document["networks"]}

@@ -11,6 +11,7 @@ from wangtimer.core.apps.scopes import APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Conflict, StoreAway
 from wangtimer.stack.supervisor import wait_for
+from wangtimer.store import key_ring
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.key_ring import BELIEVED_FOR_S, KeyRing
 from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
@@ -171,6 +172,32 @@ def test_a_key_is_known_while_sql_is_away(keys: ApiKeyStore, watched: WatchedKey
         ring.find(key.id)
     assert ring.last_known(key.id) == FoundKey(key, is_of_disabled_app=False)
     assert ring.last_known("never seen") is None
+
+
+def test_made_up_ids_push_out_no_key(
+    keys: ApiKeyStore, watched: WatchedKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_ring, "MOST_KEPT", 5)
+    ring, key = KeyRing(watched, lambda: 0.0), made(keys)
+    ring.find(key.id)
+    for number in range(12):
+        assert ring.find(f"made up {number}") is None
+    assert watched.asked == 13
+    assert ring.find(key.id) == ring.last_known(key.id) == FoundKey(key, is_of_disabled_app=False)
+    assert ring.find("made up 11") is ring.find("made up 7") is None
+    assert watched.asked == 13
+    ring.find("made up 6")  # the oldest of them gave way
+    assert watched.asked == 14
+
+
+def test_of_too_many_keys_the_oldest_gives_way(
+    keys: ApiKeyStore, watched: WatchedKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_ring, "MOST_KEPT", 2)
+    ring, some = KeyRing(watched, lambda: 0.0), [made(keys, name=name) for name in "abc"]
+    for key in some:
+        ring.find(key.id)
+    assert [ring.last_known(key.id) is not None for key in some] == [False, True, True]
 
 
 def test_noting_a_use_holds_up_no_request(watched: WatchedKeys) -> None:

@@ -1,6 +1,7 @@
 """The embedded default: the whole service on one machine, with SQLite and a private Valkey."""
 
 import contextlib
+import os
 import shlex
 import socket
 from collections.abc import Callable, Iterator
@@ -77,6 +78,8 @@ def run_embedded(
 
     `program` is the command that people type for `wangtimer`. Errors as in `embedded_stack`.
     """
+    # The database and the logs are for this user alone, also in a directory that others may enter. Children inherit it.
+    os.umask(0o077)
     with StopRequest() as stop, embedded_stack(path, port, stop, _say, app) as stack:
         if not stop.has_come:
             _say(said(stack, program, app))

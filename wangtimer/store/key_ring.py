@@ -15,7 +15,7 @@ log = structlog.get_logger()
 # s that a key is believed without asking: what an operator revokes, disables or makes counts everywhere within 5 s, the
 # time that SQL takes to answer included.
 BELIEVED_FOR_S = 3.0
-# Keys kept at once; who tries more ids than this empties the ring, and each id then costs a look-up.
+# Keys kept at once, and as many ids that have no key. The oldest of a kind give way, so made-up ids push out no key.
 MOST_KEPT = 10_000
 
 
@@ -31,7 +31,10 @@ class KeyRing:
     def __init__(self, keys: ApiKeyStore, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._keys = keys
         self._monotonic = monotonic
+        self._keeping = Lock()
         self._kept: dict[str, _Kept] = {}
+        # Ids that have no key, apart.
+        self._missing: dict[str, _Kept] = {}
         self._has_any = False
         self._noting = Lock()
         self._noted: dict[str, int] = {}
@@ -40,14 +43,22 @@ class KeyRing:
 
     def find(self, key_id: str) -> FoundKey | None:
         """Return the key of this id; None where there is none. Raises `StoreAway`."""
-        kept, asked_at = self._kept.get(key_id), self._monotonic()
+        kept, asked_at = self._kept.get(key_id) or self._missing.get(key_id), self._monotonic()
         if kept is not None and asked_at - kept.read_at < BELIEVED_FOR_S:
             return kept.found
         found = self._keys.find(key_id)
-        if len(self._kept) >= MOST_KEPT:
-            self._kept = {}
-        self._kept[key_id] = _Kept(asked_at, found)
+        self._keep(key_id, _Kept(asked_at, found))
         return found
+
+    def _keep(self, key_id: str, kept: _Kept) -> None:
+        """Keep it as the latest of its kind, and drop the oldest one where there are too many."""
+        kind, other = (self._missing, self._kept) if kept.found is None else (self._kept, self._missing)
+        with self._keeping:
+            other.pop(key_id, None)
+            kind.pop(key_id, None)
+            if len(kind) >= MOST_KEPT:
+                del kind[next(iter(kind))]
+            kind[key_id] = kept
 
     def last_known(self, key_id: str) -> FoundKey | None:
         """Return the key as this process saw it last, however long ago; None where it never did."""

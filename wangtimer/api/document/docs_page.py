@@ -4,6 +4,7 @@ The page has an introduction and a first request, and Swagger UI from the files 
 the machine. `/docs/errors` explains the error codes.
 """
 
+import gzip
 import re
 from importlib.resources import files
 
@@ -51,7 +52,8 @@ PAGE = """<!DOCTYPE html>
 moment, and the HTTP call to make. It makes that call at each moment, and again while the call fails.</p>
 <h2>The first request</h2>
 <p>Paste this into a shell, where <code>wangtimer up</code> wrote the file of its API key. It makes a timer. In five
-seconds the timer calls this very service; put a URL of your own in its place.</p>
+seconds the timer calls a page of the public internet; put a URL of your own in its place, but none of this service:
+no timer may call that.</p>
 <pre id="first-request">{first_request}</pre>
 <p>Then see the result:</p>
 <pre id="second-request">{second_request}</pre>
@@ -77,7 +79,7 @@ _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+/[A-Za-z0-9._~/-]*", re.AS
 FIRST_REQUEST = """\
 curl {url}v1/timers -H @.wangtimer/key -H 'Content-Type: application/json' -d '{{
   "schedule": {{"delay": "5s"}},
-  "target": {{"url": "{url}healthz", "method": "GET"}}
+  "target": {{"url": "https://example.com/", "method": "GET"}}
 }}'"""
 SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H @.wangtimer/key"
 
@@ -99,12 +101,19 @@ def page_at(url: str) -> str:
 def add_docs(app: OpenAPI) -> None:
     """Serve the document of the app's routes so far, and the pages that show it and the error codes."""
     document = orjson.dumps(app.api_doc)
+    # Half a megabyte becomes a tenth, which a slow client can take in time.
+    zipped = gzip.compress(document, mtime=0)
     errors = errors_page.errors_page()
     routes = Blueprint("docs", __name__)
 
     @routes.get("/openapi.json")
     def openapi() -> Response:
-        return Response(document, mimetype="application/json")
+        answer = Response(document, mimetype="application/json")
+        if request.accept_encodings["gzip"]:
+            answer.data = zipped
+            answer.headers["Content-Encoding"] = "gzip"
+        answer.vary.add("Accept-Encoding")
+        return answer
 
     @routes.get("/docs")
     def page() -> Response:

@@ -77,6 +77,10 @@ class PatientSocket(socket):
         self._until, self._reads_head = time.monotonic() + within_s, True
         self._pace = AnswerPace()
 
+    def earn_time(self) -> None:
+        """Let the answer take longer than `BEHIND_S`, at the least pace."""
+        self._pace = AnswerPace(earns=True)
+
     def await_body(self, within_s: float) -> None:
         """Allow so many seconds for the body of a request."""
         self._until, self._reads_head = time.monotonic() + within_s, False

@@ -69,7 +69,8 @@ SPECIAL_V6 = _rows(
 )
 
 # Where clouds tell a machine its credentials: all of AWS, Azure, Google and most others; AWS by IPv6; Azure's agent;
-# Alibaba; Oracle; AWS's containers (ECS and EKS) in both families; Tencent; Google by IPv6.
+# Alibaba; Oracle; AWS's containers (ECS and EKS) in both families; Tencent; Google by IPv6; Oracle by IPv6; Scaleway in
+# both families.
 METADATA = frozenset(
     ip_address(address)
     for address in (
@@ -83,6 +84,9 @@ METADATA = frozenset(
         "fd00:ec2::23",
         "169.254.0.23",
         "fd20:ce::254",
+        "fd00:c1::a9fe:a9fe",
+        "169.254.42.42",
+        "fd00:42::42",
     )
 )
 

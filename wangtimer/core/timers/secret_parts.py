@@ -4,8 +4,10 @@ Secret are values of headers and query parameters with the name of a secret, and
 call has `***` in place of each. Its secrets are apart from it, as a plain value that can be sealed.
 """
 
+import json
+from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -55,19 +57,24 @@ def secret_texts(call: Notify) -> tuple[str, ...]:
     values = [value for _, value in secrets.get("headers", ())]
     # Of `Bearer abc` the second word by itself, too.
     texts = [*values, *(value.rpartition(" ")[2] for value in values), secrets.get("body", "")]
+    texts += (text for value in values for text in _basic_texts(value))
     if "url" in secrets:
         query = call.url.partition("?")[2]
         pairs = [pair for pair in query.split("&") if call.marks.query or _masked_pair(pair) != pair]
         given = [pair.partition("=")[2] for pair in pairs]
         texts += [*given, *map(unquote_plus, given)]
-    return tuple(sorted({text for text in texts if len(text) >= LEAST_HIDDEN}, key=len, reverse=True))
+    written = {spelled for text in texts for spelled in (text, *_in_json(text))}
+    return tuple(sorted((text for text in written if len(text) >= LEAST_HIDDEN), key=len, reverse=True))
 
 
 def without(secrets: Sequence[str], text: str) -> str:
-    """Return a text with `***` in place of each of these secrets."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
+    """Return a text with `***` in place of each of these secrets, and of one that is cut off at its end."""
+    shown, end = "", 0
+    for begin, until in sorted(_found(secrets, text)):
+        if begin >= end:
+            shown += text[end:begin] + MASK
+        end = max(end, until)
+    return shown + text[end:]
 
 
 def has_open_secrets(call: Notify) -> bool:
@@ -111,6 +118,34 @@ def unmasked(asked: Notify, was: Notify | None) -> Notify:
     return asked._replace(
         url=_unmasked_url(asked, old), headers=headers, body=_unmasked_body(asked, old), sealed=""
     )
+
+
+def _basic_texts(value: str) -> Iterable[str]:
+    """Return what Basic credentials say: the user with the password, and the password."""
+    scheme, _, encoded = value.strip().partition(" ")
+    if scheme.lower() != "basic":
+        return ()
+    try:
+        pair = b64decode(encoded.strip()).decode()
+    except ValueError:
+        return ()
+    return pair, pair.partition(":")[2]
+
+
+def _in_json(text: str) -> tuple[str, str]:
+    """Return the text as it stands within a JSON string: in ASCII, and with its own characters."""
+    return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _found(secrets: Sequence[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text has a secret, and where its end has the beginning of one."""
+    for secret in secrets:
+        at = text.find(secret[:LEAST_HIDDEN])
+        while at >= 0:
+            until = min(at + len(secret), len(text))
+            if text.startswith(secret[: until - at], at):
+                yield at, until
+            at = text.find(secret[:LEAST_HIDDEN], at + 1)
 
 
 def _may_have_masks(call: Notify) -> bool:

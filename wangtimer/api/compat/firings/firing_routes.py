@@ -8,7 +8,7 @@ from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import orjson
-from flask import Response, stream_with_context
+from flask import Response, request, stream_with_context
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
@@ -18,7 +18,7 @@ from wangtimer.api.compat.firings.count_models import CountAnswer, CountData
 from wangtimer.api.compat.firings.record_routes import record_data
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
-from wangtimer.api.http.answer_pace import PART_BYTES
+from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
 from wangtimer.api.http.at_once import AtOnce
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import (
@@ -137,6 +137,7 @@ class FiringViews:
         """
         wanted = query.read(int(self.wiring().clock.now_ms()))
         end = self.exports().begin()
+        earn_time(request.environ)
         rows = self._all(wanted)
         lines = _as_csv(rows, query.app) if query.format == "csv" else _as_json_lines(rows, query.app)
         answer = Response(stream_with_context(_until_end(lines, end)), content_type=_TYPES[query.format])

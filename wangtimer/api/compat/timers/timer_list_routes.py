@@ -98,7 +98,7 @@ class TimerListViews:
 
         They are sorted by id unless `sort` says otherwise. Rows that come and go between two pages neither hide nor
         repeat others. Each row has its next moment and its last outcome. A page is shorter where its timers take much
-        CPU; nextCursor leads to the rest.
+        CPU or have large calls; nextCursor leads to the rest.
         """
         if query.numbered is not None:
             return self._numbered(query.wanted, query.order, query.numbered)

@@ -76,8 +76,8 @@ class TimerListResource:
         """List timers.
 
         Rows that come and go between two pages neither hide nor repeat others. Each has its next moment and its last
-        outcome. A page is shorter where its timers take much CPU; `nextCursor` leads to the rest. An operator who names
-        no app gets the timers of all apps, sorted by id.
+        outcome. A page is shorter where its timers take much CPU or have large calls; `nextCursor` leads to the rest.
+        An operator who names no app gets the timers of all apps, sorted by id.
         """
         if header.app is None:
             _refuse_of_one_app(query)
