@@ -113,6 +113,11 @@ def unmasked(asked: Notify, was: Notify | None) -> Notify:
     )
 
 
+def keeps_a_secret(asked: Notify, after: Notify) -> bool:
+    """Tell whether a `***` of the call that was asked for stands for a secret in the call after it."""
+    return (asked.url, asked.headers, asked.body) != (after.url, after.headers, after.body)
+
+
 def _may_have_masks(call: Notify) -> bool:
     return MASK in call.url or call.body == MASK or any(value == MASK for _, value in call.headers)
 
