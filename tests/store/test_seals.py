@@ -112,6 +112,23 @@ def test_secrets_that_cannot_be_opened_can_be_given_anew() -> None:
     assert seals.open(anew, "shop", 7) == CALL
 
 
+@pytest.mark.parametrize(
+    "masked",
+    [
+        PLAIN._replace(url="https://shop.example/?***"),
+        PLAIN._replace(url="https://***@shop.example/"),
+        PLAIN._replace(headers=(("X-Tenant", "***"),)),
+        PLAIN._replace(body="***"),
+    ],
+)
+def test_while_secrets_cannot_be_opened_no_mask_takes_their_place(masked: Notify) -> None:
+    # The marks are taken away: nothing says any more that these were secrets.
+    sealed = Seals(OLD).seal(CALL, "shop", 7)
+    for seals in (Seals(NEW), NO_KEYS):
+        with pytest.raises(UnopenedSecrets):
+            seals.changed(masked, of_timer(sealed), no_check)
+
+
 def test_the_whole_changed_call_is_checked_with_the_url_of_its_kept_secrets() -> None:
     seen: list[Any] = []
     sealed = Seals(OLD).seal(CALL, "shop", 7)

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from wangtimer.core.errors import InvalidInput, UnopenedSecrets
-from wangtimer.core.timers.secret_parts import keeps_a_secret, parted, unmasked, whole
+from wangtimer.core.timers.secret_parts import keeps_a_secret, may_have_masks, parted, unmasked, whole
 from wangtimer.core.timers.timer import Definition, Notify
 
 NONCE_BYTES = 12
@@ -90,7 +90,7 @@ class Seals:
             before = self.call_of(was)
         except UnopenedSecrets:
             # Whoever gives all secrets anew needs none of the old ones.
-            if _has_masks(asked):
+            if may_have_masks(asked):
                 raise
             return self.seal(asked._replace(sealed=""), was.app, was.timer_id)
         after = unmasked(asked, before)
@@ -112,14 +112,6 @@ NO_KEYS = Seals()
 
 def _bound_to(app: str, timer_id: int) -> bytes:
     return f"{app}\n{timer_id}".encode()
-
-
-def _has_masks(asked: Notify) -> bool:
-    try:
-        unmasked(asked, None)
-    except InvalidInput:
-        return True
-    return False
 
 
 def _no_key(call: Notify) -> InvalidInput:

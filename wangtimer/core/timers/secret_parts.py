@@ -104,7 +104,7 @@ def unmasked(asked: Notify, was: Notify | None) -> Notify:
     had. Raises `InvalidInput` for a `***` for which there is no secret, and where a secret would be shown from now on:
     to take a mark away, the value has to be given anew.
     """
-    if was is None and not _may_have_masks(asked):
+    if was is None and not may_have_masks(asked):
         return asked
     marks, old = asked.marks, Notify("") if was is None else was
     headers = tuple(_unmasked_headers(asked.headers, old.headers, marks, old.marks))
@@ -118,7 +118,8 @@ def keeps_a_secret(asked: Notify, after: Notify) -> bool:
     return (asked.url, asked.headers, asked.body) != (after.url, after.headers, after.body)
 
 
-def _may_have_masks(call: Notify) -> bool:
+def may_have_masks(call: Notify) -> bool:
+    """Tell whether a call has `***` where a secret can be, marked or not."""
     return MASK in call.url or call.body == MASK or any(value == MASK for _, value in call.headers)
 
 
