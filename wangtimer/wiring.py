@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, overload
 
 from celery import Celery
 
+from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
@@ -581,6 +582,11 @@ class Wiring:
     def limit_teller(self) -> LimitTeller:
         """Tells callback processes of apps' limits."""
         return LimitTeller(AppLimits(self.database), self.call_limits)
+
+    @once
+    def app_stopper(self) -> AppStopper:
+        """Stops what disabled apps still make."""
+        return AppStopper(self.apps, self.timer_lists, self.batches, self.clock)
 
     @once
     def feeder(self) -> Feeder:

@@ -181,6 +181,7 @@ class Stores:
             Case("TimerBatches.enable", lambda: batches.enable(plans, rows, NOW)),
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
+            Case("TimerBatches.stop_demands", lambda: batches.stop_demands(SMALL_APP, NOW, NOW, 0, 500)),
         ]
 
     def _created(self, is_enabled: bool = False) -> Created:
