@@ -185,7 +185,12 @@ def test_a_disabled_apps_keys_are_refused_and_operators_change_nothing_of_it(key
         assert asked(keyed, route, own) == (403, 40303), route
         if route.startswith("POST /v1/schedules"):
             continue
-        changes = scope in (Scope.TIMERS_WRITE, Scope.FIRINGS_ACT, Scope.CALENDARS_WRITE)
+        changes = scope in (
+            Scope.TIMERS_WRITE,
+            Scope.FIRINGS_ACT,
+            Scope.CALENDARS_WRITE,
+            Scope.SIGNING_WRITE,
+        )
         assert (asked(keyed, route, operators, "shop") == (403, 40303)) == changes, route
 
 
@@ -288,6 +293,21 @@ def test_a_trusted_network_needs_no_key_on_the_compatible_paths(
         assert ask("/api/timer/v1/defs?app=shop", "wtk_bad") == 401
     finally:
         world.close()
+
+
+def test_who_may_write_timers_may_not_take_over_their_signatures(keyed: KeyedWorld) -> None:
+    timers, signing = (
+        keyed.key("shop", frozenset({one})) for one in (Scope.TIMERS_WRITE, Scope.SIGNING_WRITE)
+    )
+    for method, path, body in (
+        ("POST", "/v1/signing-secrets", {"overlap": "0s"}),
+        ("PATCH", "/v1/signing-secrets", {"enabled": False}),
+        ("DELETE", "/v1/signing-secrets/1", None),
+    ):
+        refused = keyed.ask(method, path, timers, json=body)
+        assert (refused.status_code, "signing:write" in refused.text) == (403, True)
+        assert keyed.ask(method, path, signing, json=body).status_code in (200, 201, 404, 409)
+    assert keyed.ask("POST", "/v1/timers", signing, json={}).status_code == 403
 
 
 def test_scopes_are_either_an_apps_or_an_operators() -> None:
