@@ -14,6 +14,7 @@ from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.flow.stagger import Stagger
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
@@ -37,7 +38,9 @@ MOST_AT_ONCE = 10_000
 MOST_COUNTED = 100_000
 # Moments expanded between two looks at the request's work budget: 0.1 s at most, even if each is put off.
 MOMENTS_A_LOOK = 1_000
-LONGEST_RANGE_MS = 366 * 86_400_000
+LONGEST_RANGE_MS = 366 * DAY_MS
+# A leaked key plants no calls for a time when nobody thinks of it any more.
+LATEST_START_DAYS = 7
 
 REPLAYABLE = (FiringStatus.FAILED, FiringStatus.SKIPPED)
 
@@ -134,7 +137,11 @@ class OnDemand:
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
     ) -> Replayed:
-        """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more. Raises `StoreAway`."""
+        """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more.
+
+        Raises `InvalidInput`, `StoreAway`.
+        """
+        _refuse_late_start(rate, self._now())
         rows: dict[tuple[int, int], Firing] = {}
         wanted = sorted({Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}, key=_by_moment)
         for page in _pages(wanted, REPLAYS_A_TRANSACTION):
@@ -149,8 +156,12 @@ class OnDemand:
         return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
-        """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more. Raises `StoreAway`."""
+        """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more.
+
+        Raises `InvalidInput`, `StoreAway`.
+        """
         assert wanted.app is not None, "a replay names its app"
+        _refuse_late_start(rate, self._now())
         if dry_run:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
@@ -168,6 +179,7 @@ class OnDemand:
         """
         now = self._now()
         _refuse_range(since, until, now)
+        _refuse_late_start(rate, now)
         schedule = self.timers.get(app, timer_id).definition.schedule
         if dry_run:
             counted, is_whole = _counted(schedule, since, until)
@@ -294,6 +306,15 @@ def _refuse_range(since: int, until: int, now: int) -> None:
         raise InvalidInput("since", "it is not before until", "write an earlier moment")
     if until - since > LONGEST_RANGE_MS:
         raise InvalidInput("since", "the range is over 366 days", "ask for one part after another")
+
+
+def _refuse_late_start(rate: Rate, now: int) -> None:
+    if rate.start is not None and rate.start > now + LATEST_START_DAYS * DAY_MS:
+        raise InvalidInput(
+            "startAt",
+            f"it is more than {LATEST_START_DAYS} days ahead",
+            "write an earlier moment, or ask later",
+        )
 
 
 def _by_moment(member: Member) -> tuple[int, int]:

@@ -440,8 +440,9 @@ class Settings(BaseSettings):
         default="",
         max_length=4_096,
         description="networks, separated by commas, from which the paths compatible with xTimer may be called without "
-        "a key, for the app that the request names: whoever sends from there can act as every app. The address is "
-        "that of the connection, behind a proxy the proxy's",
+        "a key, for the app that the request names: whoever sends from there can act as every app. Behind a proxy "
+        "name both its network and those of the clients, and set WANGTIMER_TRUSTED_PROXIES: without that the proxy's "
+        "address alone counts",
     )
     trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(
         default="",

@@ -55,10 +55,10 @@ def migrate() -> None:
             wiring().migrator.plan_due()
 
 
-# Adding a member that its slice holds does nothing; limits that were told are told again.
+# Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; ask for calendars to be followed."""
+    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; see to calendars and disabled apps."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
@@ -66,6 +66,7 @@ def sweep() -> None:
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
+                wiring().app_stopper.sweep,
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, overload
 
 from celery import Celery
 
+from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
@@ -586,6 +587,11 @@ class Wiring:
     def limit_teller(self) -> LimitTeller:
         """Tells callback processes of apps' limits."""
         return LimitTeller(self.app_limits, self.call_limits)
+
+    @once
+    def app_stopper(self) -> AppStopper:
+        """Stops what disabled apps still make."""
+        return AppStopper(self.apps, self.timer_lists, self.batches, self.clock)
 
     @once
     def feeder(self) -> Feeder:

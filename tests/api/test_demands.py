@@ -178,6 +178,7 @@ def test_what_a_filter_leaves_is_replayed(world: World, failed: int) -> None:
         ({"since": 1_800_000_000_000, "perSecond": 0}, "perSecond"),
         ({"since": 1_800_000_000_000, "perSecond": 1_001}, "perSecond"),
         ({"since": 1_800_000_000_000, "startAt": "now"}, "startAt"),
+        ({"since": 1_700_000_000_000, "startAt": "2098-01-01T00:00:00Z"}, "startAt"),
         ({"since": 1_800_000_000_000, "dryRun": "yes"}, "dryRun"),
         ({"since": 1_800_000_000_000, "id": "1"}, "id"),
     ],

@@ -185,7 +185,12 @@ def test_a_disabled_apps_keys_are_refused_and_operators_change_nothing_of_it(key
         assert asked(keyed, route, own) == (403, 40303), route
         if route.startswith("POST /v1/schedules"):
             continue
-        changes = scope in (Scope.TIMERS_WRITE, Scope.FIRINGS_ACT, Scope.CALENDARS_WRITE)
+        changes = scope in (
+            Scope.TIMERS_WRITE,
+            Scope.FIRINGS_ACT,
+            Scope.CALENDARS_WRITE,
+            Scope.SIGNING_WRITE,
+        )
         assert (asked(keyed, route, operators, "shop") == (403, 40303)) == changes, route
 
 
@@ -288,6 +293,52 @@ def test_a_trusted_network_needs_no_key_on_the_compatible_paths(
         assert ask("/api/timer/v1/defs?app=shop", "wtk_bad") == 401
     finally:
         world.close()
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "status"),
+    [
+        (None, 200),
+        ("10.1.2.3", 200),
+        ("8.8.8.8", 401),
+        # The client wrote the first one itself.
+        ("10.1.2.3, 8.8.8.8", 401),
+        ("8.8.8.8, 10.1.2.3", 200),
+    ],
+)
+def test_behind_a_trusted_proxy_the_sender_must_be_in_a_trusted_network_too(
+    sqlite_url: str, redis_url: str, forwarded: str | None, status: int
+) -> None:
+    world = KeyedWorld(
+        sqlite_url,
+        redis_url,
+        present(),
+        compat_trusted_networks="172.20.0.0/16,10.1.0.0/16",
+        trusted_proxies="172.20.0.0/16",
+    )
+    try:
+        world.app_of("shop")
+        headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+        at = {"REMOTE_ADDR": "172.20.0.5"}
+        answer = world.ask("GET", "/api/timer/v1/defs?app=shop", None, headers, environ_overrides=at)
+        assert answer.status_code == status
+    finally:
+        world.close()
+
+
+def test_who_may_write_timers_may_not_take_over_their_signatures(keyed: KeyedWorld) -> None:
+    timers, signing = (
+        keyed.key("shop", frozenset({one})) for one in (Scope.TIMERS_WRITE, Scope.SIGNING_WRITE)
+    )
+    for method, path, body in (
+        ("POST", "/v1/signing-secrets", {"overlap": "0s"}),
+        ("PATCH", "/v1/signing-secrets", {"enabled": False}),
+        ("DELETE", "/v1/signing-secrets/1", None),
+    ):
+        refused = keyed.ask(method, path, timers, json=body)
+        assert (refused.status_code, "signing:write" in refused.text) == (403, True)
+        assert keyed.ask(method, path, signing, json=body).status_code in (200, 201, 404, 409)
+    assert keyed.ask("POST", "/v1/timers", signing, json={}).status_code == 403
 
 
 def test_scopes_are_either_an_apps_or_an_operators() -> None:

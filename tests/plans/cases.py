@@ -183,6 +183,7 @@ class Stores:
             Case("TimerBatches.disable", lambda: batches.disable(ids[:500], NOW)),
             Case("TimerBatches.disable_unread", lambda: batches.disable_unread(ids[500:600], NOW)),
             Case("TimerBatches.delete", lambda: batches.delete(ids, NOW)),
+            Case("TimerBatches.stop_demands", lambda: batches.stop_demands(SMALL_APP, NOW, NOW, 0, 500)),
         ]
 
     def _created(self, is_enabled: bool = False) -> Created:

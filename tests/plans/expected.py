@@ -30,6 +30,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerBatches.disable": frozenset(["timer.PRIMARY"]),
     "TimerBatches.disable_unread": frozenset(["timer.PRIMARY"]),
     "TimerBatches.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerBatches.stop_demands": frozenset(["timer.PRIMARY", "timer.timer_of_app"]),
     "TimerLists.page: small, by id": frozenset(["timer.timer_of_app"]),
     "TimerLists.page: small, by name": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: small, by createdAt": frozenset(["timer.timer_of_app"]),

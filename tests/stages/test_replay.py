@@ -7,9 +7,11 @@ import pytest
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
+from wangtimer.core.errors import InvalidInput
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Timer
-from wangtimer.on_demand import Rate, Replayed
+from wangtimer.on_demand import LATEST_START_DAYS, Rate, Replayed
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -84,6 +86,23 @@ def test_a_replay_begins_when_it_is_told_to(world: World, failed: Timer) -> None
     assert not [arrival for arrival in world.target.arrivals if arrival.attempt > 5]
     world.run_for(15)
     assert [arrival for arrival in world.target.arrivals if arrival.attempt > 5]
+
+
+def test_a_start_more_than_a_week_ahead_is_refused(world: World, failed: Timer) -> None:
+    keys, week_ms = keys_of(world, failed, FAILED), LATEST_START_DAYS * DAY_MS
+    late, at_last = (Rate(1_000, world.now + week_ms + more) for more in (1, 0))
+    wanted = of(FAILED, world=world)
+    for dry_run in (True, False):
+        for ask in (
+            lambda: world.on_demand.replay_these(APP, keys, late, dry_run),  # noqa: B023 - called at once
+            lambda: world.on_demand.replay_matching(wanted, late, dry_run),  # noqa: B023
+            lambda: world.on_demand.backfill(APP, failed.id, world.now - DAY_MS, world.now, late, dry_run),  # noqa: B023
+        ):
+            with pytest.raises(InvalidInput, match="more than 7 days ahead") as refused:
+                ask()
+            assert refused.value.field == "startAt"
+    assert keys_of(world, failed, FAILED) == keys
+    assert replay_failed(world, at_last).firings
 
 
 def test_asked_twice_it_is_attempted_once(world: World, failed: Timer) -> None:

@@ -25,7 +25,7 @@ def of_timer(call: Notify, timer_id: int = 7, app: str = "shop") -> Definition:
     return Definition(timer_id, app, 1, TimerStatus.ENABLED, Once(0), call)
 
 
-def no_check(_call: Notify) -> None:
+def no_check(_call: Notify, _kept_from: str) -> None:
     """Anything is allowed."""
 
 
@@ -112,8 +112,28 @@ def test_secrets_that_cannot_be_opened_can_be_given_anew() -> None:
     assert seals.open(anew, "shop", 7) == CALL
 
 
-def test_the_whole_changed_call_is_checked() -> None:
+@pytest.mark.parametrize(
+    "masked",
+    [
+        PLAIN._replace(url="https://shop.example/?***"),
+        PLAIN._replace(url="https://***@shop.example/"),
+        PLAIN._replace(headers=(("X-Tenant", "***"),)),
+        PLAIN._replace(body="***"),
+    ],
+)
+def test_while_secrets_cannot_be_opened_no_mask_takes_their_place(masked: Notify) -> None:
+    # The marks are taken away: nothing says any more that these were secrets.
+    sealed = Seals(OLD).seal(CALL, "shop", 7)
+    for seals in (Seals(NEW), NO_KEYS):
+        with pytest.raises(UnopenedSecrets):
+            seals.changed(masked, of_timer(sealed), no_check)
+
+
+def test_the_whole_changed_call_is_checked_with_the_url_of_its_kept_secrets() -> None:
     seen: list[Any] = []
     sealed = Seals(OLD).seal(CALL, "shop", 7)
-    Seals(OLD).changed(sealed._replace(sealed="", method="POST"), of_timer(sealed), seen.append)
-    assert seen == [CALL._replace(method="POST")]
+    kept = sealed._replace(sealed="", url="https://other.example/", headers=CALL.headers)
+    anew = kept._replace(body=CALL.body)
+    for asked in (kept, anew):
+        Seals(OLD).changed(asked, of_timer(sealed), lambda *checked: seen.append(checked))
+    assert seen == [(anew, CALL.url), (anew, "")]

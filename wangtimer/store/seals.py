@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from wangtimer.core.errors import InvalidInput, UnopenedSecrets
-from wangtimer.core.timers.secret_parts import parted, unmasked, whole
+from wangtimer.core.timers.secret_parts import keeps_a_secret, may_have_masks, parted, unmasked, whole
 from wangtimer.core.timers.timer import Definition, Notify
 
 NONCE_BYTES = 12
@@ -79,21 +79,22 @@ class Seals:
         """Return the call that a firing makes. Raises `UnopenedSecrets`."""
         return one.notify if not one.notify.sealed else self.open(one.notify, one.app, one.timer_id)
 
-    def changed(self, asked: Notify, was: Definition, check: Callable[[Notify], None]) -> Notify:
+    def changed(self, asked: Notify, was: Definition, check: Callable[[Notify, str], None]) -> Notify:
         """Return a timer's changed call, sealed. In `asked`, `***` stands for the secret that the timer has there.
 
-        A call that says the same as before is returned as it is stored. `check` gets the whole call, and may raise to
-        refuse. Raises `InvalidInput`, `UnopenedSecrets`.
+        A call that says the same as before is returned as it is stored. `check` gets the whole call and the URL that
+        its kept secrets were given for ("": it keeps none), and may raise to refuse. Raises `InvalidInput`,
+        `UnopenedSecrets`.
         """
         try:
             before = self.call_of(was)
         except UnopenedSecrets:
             # Whoever gives all secrets anew needs none of the old ones.
-            if _has_masks(asked):
+            if may_have_masks(asked):
                 raise
             return self.seal(asked._replace(sealed=""), was.app, was.timer_id)
         after = unmasked(asked, before)
-        check(after)
+        check(after, before.url if keeps_a_secret(asked, after) else "")
         return was.notify if after == before else self.seal(after, was.app, was.timer_id)
 
     def needs_sealing(self, call: Notify) -> bool:
@@ -111,14 +112,6 @@ NO_KEYS = Seals()
 
 def _bound_to(app: str, timer_id: int) -> bytes:
     return f"{app}\n{timer_id}".encode()
-
-
-def _has_masks(asked: Notify) -> bool:
-    try:
-        unmasked(asked, None)
-    except InvalidInput:
-        return True
-    return False
 
 
 def _no_key(call: Notify) -> InvalidInput:

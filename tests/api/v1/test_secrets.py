@@ -116,15 +116,38 @@ def test_a_patch_of_one_part_leaves_the_secrets_of_the_others(world: V1World) ->
     url, method, headers, body = called(world, made["id"])[:4]
     assert (url, method, body) == (CALL[0], "POST", CALL[3])
     assert headers == CALL[2][:2]
-    moved = {"url": "https://other.example/?token=***", "headers": {"Authorization": "Bearer new"}}
+    moved = {"url": f"{URL}/elsewhere?token=***", "headers": {"Authorization": "Bearer new"}}
     changed = world.send("PATCH", PLACE, {"target": moved}, rule=ONE).json
     assert changed["target"]["headers"]["Authorization"] == ["***"]
     url, _, headers, _ = called(world, made["id"])[:4]
-    assert url == f"https://other.example/?token={SECRET}"
+    assert url == f"{URL}/elsewhere?token={SECRET}"
     assert headers[0] == ("Authorization", "Bearer new")
     compatible = world.patch(app="shop", id=made["id"], notifyHTTPParam={"body": "***", "method": "PUT"})
     assert compatible.data["notifyHTTPParam"]["body"] == "***"
     assert called(world, made["id"]).body == CALL[3]
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://other.example", "https://target.example", "http://target.example:8080"]
+)
+def test_a_kept_secret_goes_to_no_other_host(small_world: V1World, elsewhere: str) -> None:
+    made = small_world.made(
+        target={"url": "http://target.example/a?token=sesame", "headers": {"Cookie": SECRET}}
+    ).json
+    everywhere = {"url": f"{elsewhere}/?token=***", "headers": {"Cookie": "new"}}
+    of_put = {"schedule": EVERY, "target": {"url": elsewhere, "headers": {"Cookie": "***"}}}
+    bodies = (("PATCH", {"target": {"url": elsewhere}}), ("PATCH", {"target": everywhere}), ("PUT", of_put))
+    for method, body in bodies:
+        refused = small_world.send(method, PLACE, body, rule=ONE)
+        assert (refused.status, refused.json["pointer"]) == (400, "/target/url"), body
+        assert "were given for another scheme, host or port" in refused.json["detail"]
+    compatible = small_world.patch(app="shop", id=made["id"], notifyHTTPParam={"url": elsewhere})
+    assert (compatible.status, "notifyHTTPParam.url" in compatible.msg) == (400, True)
+    assert called(small_world, made["id"]).url == "http://target.example/a?token=sesame"
+    same = {"target": {"url": "http://TARGET.example:80/b?token=***"}}
+    assert small_world.send("PATCH", PLACE, same, rule=ONE).status == 200
+    anew = {"target": {"url": f"{elsewhere}/", "headers": {"Cookie": "new"}}}
+    assert small_world.send("PATCH", PLACE, anew, rule=ONE).status == 200
 
 
 def test_marking_and_unmarking(small_world: V1World) -> None:

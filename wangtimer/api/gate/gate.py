@@ -69,17 +69,20 @@ def _caller(wiring: Callable[[], Wiring], right: Right) -> Caller:
             except (Refused, StoreAway):
                 return Caller(None, NOBODY, None, frozenset(), address)
         case Scope():
-            if _is_trusted():
+            if _is_trusted(address):
                 return Caller(None, "WANGTIMER_COMPAT_TRUSTED_NETWORKS", None, APP_SCOPES, address)
             return _with_scope(_holder(wiring, right, address), right)
 
 
-def _is_trusted() -> bool:
-    """Tell whether a request without a key comes on a compatible path from a trusted network."""
+def _is_trusted(address: str) -> bool:
+    """Tell whether a request without a key comes on a compatible path from a trusted network.
+
+    Both the far end of its connection and its sender, as trusted proxies name it, must lie in one.
+    """
     networks = networks_of(settings_in_use().compat_trusted_networks)
     if not networks or HEADER in request.headers or not request.path.startswith(_COMPATIBLE):
         return False
-    return is_within(request.remote_addr or "", networks)
+    return is_within(request.remote_addr or "", networks) and is_within(address, networks)
 
 
 def _holder(wiring: Callable[[], Wiring], scope: Scope, address: str) -> Caller:

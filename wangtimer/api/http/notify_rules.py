@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from wangtimer.api.http.allowed_targets import is_refused_address
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.callback.origin import read_url
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
 
@@ -52,6 +53,15 @@ def check_url(url: str) -> str:
         )
     _check_parts(url)
     return url
+
+
+def check_same_origin(url: str, kept_from: str) -> None:
+    """Raise `Refused` where a call's kept secrets would go elsewhere: to another scheme, host or port."""
+    if read_url(url)[0].key != read_url(kept_from)[0].key:
+        raise _bad_url(
+            "the secrets that the timer keeps were given for another scheme, host or port",
+            "write each secret anew, in the same request",
+        )
 
 
 def check_changed_url(url: str | None) -> str:

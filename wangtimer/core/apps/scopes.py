@@ -11,6 +11,7 @@ class Scope(StrEnum):
     FIRINGS_READ = "firings:read"
     FIRINGS_ACT = "firings:act"
     CALENDARS_WRITE = "calendars:write"
+    SIGNING_WRITE = "signing:write"
     # For operators alone.
     APPS_ADMIN = "apps:admin"
     LOAD_READ = "load:read"
@@ -21,4 +22,6 @@ OPERATOR_SCOPES = frozenset({Scope.APPS_ADMIN, Scope.LOAD_READ, Scope.METRICS_RE
 ALL_SCOPES = frozenset(Scope)
 APP_SCOPES = ALL_SCOPES - OPERATOR_SCOPES
 # What these change is an app's; a disabled app's stays as it is.
-CHANGING_SCOPES = frozenset({Scope.TIMERS_WRITE, Scope.FIRINGS_ACT, Scope.CALENDARS_WRITE})
+CHANGING_SCOPES = frozenset(
+    {Scope.TIMERS_WRITE, Scope.FIRINGS_ACT, Scope.CALENDARS_WRITE, Scope.SIGNING_WRITE}
+)

@@ -111,7 +111,7 @@ def unmasked(asked: Notify, was: Notify | None) -> Notify:
     had. Raises `InvalidInput` for a `***` for which there is no secret, and where a secret would be shown from now on:
     to take a mark away, the value has to be given anew.
     """
-    if was is None and not _may_have_masks(asked):
+    if was is None and not may_have_masks(asked):
         return asked
     marks, old = asked.marks, Notify("") if was is None else was
     headers = tuple(_unmasked_headers(asked.headers, old.headers, marks, old.marks))
@@ -148,7 +148,13 @@ def _found(secrets: Sequence[str], text: str) -> Iterator[tuple[int, int]]:
             at = text.find(secret[:LEAST_HIDDEN], at + 1)
 
 
-def _may_have_masks(call: Notify) -> bool:
+def keeps_a_secret(asked: Notify, after: Notify) -> bool:
+    """Tell whether a `***` of the call that was asked for stands for a secret in the call after it."""
+    return (asked.url, asked.headers, asked.body) != (after.url, after.headers, after.body)
+
+
+def may_have_masks(call: Notify) -> bool:
+    """Tell whether a call has `***` where a secret can be, marked or not."""
     return MASK in call.url or call.body == MASK or any(value == MASK for _, value in call.headers)
 
 

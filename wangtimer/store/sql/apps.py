@@ -62,6 +62,11 @@ class AppStore:
         rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
         return [_app_of(row) for row in rows]
 
+    def disabled(self) -> dict[str, int]:
+        """Return by name when each disabled app was disabled (ms UTC)."""
+        query = select(apps.c.name, apps.c.disabled_at).where(apps.c.disabled_at.is_not(None))
+        return self._database.read(lambda sql: {row.name: row.disabled_at for row in sql.execute(query)})
+
     def names(self) -> list[str]:
         """Return the names of the first apps, at most `MOST_NAMES`."""
         query = select(apps.c.name).order_by(apps.c.name).limit(MOST_NAMES)

@@ -243,6 +243,25 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
+    def stop_demands(self, app: str, before: int, now: int, after_id: int, limit: int) -> int | None:
+        """Stop what was asked for before `now` of an app's disabled timers, of those last switched off before `before`.
+
+        It takes `limit` of them, by id from behind `after_id`. Return the last one's id; None: there are no more.
+        """
+        wanted = and_(timers.c.status == TimerStatus.DISABLED.value, timers.c.disabled_at < before)
+        of_app = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
+        query = by_index(select(timers.c.id).where(of_app, wanted), "timer_of_app", timers)
+        query = query.order_by(timers.c.id).limit(limit)
+
+        def work(sql: Connection) -> int | None:
+            ids = list(sql.execute(query).scalars())
+            if ids:
+                moving = update(timers).where(timers.c.id.in_(ids), wanted).values(disabled_at=now)
+                sql.execute(update_by_index(moving, "PRIMARY"))
+            return ids[-1] if len(ids) == limit else None
+
+        return self._database.write(work)
+
     def _insert_free(
         self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing]
     ) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from wangtimer.api.asked.disabled_apps import disable_timers
+from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
 from wangtimer.api.http import cursors
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
@@ -67,7 +67,8 @@ class AppResource:
         """Change an app's limits, disable it, or enable it again.
 
         Its keys follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat it until
-        `enabledTimers` is 0. Enabling it does not enable its timers: `POST /v1/timers:batchEnable` does.
+        `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not enable its
+        timers: `POST /v1/timers:batchEnable` does.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
@@ -75,7 +76,11 @@ class AppResource:
         if app is None:
             raise _unknown(wiring, path.name)
         _tell_limits(wiring)
-        left = disable_timers(wiring, app.name) if app.disabled_at is not None else None
+        left = None
+        if app.disabled_at is not None:
+            left = disable_timers(wiring, app.name)
+            ends_at = wiring.clock.monotonic() + LONGEST_S
+            wiring.app_stopper.stop_demands(app.name, app.disabled_at, ends_at)
         return ChangedApp(**app_fields(app), enabled_timers=left)
 
 

@@ -60,7 +60,8 @@ class SpreadBody(Given):
     start_at: Annotated[
         GivenMoment,
         moment(
-            "the first firing is due at this moment; now by default. For the next part: lastDueAt of the previous one"
+            "the first firing is due at this moment, at most 7 days ahead; now by default. For the next part: "
+            "lastDueAt of the previous one"
         ),
         Field(alias="startAt"),
     ] = None
