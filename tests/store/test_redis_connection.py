@@ -21,11 +21,13 @@ from tests.store.definitions import definition
 from tests.store.members import due_at, outcome_of
 from tests.store.worlds import redis_hot, until
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.permits import PermitOrder
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
 
@@ -441,6 +443,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.fed(lane, "t", None)
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
+        hot.permits.carry_out([PermitOrder("shop", CallLimit(9, 9), "a", fresh=1)])
         SigningCopies(connection, Keys("wt")).put([AppSigning(app, 1, False, ()) for app in ("a", "b")])
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")
