@@ -104,7 +104,8 @@ def every_breach(paths: Mapping[str, Any]) -> Iterator[Breach]:
             required = {
                 one["name"]: sample(one["schema"])
                 for one in given
-                if one["in"] == "query" and (one.get("required") or one["name"] == "id")
+                # An operator, as whom all tests call, names an app.
+                if one["in"] == "query" and (one.get("required") or one["name"] in ("id", "app"))
             }
             # A parameter of a path is a text, and what it may spell is tested with its resource.
             for parameter in (one for one in given if one["in"] != "path"):
