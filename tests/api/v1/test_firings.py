@@ -216,7 +216,7 @@ def test_a_firing_of_which_nothing_was_sent_has_no_request(world: V1World) -> No
 def test_a_timer_changed_since_does_not_tell_what_was_sent(world: V1World) -> None:
     firing_id, _ = sent_once(world)
     world.clock.now += 60_000
-    change = {"target": {"url": "http://elsewhere.example/"}}
+    change = {"target": {"url": "http://target.example:8080/elsewhere"}}
     world.send("PATCH", f"{TIMERS}/key:expire", change, rule=ONE_TIMER)
     found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
     assert (found["request"], found["requestState"]) == (None, "timer_changed")

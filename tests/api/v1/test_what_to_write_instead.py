@@ -99,7 +99,7 @@ def test_a_key_in_use_is_no_reason_to_delete_a_timer(small_world: V1World) -> No
 
 
 def test_a_request_that_names_no_app_gets_the_header_to_send(small_world: V1World) -> None:
-    problem = small_world.send("GET", TIMERS, app=None).json
+    problem = small_world.send("GET", "/v1/calendars", app=None).json
     assert problem["parameter"] == "WangTimer-App"
     assert problem["detail"] == (
         "missing; send the header WangTimer-App with your app's name, as in WangTimer-App: shop"

@@ -30,8 +30,11 @@ def add_security_headers(app: Flask) -> None:
 
     @app.after_request
     def add(response: Response) -> Response:
+        # One pass: werkzeug looks through all headers for each that is asked for.
+        given = {name.lower() for name, _ in response.headers}
         for name, value in SECURITY_HEADERS.items():
-            response.headers.setdefault(name, value)
+            if name.lower() not in given:
+                response.headers.add(name, value)
         return response
 
 
