@@ -51,6 +51,7 @@ class Deployment:
         self._load_schema()
         key = make_apps(self.database_url, *APPS)
         self._session.headers["Authorization"] = f"Bearer {key}"
+        self.operator = {"Authorization": f"Bearer {key}"}
         port = free_port()
         self.api_url = f"http://127.0.0.1:{port}"
         service = self._service(_made(self._directory / "service"), self.environment(port))

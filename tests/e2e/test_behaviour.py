@@ -153,8 +153,9 @@ def test_calls_are_signed_from_the_start_and_with_both_secrets_during_a_rotation
         assert _signatures(call) == 2
         for secret in (first, second):
             Webhook(secret).verify(call.body, dict(call.headers))
-    address = f"{deployment.api_url}/v1/signing-secrets"
-    assert requests.delete(f"{address}/{_oldest(address)}", headers=OF_APP, timeout=20).status_code == 200
+    address, headers = f"{deployment.api_url}/v1/signing-secrets", deployment.operator | OF_APP
+    oldest = requests.get(address, headers=headers, timeout=20).json()["secrets"][0]["id"]
+    assert requests.delete(f"{address}/{oldest}", headers=headers, timeout=20).status_code == 200
     deployment.tend_for(LEAD_MS / 1_000 + 1)
     seen = len(target.requests)
     target.wait_for_requests(seen + 1)
@@ -171,10 +172,7 @@ def _signatures(call: Received) -> int:
 
 def _rotated(deployment: Deployment) -> str:
     address = f"{deployment.api_url}/v1/signing-secrets"
-    answer = requests.post(address, json={"overlap": "1h"}, headers=OF_APP, timeout=20)
+    headers = deployment.operator | OF_APP
+    answer = requests.post(address, json={"overlap": "1h"}, headers=headers, timeout=20)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["secret"])
-
-
-def _oldest(address: str) -> int:
-    return int(requests.get(address, headers=OF_APP, timeout=20).json()["secrets"][0]["id"])
