@@ -225,7 +225,7 @@ class TimerBatches:
                 _write_status(sql, [row.id for row in rows], TimerStatus.DISABLED, now)
                 note_changes(sql, now, [disabling_of(row.id, row.app, row.name) for row in rows])
 
-        self._database.write(work, Step.SQL_DISABLE_MANY)
+        self._database.write(work)
 
     def delete(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Delete timers, and return them as they then stand; the same are left as they are as for `disable`."""
