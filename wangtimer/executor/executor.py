@@ -23,7 +23,7 @@ from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
-from wangtimer.executor.read_ahead import Ahead
+from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
@@ -141,10 +141,10 @@ class Executor:
                 fired.append(Fired(put_off=len(batch.taken)))
         return fired
 
-    def _fire_batch(self, batch: Batch, ahead: Ahead | None = None) -> Fired:
+    def _fire_batch(self, batch: Batch, ahead: ReadAhead | None = None) -> Fired:
         return self.fire_claimed(batch.claim, batch.chunk, batch.taken, batch.most, ahead)
 
-    def _read_ahead(self, batches: Sequence[Batch]) -> Ahead | None:
+    def _read_ahead(self, batches: Sequence[Batch]) -> ReadAhead | None:
         """Read what firings of several lanes need, in one go; None if that fails: then each lane reads for itself.
 
         Nobody counts the bytes of what is read, at most those of one part a process.
@@ -156,7 +156,7 @@ class Executor:
         try:
             with self._one_at_a_time(len(members)):
                 told = self._wanted.read(member.timer_id for member in members)
-            return Ahead(told, self._verifier.read(members), read_at)
+            return ReadAhead(told, self._verifier.read(members), read_at)
         except Exception:
             log.exception("not_read_ahead", lanes=len(batches))
             return None
@@ -167,7 +167,7 @@ class Executor:
         chunk: Chunk,
         taken: Sequence[Taken],
         most: int | None = None,
-        ahead: Ahead | None = None,
+        ahead: ReadAhead | None = None,
     ) -> Fired:
         """Send members that were claimed, or pulled from a lane; at most `most`, if given.
 
@@ -215,7 +215,7 @@ class Executor:
         taken: Sequence[Taken],
         most: int,
         fired: Fired,
-        ahead: Ahead | None,
+        ahead: ReadAhead | None,
     ) -> int:
         """Send the first part of these, up to `most` in all; return how many members it has.
 
@@ -240,7 +240,7 @@ class Executor:
             self._send(claim, chunk, asked, ready, deaths, most, fired)
         return number
 
-    def _told_of(self, timer_ids: Sequence[int], ahead: Ahead | None) -> Told:
+    def _told_of(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> Told:
         told = None if ahead is None else ahead.told_of(timer_ids, self._clock.monotonic())
         if told is not None:
             return told

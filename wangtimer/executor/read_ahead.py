@@ -10,7 +10,7 @@ from wangtimer.store.redis.definitions import Told
 AHEAD_LASTS_S = 0.3
 
 
-class Ahead(NamedTuple):
+class ReadAhead(NamedTuple):
     """Definitions and facts, read at `read_at` (s of the stop-watch); `facts` None: SQL did not answer."""
 
     told: Told
