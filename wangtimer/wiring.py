@@ -563,7 +563,7 @@ class Wiring:
         self.throttle.warm_up()
         for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
             part.start()
-        self.puller.start(executor.fire_claimed)
+        self.puller.start(executor.fire_pulled)
 
     @once
     def sweeper(self) -> Sweeper:

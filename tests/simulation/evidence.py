@@ -67,7 +67,7 @@ class Evidence:
             "firings.settle": self._see_settle,
             "outbox.park": self._see_park,
             "slices.claim": self._see_claim,
-            "lanes.pull": self._see_pull,
+            "lanes.pull_all": self._see_pull,
             "slices.turn": self._see_turn,
             "slices.lock": self._see_lock,
             "timers.commit_plans": self._see_plans,
@@ -165,7 +165,7 @@ class Evidence:
     def _see_pull(self, process: Process, _arguments: tuple[Any, ...], call: Callable[[], Any]) -> Any:
         pulled = call()
         self.has_lanes = True
-        for one in pulled.taken:
+        for one in (one for found in pulled for one in found.taken):
             self._claimed[process.name, process.incarnation, one.member] = self.sim.now_ms
         return pulled
 

@@ -124,7 +124,7 @@ IN_LANES = {
     "lanes.feed": 3,
     "lanes.forget": 8,
     "lanes.index": 100,
-    "lanes.pull": 60,
+    "lanes.pull_all": 60,
     "lanes.with_rest": 20,
     "slices.put_back": 3,
     "slices.release": 18,

@@ -384,7 +384,7 @@ class Fleet:
             throttle.start()
         if self.scenario.sends_away or limit:
             mover.start()
-            puller.start(executor.fire_claimed)
+            puller.start(executor.fire_pulled)
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
             "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))

@@ -196,3 +196,30 @@ def test_an_app_without_a_limit_costs_no_command_more(make_world: MakeWorld) -> 
     world.run_for(20)
     assert len(arrivals_of(world, GOOD)) >= 10 * 15
     assert asked == []
+
+
+def test_what_several_limited_apps_pull_together_is_read_once_for_all(make_world: MakeWorld) -> None:
+    world = make_world(executors=1)
+    apps = [f"app-{number}" for number in range(10)]
+    world.call_limits.write(dict.fromkeys(apps, CallLimit(per_second=4)))
+    world.start()
+    for app in apps:
+        every_second(world, app, [f"{app}.test"], 8)
+    world.run_for(10)
+    asked: Counter[str] = Counter()
+    (node,) = world.executor_nodes
+
+    def note(point: str) -> Callable[[], None]:
+        return lambda: asked.update([point])
+
+    for point in ("lanes.pull_all", "firings.rows", "definitions.get_first", "outbox.holds"):
+        node.taps[f"before {point}"] = note(point)
+    before = len(world.target.arrivals)
+    world.run_for(10)
+    assert len(world.target.arrivals) - before >= 0.9 * 10 * 4 * 10
+    pulls = asked["lanes.pull_all"]
+    assert 0 < pulls <= 10 * 10
+    assert asked["firings.rows"] <= 1.2 * pulls
+    assert asked["outbox.holds"] <= 1.2 * pulls
+    # Chunks read definitions too.
+    assert asked["definitions.get_first"] <= 3 * pulls

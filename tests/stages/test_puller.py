@@ -1,24 +1,31 @@
 """The puller's own loop: looks at every lane, and between them the lanes that may have room."""
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, pairwise
 
 import pytest
 
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.executor.claim import Claims, Fired
-from wangtimer.executor.puller import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S, Puller
+from wangtimer.executor.claim import Batch, Claims, Fired
+from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
+from wangtimer.executor.puller import Puller
 from wangtimer.executor.throttle import Throttle
-from wangtimer.store.redis.lanes import Pulled
+from wangtimer.store.redis.lanes import Pulled, PullOrder
 from wangtimer.store.redis.permits import PermitOrder, Permitted
-from wangtimer.store.redis.slices import Leases
+from wangtimer.store.redis.slices import Leases, Taken
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
 
 HOSTS = [f"h{number}:80" for number in range(1_000)]
 # A look at all of them takes longer than from one look to the next.
 PULL_S = 0.0015
+
+
+def send_nobody(batches: Sequence[Batch]) -> list[Fired]:
+    return [Fired() for _ in batches]
 
 
 class SlowLanes:
@@ -38,6 +45,9 @@ class SlowLanes:
         self.asked.append(lane.key)
         self.on_pull(lane)
         return Pulled(1, 5, 0)
+
+    def pull_all(self, orders: Sequence[PullOrder], *how: object) -> list[Pulled]:
+        return [self.pull(one.lane, one.claim_id, one.most, *how) for one in orders]
 
     @property
     def looks(self) -> int:
@@ -63,7 +73,7 @@ def puller(lanes: SlowLanes) -> Puller:
         lambda: None,
         throttle,
     )
-    puller.fire_by(lambda *_what: Fired())
+    puller.fire_by(send_nobody)
     return puller
 
 
@@ -109,7 +119,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         lambda: None,
         Throttle(None, None, dict, clock),  # type: ignore[arg-type]
     )
-    puller.fire_by(lambda *_what: Fired())
+    puller.fire_by(send_nobody)
     counts = []
     for _ in range(6):
         before = clock.monotonic()
@@ -144,13 +154,16 @@ class LimitedThrottle:
     def __init__(self) -> None:
         self.taken: list[int] = []
         self.back = 0
+        self.limits: dict[str, CallLimit] = {}
 
     def is_limited(self, _app: str) -> bool:
         return True
 
-    def take(self, _app: str, most: int) -> tuple[list[Permit], float]:
-        self.taken.append(most)
-        return [Permit(str(number), 1e9) for number in range(most)], 0.0
+    def take_all(self, wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
+        self.taken += wishes.values()
+        return {
+            app: ([Permit(str(number), 1e9) for number in range(most)], 0.0) for app, most in wishes.items()
+        }
 
     def give_back_all(self, _app: str, permits: list[Permit]) -> None:
         self.back += len(permits)
@@ -172,7 +185,7 @@ def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
         lambda: None,
         throttle,  # type: ignore[arg-type]
     )
-    puller.fire_by(lambda *_what: Fired())
+    puller.fire_by(send_nobody)
     for _ in range(3):
         puller.look()
     assert throttle.taken == [FEW_PERMITS, 2 * 40, FEW_PERMITS]
@@ -216,7 +229,7 @@ class LimitedSetting:
             lambda: None,
             self.throttle,
         )
-        self.puller.fire_by(lambda *_what: Fired())
+        self.puller.fire_by(send_nobody)
         ((self.permit,), _) = self.throttle.take("app", 1)
         self.puller.look()
         self.pulls = 0
@@ -248,13 +261,13 @@ def test_a_permit_that_comes_back_behind_the_puller_is_used_before_the_next_look
 
 def test_a_limit_that_leaves_no_call_for_long_is_asked_more_and_more_seldom() -> None:
     it, asked = LimitedSetting(), []
-    take = it.throttle.take
+    take_all = it.throttle.take_all
 
-    def noted_take(app: str, most: int) -> tuple[list[Permit], float]:
+    def noted_take(wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
         asked.append(it.clock.monotonic())
-        return take(app, most)
+        return take_all(wishes)
 
-    it.throttle.take = noted_take  # type: ignore[method-assign]
+    it.throttle.take_all = noted_take  # type: ignore[method-assign]
     it.go_on_for(8)
     pauses = [after - before for before, after in pairwise(asked)]
     assert len(asked) <= 14
@@ -262,3 +275,151 @@ def test_a_limit_that_leaves_no_call_for_long_is_asked_more_and_more_seldom() ->
     it.puller.note_ended("host:80", "app")
     it.go_on_for(0.1)
     assert asked[-1] - asked[-2] <= RATE_EVERY_S + 0.02
+
+
+def lane_number(number: int) -> SharedLane:
+    return SharedLane.of_limit(f"app-{number:03d}")
+
+
+class NotedPermits(MemoryPermits):
+    """Notes the apps of each trip."""
+
+    def __init__(self, server: MemoryServer, clock: HandClock) -> None:
+        super().__init__(MemorySlices(server, clock, Leases(1_000, 5_000, 8_000, 6_000)), 10_000)
+        self.trips: list[list[str]] = []
+
+    def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
+        self.trips.append([order.app for order in orders])
+        return super().carry_out(orders)
+
+
+class ManyLimited:
+    """A puller before lanes of many apps, all behind. Each app may make 100 calls a second; the last, one at once."""
+
+    def __init__(self, apps: int, room: int, others: Sequence[SharedLane] = ()) -> None:
+        self.clock, self.numbers = HandClock(), count(1)
+        server = MemoryServer("Redis", self.clock)
+        self.lanes = [lane_number(number) for number in range(apps)]
+        limits = {lane.limited_app or "": CallLimit(per_second=100) for lane in self.lanes}
+        limits[self.lanes[-1].limited_app or ""] = CallLimit(at_once=5)
+        (call_limits := MemoryCallLimits(server)).write(limits)
+        self.others = list(others)
+        self.permits = NotedPermits(server, self.clock)
+        throttle = Throttle(self.permits, call_limits, dict, self.clock)  # type: ignore[arg-type]
+        throttle.warm_up()
+        self.trips: list[list[PullOrder]] = []
+        self.fired: list[list[SharedLane]] = []
+        self.sent: Counter[SharedLane] = Counter()
+        self.bad: set[SharedLane] = set()
+        self.puller = Puller(
+            self,  # type: ignore[arg-type]
+            Claims(),
+            lambda _lane: room,
+            self.clock,
+            10_000,
+            lambda: 1e9,
+            lambda: None,
+            throttle,
+        )
+        self.puller.fire_by(self.fire)
+
+    def index(self) -> dict[SharedLane, str]:
+        return dict.fromkeys([*self.lanes, *self.others], "token")
+
+    def pull_all(self, orders: Sequence[PullOrder], *_how: object, is_again: bool = False) -> list[Pulled]:
+        self.trips.append(list(orders))
+        if self.bad.intersection(order.lane for order in orders):
+            raise ValueError("WRONGTYPE")
+        return [self._pulled(order.most) for order in orders]
+
+    def _pulled(self, most: int) -> Pulled:
+        now = int(self.clock.now_ms())
+        dues = tuple(
+            DueMember(Member(next(self.numbers), now - 60_000, 1), now - 60_000) for _ in range(most)
+        )
+        taken = tuple(Taken(due.member, True, 0) for due in dues)
+        return Pulled(now - 60_000, 5_000, 0, dues, taken)
+
+    def fire(self, batches: Sequence[Batch]) -> list[Fired]:
+        self.fired.append([batch.lane for batch in batches])
+        fired = []
+        for batch in batches:
+            sent = sum(batch.claim.take_permit() is not None for _ in batch.taken)
+            self.sent[batch.lane] += sent
+            batch.claim.let_go([one.member for one in batch.taken])
+            fired.append(Fired(sent=len(batch.taken)))
+        return fired
+
+    def look_twice(self) -> None:
+        """Look at all lanes, and again once it is known how many wait: then no permit is left. Forget these trips."""
+        self.puller.look()
+        self.puller.look()
+        self.permits.trips.clear()
+        self.trips.clear()
+        self.fired.clear()
+        self.sent.clear()
+
+
+def test_lanes_whose_rate_leaves_calls_share_the_trips_of_one_pass() -> None:
+    it = ManyLimited(60, room=1_000)
+    it.look_twice()
+    it.clock.sleep(0.06)
+    it.puller.pull_freed()
+    rated = it.lanes[:-1]
+    assert [len(apps) for apps in it.permits.trips] == [60]
+    assert [[order.lane for order in trip] for trip in it.trips] == [rated]
+    assert it.fired == [rated]
+    assert set(it.sent.values()) <= {5, 6}
+
+
+def test_a_look_pulls_all_limited_lanes_in_the_trips_of_one() -> None:
+    it = ManyLimited(60, room=1_000)
+    it.puller.look()
+    assert [len(apps) for apps in it.permits.trips] == [60]
+    assert [len(trip) for trip in it.trips] == [60]
+    assert it.sent.keys() == set(it.lanes)
+
+
+def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
+    it = ManyLimited(10, room=30)
+    it.puller.look()
+    assert max(sum(order.most for order in trip) for trip in it.trips) <= 30
+    assert it.sent.keys() == set(it.lanes)
+    assert len(it.trips) == 4
+
+
+def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rate() -> None:
+    others = [SharedLane.of_host("h:80")]
+    it = ManyLimited(3, room=1_000, others=others)
+    it.look_twice()
+    it.clock.sleep(0.06)
+    for lane in it.lanes:
+        it.puller.note_ended("h:80", lane.limited_app or "")
+    it.puller.pull_freed()
+    assert [order.lane for trip in it.trips for order in trip][:1] == others
+    assert it.permits.trips == [[lane.limited_app for lane in (it.lanes[2], it.lanes[0], it.lanes[1])]]
+
+
+def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:
+    it = ManyLimited(5, room=1_000)
+    it.bad = {it.lanes[1]}
+    it.puller.look()
+    assert it.sent.keys() == set(it.lanes) - it.bad
+    assert it.puller._claims.held == 0
+
+
+def test_a_long_look_holds_up_no_rate() -> None:
+    it = ManyLimited(2, room=1_000, others=[SharedLane.of_host(f"h{number}:80") for number in range(200)])
+    pull_all = it.pull_all
+
+    def slow(orders: Sequence[PullOrder], *how: object, **named: bool) -> list[Pulled]:
+        it.clock.sleep(0.005)
+        return pull_all(orders, *how, **named)
+
+    it.pull_all = slow  # type: ignore[method-assign]
+    it.look_twice()
+    began = it.clock.monotonic()
+    it.puller.look()
+    took = it.clock.monotonic() - began
+    assert took > 1
+    assert it.sent[it.lanes[0]] >= 0.95 * 100 * (took - 0.1)

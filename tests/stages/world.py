@@ -280,7 +280,7 @@ class ExecutorNode(Node):
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
         self._is_looking = self._has_finished = self._is_settling = False
-        self.puller.fire_by(self.executor.fire_claimed)
+        self.puller.fire_by(self.executor.fire_pulled)
         self._world = world
         world.time.every(self.process, 1, self._look_at_lanes)
 

@@ -6,6 +6,7 @@ from tests.store.members import due_at, many_due_at
 from tests.store.worlds import LEASES, HotWorld
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.lanes import PullOrder
 
 LANE = SharedLane.of_host("a.example:80")
 MINE, THEIRS = "me/1", "them/1"
@@ -147,3 +148,16 @@ def test_what_waits_for_limits_is_counted_and_nothing_else(hot: HotWorld) -> Non
 @pytest.mark.parametrize("name", ["a.example:80", "x" * 900])
 def test_a_lanes_name_fits_its_column(name: str) -> None:
     assert len(SharedLane.of_host(name).key) <= 300
+
+
+def test_several_lanes_are_pulled_in_one_trip(hot: HotWorld) -> None:
+    other = SharedLane.of_limit("app")
+    first, second, third = at(hot, -30, 1), at(hot, -20, 2), at(hot, -10, 3)
+    hot.lanes.add({LANE: [first, second], other: [third]}, False)
+    orders = [PullOrder(LANE, MINE, 1), PullOrder(other, THEIRS, 5)]
+    mine, theirs = hot.lanes.pull_all(orders, keep_leases=False)
+    assert (mine.dues, mine.waiting, mine.next_at) == ((first,), 1, second.due_at)
+    assert (theirs.dues, theirs.waiting, theirs.next_at) == ((third,), 0, None)
+    # Repeated under the same claims it tells what they took.
+    again = hot.lanes.pull_all([PullOrder(LANE, MINE, 1), PullOrder(other, THEIRS, 5)], False, is_again=True)
+    assert [[due.member for due in one.dues] for one in again] == [[first.member], [third.member]]

@@ -8,9 +8,10 @@ from uuid import uuid4
 
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.backlog import CROWD_SHARE
-from wangtimer.core.flow.firing import DueMember, Member
-from wangtimer.core.flow.slicing import SliceOrLane
+from wangtimer.core.flow.firing import Chunk, DueMember, Member
+from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
 from wangtimer.executor.room import Room
+from wangtimer.store.redis.slices import Taken
 
 # A member is not sent with less than this left of its lease, by this process's own stop-watch.
 SAFETY_S = 1.0
@@ -112,6 +113,16 @@ class Claim:
         self._on_let_go(before - left)
         if not left:
             self.is_done.set()
+
+
+class Batch(NamedTuple):
+    """What was pulled from one lane, under its claim; `most` of it at most are to call the lane's own target."""
+
+    lane: SharedLane
+    claim: Claim
+    chunk: Chunk
+    taken: Sequence[Taken]
+    most: int
 
 
 class Held(NamedTuple):

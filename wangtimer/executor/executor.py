@@ -18,17 +18,18 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Definition, Notify
-from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired, Held, by_claim
+from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.signings import Signings
 from wangtimer.executor.unread import Fail, PutBack
-from wangtimer.executor.verifier import Drop, Send, Verdict, Verifier
+from wangtimer.executor.verifier import Drop, Facts, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import READ_BYTES, Told
@@ -119,10 +120,58 @@ class Executor:
             self._tell_strain()
         return claim, self._patience_s(fired.last)
 
+    def fire_pulled(self, batches: Sequence[Batch]) -> list[Fired]:
+        """Send what was pulled from lanes; what is needed for it is read once for all of them.
+
+        * A batch of several that fails in an unforeseen way harms no other: it is put off.
+        * Once this process is asked to stop, no further batch begins.
+        """
+        if len(batches) == 1:
+            return [self._fire_batch(batches[0])]
+        ahead, fired = self._read_ahead(batches), []
+        for number, batch in enumerate(batches):
+            if number and self._is_stopping():
+                fired.append(Fired())
+                self._leave_waiting(batch.claim, batch.chunk.members, fired[-1])
+                continue
+            try:
+                fired.append(self._fire_batch(batch, ahead))
+            except Exception:
+                log.exception("lane_not_fired", lane=batch.lane.key)
+                fired.append(Fired(put_off=len(batch.taken)))
+        return fired
+
+    def _fire_batch(self, batch: Batch, ahead: ReadAhead | None = None) -> Fired:
+        return self.fire_claimed(batch.claim, batch.chunk, batch.taken, batch.most, ahead)
+
+    def _read_ahead(self, batches: Sequence[Batch]) -> ReadAhead | None:
+        """Read what firings of several lanes need, in one go; None if that fails: then each lane reads for itself.
+
+        Nobody counts the bytes of what is read, at most those of one part a process.
+        """
+        members = [one.member for batch in batches for one in batch.taken]
+        read_at = self._clock.monotonic()
+        if not self._room.has_any(is_late=True):
+            return None
+        try:
+            with self._one_at_a_time(len(members)):
+                told = self._wanted.read(member.timer_id for member in members)
+            return ReadAhead(told, self._verifier.read(members), read_at)
+        except Exception:
+            log.exception("not_read_ahead", lanes=len(batches))
+            return None
+
     def fire_claimed(
-        self, claim: Claim, chunk: Chunk, taken: Sequence[Taken], most: int | None = None
+        self,
+        claim: Claim,
+        chunk: Chunk,
+        taken: Sequence[Taken],
+        most: int | None = None,
+        ahead: ReadAhead | None = None,
     ) -> Fired:
         """Send members that were claimed, or pulled from a lane; at most `most`, if given.
+
+        `ahead` was read already, of these members and of others.
 
         * They go part by part, as there is room for the requests.
         * Members without room go back to where they stood, at their own moment. No attempt is used, and any process
@@ -142,7 +191,7 @@ class Executor:
                     break
                 try:
                     number = self._fire_part(
-                        claim, chunk, [dues[one.member] for one in rest], rest, most, fired
+                        claim, chunk, [dues[one.member] for one in rest], rest, most, fired, ahead
                     )
                 finally:
                     self._room.give_part()
@@ -166,14 +215,14 @@ class Executor:
         taken: Sequence[Taken],
         most: int,
         fired: Fired,
+        ahead: ReadAhead | None,
     ) -> int:
         """Send the first part of these, up to `most` in all; return how many members it has.
 
         Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds. SQL is asked too
         for those whose app's secret Redis does not have.
         """
-        with self._one_at_a_time(len(mine)):
-            told = self._wanted.read(due.member.timer_id for due in mine)
+        told = self._told_of([due.member.timer_id for due in mine], ahead)
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
         definitions = self._wanted.current(told)
@@ -186,9 +235,17 @@ class Executor:
         if others:
             self._send(claim, chunk, others, ready, deaths, most, fired)
         if asked:
-            ready = self._judge(claim, chunk, unwanted, asked, definitions, signings, fired)
+            facts = None if ahead is None else ahead.facts_by(self._clock.monotonic())
+            ready = self._judge(claim, chunk, unwanted, asked, facts, definitions, signings, fired)
             self._send(claim, chunk, asked, ready, deaths, most, fired)
         return number
+
+    def _told_of(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> Told:
+        told = None if ahead is None else ahead.told_of(timer_ids, self._clock.monotonic())
+        if told is not None:
+            return told
+        with self._one_at_a_time(len(timer_ids)):
+            return self._wanted.read(timer_ids)
 
     def _send(
         self,
@@ -272,12 +329,13 @@ class Executor:
         chunk: Chunk,
         unwanted: list[DueMember],
         asked: list[DueMember],
+        facts: Facts | None,
         definitions: dict[int, Definition],
         signings: dict[str, AppSigning],
         fired: Fired,
     ) -> list[Ready]:
         """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
-        verdicts = self._verifier.verify(chunk.slice, asked)
+        verdicts = self._verifier.verify(chunk.slice, asked, facts)
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
         refused |= self._misfires(claim, asked, verdicts, known)

@@ -1,6 +1,7 @@
 """The puller: takes firings out of lanes as this process has room for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from threading import Event, Thread
 
 import structlog
@@ -10,10 +11,11 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Fired
+from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
+from wangtimer.executor.lane_limits import LaneLimits
+from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.throttle import Throttle
-from wangtimer.store.redis.lanes import LaneStore, Pulled
-from wangtimer.store.redis.slices import GRACE_S, Taken
+from wangtimer.store.redis.lanes import LaneStore, Pulled, PullOrder
 
 log = structlog.get_logger()
 
@@ -30,21 +32,18 @@ MOST_A_PULL = 1_000
 # When a lane is so far behind, firings go to it as soon as they are claimed; else only those without room do.
 BEHIND_MS = 1_000
 
-# How often a lane is pulled whose app may make so many calls a second: the rate stores up those of twice this time.
-RATE_EVERY_S = 0.05
+# Lanes of limited apps that one trip pulls at most.
+LANES_A_TRIP = 100
 
-# A limit that leaves no call, and says not when, is asked again after `RATE_EVERY_S`, then after twice that, up to
-# this: permits may be on their way back, or be another process'.
-ASK_IN_VAIN_EVERY_S = 0.8
-
-# So many permits are taken at least, as more firings may wait by now than at the last pull.
-FEW_PERMITS = 10
-
-FireClaimed = Callable[[Claim, Chunk, Sequence[Taken], int], Fired]
+FirePulled = Callable[[Sequence[Batch]], Sequence[Fired]]
 
 
 class Puller:
-    """One thread a process, however many lanes there are."""
+    """One thread a process, however many lanes there are.
+
+    Lanes of limited apps are pulled together, many in one trip: each of them comes up again and again, as its rate
+    leaves calls. All others are pulled one by one.
+    """
 
     def __init__(
         self,
@@ -62,31 +61,25 @@ class Puller:
         self._room_in = room_in
         self._clock = clock
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
-        self._seconds_since_reconnect = seconds_since_reconnect
+        self._reader = LaneReader(lanes, claims, seconds_since_reconnect)
         self._send_feed_lanes = send_feed_lanes
-        self._throttle = throttle
+        self._limits = LaneLimits(throttle, clock)
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
-        # When the limit of a lane's app may leave the next call, s of the stop-watch.
-        self._again_at: dict[SharedLane, float] = {}
-        # The next pause of a lane whose limit left no call.
-        self._pauses_s: dict[SharedLane, float] = {}
         self._most: dict[SharedLane, int] = {}
-        # How many firings a limit's lane had at the last pull.
-        self._crowds: dict[SharedLane, int] = {}
         self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
         self._expects_until = float("-inf")
         self._wake = Event()
         self._is_stopped = False
-        self._fire: FireClaimed
+        self._fire: FirePulled
 
-    def start(self, fire: FireClaimed) -> None:
+    def start(self, fire: FirePulled) -> None:
         """Begin to pull, until the process ends; `fire` sends what was pulled."""
         self.fire_by(fire)
         Thread(target=self._run, name="puller", daemon=True).start()
 
-    def fire_by(self, fire: FireClaimed) -> None:
+    def fire_by(self, fire: FirePulled) -> None:
         """Set the function that sends what was pulled."""
         self._fire = fire
 
@@ -118,17 +111,13 @@ class Puller:
         if self._known:
             for lane in lanes_of(host, app):
                 if lane in self._known:
-                    self._pauses_s.pop(lane, None)
+                    self._limits.note_ended(lane)
                     self._pull_soon(lane)
 
     @property
     def has_freed(self) -> bool:
         """Whether some lane is to be pulled before the next look."""
-        return bool(self._freed) or self._next_rate_at <= self._clock.monotonic()
-
-    @property
-    def _next_rate_at(self) -> float:
-        return min(self._again_at.values(), default=float("inf"))
+        return bool(self._freed) or self._limits.next_at <= self._clock.monotonic()
 
     def look(self) -> None:
         """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
@@ -136,33 +125,40 @@ class Puller:
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
-        self._again_at = {lane: at for lane, at in self._again_at.items() if lane in index}
-        self._pauses_s = {lane: pause_s for lane, pause_s in self._pauses_s.items() if lane in index}
-        self._crowds = {lane: number for lane, number in self._crowds.items() if lane in index}
+        self._limits.keep(index)
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
-        for lane in in_order[:LANES_A_LOOK]:
-            self._looked_up_to = lane.key  # first, so that one bad lane holds up no other for ever
-            if self._is_to_wait(lane):
-                continue
-            self._freed.pop(lane, None)
-            pulled = self._pull(lane)
-            if pulled is not None and pulled.is_empty:
-                self._lanes.forget(lane, index[lane])
-                self._known.pop(lane, None)
+        for is_limited, some in groupby(in_order[:LANES_A_LOOK], self._limits.count_for):
+            for lanes in [list(some)] if is_limited else ([lane] for lane in some):
+                self._look_at(lanes, index)
+                self._pull_ripe()
 
     def pull_freed(self) -> None:
         """Pull from lanes that may have room since a call ended, or by their limit, or whose first were not wanted.
 
-        Raises `StoreAway`.
+        Those whose apps have a rate come last. Raises `StoreAway`.
         """
-        now = self._clock.monotonic()
-        for lane in [lane for lane, at in self._again_at.items() if at <= now]:
-            del self._again_at[lane]
-            self._freed[lane] = None
+        limited = []
         for lane in list(self._freed):
             self._freed.pop(lane, None)
-            if self._room_in(lane) > 0:
-                self._pull(lane, is_look=False)
+            if self._limits.count_for(lane):
+                limited.append(lane)
+            elif self._room_in(lane) > 0:
+                self._pull([lane])
+        self._pull_ripe(sorted(limited, key=self._limits.has_rate))
+
+    def _pull_ripe(self, freed: Sequence[SharedLane] = ()) -> None:
+        """Pull from these lanes of limited apps, then from those whose limit may leave a call by now."""
+        self._pull(list(dict.fromkeys([*freed, *self._limits.take_ripe()])))
+
+    def _look_at(self, lanes: Sequence[SharedLane], index: Mapping[SharedLane, str]) -> None:
+        self._looked_up_to = lanes[-1].key  # first, so that one bad lane holds up no other for ever
+        looked_at = [lane for lane in lanes if not self._is_to_wait(lane)]
+        for lane in looked_at:
+            self._freed.pop(lane, None)
+        for lane, pulled in self._pull(looked_at, is_look=True).items():
+            if pulled.is_empty:
+                self._lanes.forget(lane, index[lane])
+                self._known.pop(lane, None)
 
     def _is_to_wait(self, lane: SharedLane) -> bool:
         """Tell whether a look would be in vain: firings wait, there is no room, and this process looked lately.
@@ -179,80 +175,99 @@ class Puller:
         self._freed[lane] = None
         self._wake.set()
 
-    def _pull(self, lane: SharedLane, is_look: bool = True) -> Pulled | None:
-        """Take and send as many as there is room for; take more at a time while the firings are not wanted.
+    def _pull(self, lanes: Sequence[SharedLane], is_look: bool = False) -> dict[SharedLane, Pulled]:
+        """Take and send as many as there is room for; return what was found, lane by lane.
 
         Where a limit leaves no call, only a look pulls: to take leases back, and to see who waits.
         """
-        room = 0 if self._is_stopped else self._room_in(lane)
-        permits = self._permits_for(lane, min(room, MOST_A_PULL))
-        if permits == [] and not is_look:
-            return None
-        self._looked_at[lane] = self._clock.monotonic()
-        try:
-            return self._pull_with(permits, lane, room if permits is None else len(permits))
-        finally:
-            self._give_back(lane, permits or [])
-
-    def _permits_for(self, lane: SharedLane, most: int) -> list[Permit] | None:
-        """Return the permits that the limit of the lane's app leaves for so many; None if it has no limit.
-
-        Few are taken for a lane in which few wait: others' calls would be refused until the rest is given back.
-        """
-        app = lane.limited_app
-        self._again_at.pop(lane, None)
-        if app is None or not self._throttle.is_limited(app):
-            return None
-        if most <= 0:
-            return []
-        permits, wait_s = self._throttle.take(app, min(most, max(FEW_PERMITS, 2 * self._crowds.get(lane, 0))))
-        self._ask_again(lane, wait_s, is_in_vain=not permits)
-        return permits
-
-    def _ask_again(self, lane: SharedLane, wait_s: float, *, is_in_vain: bool) -> None:
-        """Set when the limit is asked again, unless it leaves another call now."""
-        pause_s = self._pauses_s.pop(lane, RATE_EVERY_S)
-        if wait_s:
-            self._again_at[lane] = self._clock.monotonic() + max(RATE_EVERY_S, wait_s)
-        elif is_in_vain:
-            self._again_at[lane] = self._clock.monotonic() + pause_s
-            self._pauses_s[lane] = min(2 * pause_s, ASK_IN_VAIN_EVERY_S)
-
-    def _give_back(self, lane: SharedLane, permits: list[Permit]) -> None:
-        app = lane.limited_app
-        if app is not None and permits:
-            self._throttle.give_back_all(app, permits)
-
-    def _pull_with(self, permits: list[Permit] | None, lane: SharedLane, room: int) -> Pulled:
-        """Pull as many as there is room for. Permits that go with the calls are taken out of the list."""
-        most = min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
-        if most > 0 and not self._claims.take_room(most, lambda: True, 0.0):
-            most = 0
-        claim_id = self._claims.new_id()
-        pulled, sent_at = None, self._clock.monotonic()
-        try:
-            pulled = self._pulled(lane, claim_id, most)
-        finally:
-            self._claims.give_room(most - (len(pulled.taken) if pulled else 0))
-        self._known[lane] = pulled.next_at
-        if permits is not None:
-            self._crowds[lane] = pulled.waiting + len(pulled.taken)
-        if pulled.next_at is None:
-            self._again_at.pop(lane, None)
-        if pulled.taken:
-            members = (one.member for one in pulled.taken)
-            until = sent_at + self._longest_s
-            claim = Claim(lane, claim_id, members, sent_at, until, self._claims.give_room, permits or ())
-            self._claims.add(claim)
+        found: dict[SharedLane, Pulled] = {}
+        while lanes:
+            wishes = self._wishes(lanes)
+            lanes = lanes[len(wishes) :]
+            permits = self._limits.take(wishes)
             try:
-                fired = self._fire(claim, Chunk(lane, pulled.dues), pulled.taken, room)
+                found |= self._pull_with(
+                    permits, {lane: wish for lane, wish in wishes.items() if is_look or permits[lane] != []}
+                )
             finally:
-                if permits is not None:
-                    permits[:] = claim.take_permits()
-            self._go_on(lane, len(pulled.taken), fired)
-        if pulled.is_to_be_fed:
+                for lane, left in permits.items():
+                    self._limits.give_back(lane, left or [])
+        return found
+
+    def _wishes(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
+        """Return how many to take from each of the first lanes, at least from one.
+
+        As many lanes as can all have what they wish for, since they share the room of the process. The next ones are
+        pulled after these: then it is known how much is left.
+        """
+        wishes: dict[SharedLane, int] = {}
+        most = wished = held = 0
+        for lane in lanes[:LANES_A_TRIP]:
+            room = 0 if self._is_stopped else self._room_in(lane)
+            wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
+            most, wished = max(most, room), wished + wish
+            held += self._most_of(lane, wish)
+            if wishes and (wished > most or held > MOST_A_PULL):
+                break
+            wishes[lane] = wish
+        return wishes
+
+    def _pull_with(
+        self, permits: Mapping[SharedLane, list[Permit] | None], wishes: Mapping[SharedLane, int]
+    ) -> dict[SharedLane, Pulled]:
+        """Pull from these lanes in one trip. Permits that go with the calls are taken out of their lists."""
+        rooms = {}
+        for lane, wish in wishes.items():
+            mine = permits[lane]
+            rooms[lane] = wish if mine is None else len(mine)
+            self._looked_at[lane] = self._clock.monotonic()
+        sent_at = self._clock.monotonic()
+        pulled = self._reader.pull(
+            [
+                PullOrder(lane, self._claims.new_id(), self._reader.take_room(self._most_of(lane, room)))
+                for lane, room in rooms.items()
+            ]
+        )
+        batches = []
+        for order, found in pulled:
+            mine = permits[order.lane]
+            self._note(order.lane, found, is_limited=mine is not None)
+            if found.taken:
+                members, until = (one.member for one in found.taken), sent_at + self._longest_s
+                claim = Claim(
+                    order.lane, order.claim_id, members, sent_at, until, self._claims.give_room, mine or ()
+                )
+                self._claims.add(claim)
+                batches.append(
+                    Batch(order.lane, claim, Chunk(order.lane, found.dues), found.taken, rooms[order.lane])
+                )
+        self._send(batches, permits)
+        if any(found.is_to_be_fed for _, found in pulled):
             self._send_feed_lanes()
-        return pulled
+        return {order.lane: found for order, found in pulled}
+
+    def _most_of(self, lane: SharedLane, room: int) -> int:
+        """Return how many to pull: as many as there is room for, more while the lane's firings are not wanted."""
+        return min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
+
+    def _note(self, lane: SharedLane, pulled: Pulled, *, is_limited: bool) -> None:
+        self._known[lane] = pulled.next_at
+        if is_limited:
+            self._limits.note_pull(lane, len(pulled.taken), pulled.waiting)
+
+    def _send(self, batches: Sequence[Batch], permits: Mapping[SharedLane, list[Permit] | None]) -> None:
+        """Send what was pulled. Permits that no call has taken are in their lists again."""
+        if not batches:
+            return
+        try:
+            fired = self._fire(batches)
+        finally:
+            for batch in batches:
+                mine = permits[batch.lane]
+                if mine is not None:
+                    mine[:] = batch.claim.take_permits()
+        for batch, what in zip(batches, fired, strict=True):
+            self._go_on(batch.lane, len(batch.taken), what)
 
     def _go_on(self, lane: SharedLane, taken: int, fired: Fired) -> None:
         """Pull again at once if some firings were not wanted, or called another target: no call of this lane will end.
@@ -268,18 +283,10 @@ class Puller:
             if not sent_here:
                 self._most[lane] = 2 * taken
 
-    def _pulled(self, lane: SharedLane, claim_id: str, most: int) -> Pulled:
-        keep_leases = self._seconds_since_reconnect() < GRACE_S
-        try:
-            return self._lanes.pull(lane, claim_id, most, keep_leases)
-        except StoreAway as error:
-            log.warning("pull_failed", lane=lane.key, error=str(error))
-        return self._lanes.pull(lane, claim_id, most, keep_leases, is_again=True)
-
     def _run(self) -> None:
         looked_at = float("-inf")
         while not self._is_stopped:
-            next_at = min(looked_at + self.rest_s, self._next_rate_at)
+            next_at = min(looked_at + self.rest_s, self._limits.next_at)
             self._wake.wait(max(0.0, next_at - self._clock.monotonic()))
             is_time_to_look = self._clock.monotonic() >= looked_at + self.rest_s
             try:

@@ -110,18 +110,33 @@ class Throttle:
 
         The second is in how many seconds the app's calls a second leave another one; 0 if they do now.
         """
-        limit = self.limits.get(app)
-        if limit is None:
-            return [], 0.0
+        return self.take_all({app: most})[app]
+
+    def take_all(self, wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
+        """Do the same for several apps, in one trip; raises `StoreAway`."""
+        limits = self.limits
+        orders = [
+            replace(_order(app, limits[app], self._backs_of(app)), waited=most)
+            for app, most in wishes.items()
+            if app in limits
+        ]
+        taken: dict[str, tuple[list[Permit], float]] = {app: ([], 0.0) for app in wishes}
+        if orders:
+            asked_at = self._clock.monotonic()
+            permitted = self._permits.carry_out(orders)
+            for order, given in zip(orders, permitted, strict=True):
+                taken[order.app] = _permits(given.to_waited, asked_at), given.wait_ms / 1_000
+        return taken
+
+    def _backs_of(self, app: str) -> Wants:
+        """Take out what is to be given back to an app's limit."""
         with self._lock:
             gathered = self._wants.get(app, Wants())
             mine = Wants(back=gathered.back, unused=gathered.unused)
             gathered.back, gathered.unused = [], 0
             if not gathered.answers:
                 self._wants.pop(app, None)
-        asked_at = self._clock.monotonic()
-        (permitted,) = self._permits.carry_out([replace(_order(app, limit, mine), waited=most)])
-        return _permits(permitted.to_waited, asked_at), permitted.wait_ms / 1_000
+        return mine
 
     @property
     def has_wants(self) -> bool:

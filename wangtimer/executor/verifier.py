@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.executor.unread import Fail, PutBack, Unread
 from wangtimer.store.redis.outbox import Outbox
@@ -36,6 +38,14 @@ class Drop:
     row: Firing | None
 
 
+class Facts(NamedTuple):
+    """What the outbox and SQL tell of some members: which have a parked outcome, and their rows."""
+
+    members: frozenset[Member]
+    parked: set[Member]
+    rows: Readable[MemberKey, Firing]
+
+
 Verdict = Send | Drop | PutBack | Fail
 
 
@@ -50,16 +60,19 @@ class Verifier:
     unread: Unread = field(default_factory=Unread)
     sql_rest: SqlRest = field(default_factory=SqlRest)
 
-    def verify(self, slice_: SliceOrLane, members: Sequence[DueMember]) -> dict[Member, Verdict]:
-        """Return a verdict for each member; all wait where nothing can be read, or SQL hangs."""
-        if self.sql_rest.lasts(self.clock):
+    def verify(
+        self, slice_: SliceOrLane, members: Sequence[DueMember], facts: Facts | None = None
+    ) -> dict[Member, Verdict]:
+        """Return a verdict for each member; all wait where nothing can be read, or SQL hangs.
+
+        `facts` were read just now, of these members and perhaps of others.
+        """
+        asked = [due.member for due in members]
+        if facts is None or not facts.members.issuperset(asked):
+            facts = self.read(asked)
+        if facts is None:
             return {due.member: self.wait(due) for due in members}
-        try:
-            with self.sql_rest.asking(self.clock):
-                parked = self.outbox.holds([due.member for due in members])
-                rows = self.firings.rows(due.member for due in members)
-        except StoreAway:
-            return {due.member: self.wait(due) for due in members}
+        _, parked, rows = facts
         _tell_of_unknown(
             [due.member for due in members if due.member.key not in rows and due.member.key not in rows.bad]
         )
@@ -74,6 +87,16 @@ class Verifier:
             for due in members
             if due.member not in parked and (reason := rows.bad.get(due.member.key))
         }
+
+    def read(self, members: Sequence[Member]) -> Facts | None:
+        """Return what the outbox and SQL tell of these; None where that cannot be read, or SQL hangs."""
+        if self.sql_rest.lasts(self.clock):
+            return None
+        try:
+            with self.sql_rest.asking(self.clock):
+                return Facts(frozenset(members), self.outbox.holds(members), self.firings.rows(members))
+        except StoreAway:
+            return None
 
     def unjudged(self, due: DueMember, reason: str, row: Firing | None = None) -> PutBack | Fail:
         """Return what becomes of a member that this node cannot judge."""

@@ -32,6 +32,11 @@ class CallLimit:
         """How many calls may begin together; the rest of a call beside the one, so that no moment's part is lost."""
         return 1 + BURST_S * self.per_second if self.per_second else 0.0
 
+    def most_together(self, number: int) -> int:
+        """Return how many of so many calls the limit can let begin together at most."""
+        by_rate = number if self.per_second is None else int(self.burst)
+        return min(number, by_rate, number if self.at_once is None else self.at_once)
+
 
 def limits_to_text(limits: Mapping[str, CallLimit]) -> str:
     """Return the limits of all apps that have one, as Redis holds them."""

@@ -23,6 +23,15 @@ TO_BE_FED = 2
 
 
 @dataclass(frozen=True, slots=True)
+class PullOrder:
+    """What one claim is to take from one lane: up to `most` due members."""
+
+    lane: SharedLane
+    claim_id: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Pulled:
     """What a pull found and took; `next_at` (ms UTC) is the due moment of the first firing that still waits.
 
@@ -100,13 +109,28 @@ class LaneStore:
 
         Leases that ran out are taken back, unless `keep_leases`.
         """
-        now = int(self._clock.now_ms())
+        return self.pull_all([PullOrder(lane, claim_id, most)], keep_leases, is_again)[0]
+
+    def pull_all(
+        self, orders: Sequence[PullOrder], keep_leases: bool, is_again: bool = False
+    ) -> list[Pulled]:
+        """Do the same for several lanes in one trip."""
+        calls = [self._pull_call(order, keep_leases, is_again) for order in orders]
+        answers = self._connection.run_all(calls)
+        return [self._pulled(order.lane, *answer) for order, answer in zip(orders, answers, strict=True)]
+
+    def _pull_call(self, order: PullOrder, keep_leases: bool, is_again: bool) -> ScriptCall:
+        lane, now = order.lane, int(self._clock.now_ms())
         keys = self._keys.of_slice(lane, "due", "running", "owner", "suspect", "deaths", "rest")
         lease_ends = int(self._clock.latest_ms()) + self._leases.running_ms
         ran_out_by = "" if keep_leases else int(self._clock.earliest_ms())
-        arguments: list[Argument] = [now, claim_id, lease_ends, expiry_of(lane, now)]
-        arguments += [min(most, MEMBERS_A_SCRIPT), ran_out_by, int(is_again), self._budget.few_of(lane)]
-        next_at, waiting, running, told, rest = self._connection.run("lane_pull", keys, arguments)
+        arguments: list[Argument] = [now, order.claim_id, lease_ends, expiry_of(lane, now)]
+        arguments += [min(order.most, MEMBERS_A_SCRIPT), ran_out_by, int(is_again), self._budget.few_of(lane)]
+        return ScriptCall(script("lane_pull"), keys, arguments)
+
+    def _pulled(
+        self, lane: SharedLane, next_at: str, waiting: int, running: int, told: Sequence[str], rest: int
+    ) -> Pulled:
         dues, taken = [], []
         for text, moment, deaths in zip(told[::3], told[1::3], told[2::3], strict=True):
             member = Member.parse(text)

@@ -7,7 +7,7 @@ from itertools import count
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled
+from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled, PullOrder
 from wangtimer.store.redis.slices import Taken
 from wangtimer.testing.doubles.memory_slices import MemorySlices, _first_until, _of
 
@@ -96,6 +96,11 @@ class MemoryLanes:
         pulled = self._server.call(work)
         self._budget.note(lane, pulled.waiting)
         return pulled
+
+    def pull_all(
+        self, orders: Sequence[PullOrder], keep_leases: bool, is_again: bool = False
+    ) -> list[Pulled]:
+        return [self.pull(one.lane, one.claim_id, one.most, keep_leases, is_again) for one in orders]
 
     def with_rest(self) -> list[SharedLane]:
         def work() -> dict[SharedLane, tuple[int, bool]]:

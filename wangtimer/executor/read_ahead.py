@@ -1,0 +1,36 @@
+"""Read ahead: what was read in one go for the firings of several lanes, so that each lane need not read for itself."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wangtimer.executor.verifier import Facts
+from wangtimer.store.redis.definitions import Told
+
+# What was read so long ago is read again: in between a timer may have been changed.
+AHEAD_LASTS_S = 0.3
+
+
+class ReadAhead(NamedTuple):
+    """Definitions and facts, read at `read_at` (s of the stop-watch); `facts` None: SQL did not answer."""
+
+    told: Told
+    facts: Facts | None
+    read_at: float
+
+    def told_of(self, timer_ids: Sequence[int], now: float) -> Told | None:
+        """Return what was read of these timers; None if they are to be read again."""
+        told = self.told
+        if not self._lasts(now) or told.until is None or any(one not in told.sizes for one in timer_ids):
+            return None
+        mine = set(timer_ids)
+        return told._replace(
+            definitions={one: told.definitions[one] for one in mine if one in told.definitions},
+            sizes={one: told.sizes[one] for one in mine},
+        )
+
+    def facts_by(self, now: float) -> Facts | None:
+        """Return the facts; None if they are to be read again."""
+        return self.facts if self._lasts(now) else None
+
+    def _lasts(self, now: float) -> bool:
+        return now - self.read_at <= AHEAD_LASTS_S
