@@ -73,8 +73,8 @@ class Outcome:
 
     @property
     def is_unsent(self) -> bool:
-        """Whether it failed for good, with no byte sent."""
-        return self.status == "failed" and not self.http_status and self.error.startswith("not sent: ")
+        """Whether no byte was sent."""
+        return self.status != "succeeded" and not self.http_status and self.error.startswith("not sent: ")
 
 
 class Ground:
