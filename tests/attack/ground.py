@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.pool import NullPool
 
 from tests.api.sample_requests import SampleRequest
-from tests.attack.answer import Answer, ask
+from tests.attack.answer import Answer, ask, statuses
 from tests.attack.called import MisbehavingTarget
 from tests.attack.things import Things
 from tests.callback.test_egress import Counting
@@ -162,6 +162,19 @@ class Ground:
             with suppress(OSError):
                 client.sendall(sent)
             return self.received(client, until_closed)
+
+    def statuses_raw(self, sent: bytes, at: str = "") -> str:
+        """Send bytes; return the statuses of all answers."""
+        return statuses(self.sent_raw(sent, at))
+
+    def told_raw(self, sent: bytes, at: str = "") -> str:
+        """Send bytes; return the status and the code of the answer."""
+        raw = self.sent_raw(sent, at, until_closed=True)
+        head, _, body = raw.partition(b"\r\n\r\n")
+        if not raw:
+            return "closed"
+        kind = "application/json" if b"json" in head.lower() and body.startswith(b"{") else ""
+        return str(Answer(int(head.split(b" ")[1]), {"content-type": kind}, body.decode(errors="replace")))
 
     def connected(self, at: str = "", timeout_s: float = 10) -> socket.socket:
         host, _, port = (at or self.proxy).partition(":")
