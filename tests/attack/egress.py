@@ -13,8 +13,8 @@ from tests.attack.attack import Attack, Section
 from tests.attack.ground import BANK, Ground, Outcome
 from tests.callback.calls import MachineClock, Outcomes, egress_of
 from tests.callback.name_server import NameServer
-from tests.callback.target import Target
-from tests.callback.test_egress import LOOPBACK, METADATA, ONE_ALLOWED, SPECIAL, SPELLINGS, Counting
+from tests.callback.target import Target, answer_with
+from tests.callback.test_egress import CLOSING, LOOPBACK, METADATA, ONE_ALLOWED, SPECIAL, SPELLINGS, Counting
 from wangtimer.callback import DeliveryEngine, Limits, Reply
 from wangtimer.callback.egress import REFUSED
 
@@ -119,7 +119,7 @@ def _rebound(ground: Ground) -> str:
     with ExitStack() as stack:
         inside = Counting(socket.create_server(("127.0.0.1", 0)))
         stack.callback(inside.close)
-        stack.callback(Target(address=("127.0.0.2", inside.port)).close)
+        stack.callback(Target(answer_with(CLOSING), None, ("127.0.0.2", inside.port)).close)
         names = NameServer(ttl_s=0)
         stack.callback(names.close)
         engine = DeliveryEngine(MachineClock(), egress_of(ONE_ALLOWED), Limits(), [names.address])

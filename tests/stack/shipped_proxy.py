@@ -1,5 +1,6 @@
 """The nginx.conf that docker-compose.yml ships, on a real nginx: only where it listens and what it leads to differ."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ def shipped_proxy(directory: Path, web_port: int, tls: Path) -> Iterator[str]:
         ("http://web:5000;", "http://webs;"),
         ("/etc/nginx/tls/", f"{tls}/"),
         ("pid /tmp/nginx.pid;", f"pid {directory}/pid; daemon off;"),
+        # Else its workers, as another account than root's, could not write large bodies into the directory.
+        ("worker_processes auto;", f"{'user root; ' if os.geteuid() == 0 else ''}worker_processes auto;"),
         ("error_log stderr warn;", f"error_log {directory}/error.log warn;"),
         (
             "http {",

@@ -118,7 +118,7 @@ class PatientSocket(socket):
         return found
 
     def few(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the chunks of a body; raises `CostlyBody` once they are too many, `BrokenBody` for what is no chunk."""
+        """Yield the chunks of a body; raises `CostlyBody` for too many, `BrokenBody` for what is no chunk."""
         try:
             for number, chunk in enumerate(chunks):
                 if number > MOST_CHUNKS:
