@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import time
 
 from tests.api.sample_requests import sample_request
 from tests.attack.answer import summed
@@ -67,7 +66,8 @@ def _as_it_arrives(ground: Ground) -> str:
     timer = ground.timer("a key: b, 100 % ü", f"{ground.target.url}plain?a=%0d%0aX-Injected:%20yes")
     ground.outcome(timer)
     (call,) = ground.target.calls_of(timer)
-    return f"{len(call.values('x-injected'))} headers of the attacker's; the path ends in {call.path.rpartition('=')[2]}"
+    end = call.path.rpartition("=")[2]
+    return f"{len(call.values('x-injected'))} headers of the attacker's; the path ends in {end}"
 
 
 def _nobodys_answer(ground: Ground) -> str:
@@ -84,7 +84,8 @@ def _endless(ground: Ground) -> str:
     ended = ground.outcomes(timers)
     longest = max(len(one.output) for one in ended.values())
     plain = ground.outcome(ground.timer("beside endless", f"{ground.target.url}plain"))
-    return f"{len(ended)} broken off, at most {'1,024' if longest <= 1_024 else longest} characters kept; a call beside: {plain.status}"
+    kept = "1,024" if longest <= 1_024 else longest
+    return f"{len(ended)} broken off, at most {kept} characters kept; a call beside: {plain.status}"
 
 
 def _bomb(ground: Ground) -> str:
@@ -168,13 +169,13 @@ def _same_idempotency_key(ground: Ground) -> str:
 
 def _kept_secret(ground: Ground) -> str:
     """A writer of timers moves a secret that it cannot read to a host of its own."""
-    made = ground.done(
-        "POST", "/v1/timers", ground.bank,
-        {"key": f"kept {time.time_ns()}", "schedule": {"every": "1h"}, "target": {"url": URL, "headers": {"Authorization": "hush-hush"}}},
-    )  # fmt: skip
-    shown = made["target"]["headers"]["Authorization"] if "target" in made else ""
+    target = {"url": URL, "headers": {"Authorization": "hush-hush"}}
+    body = {"schedule": {"every": "1h"}, "target": target}
+    made = ground.done("POST", "/v1/timers", ground.bank, body)
+    shown = ground.done("GET", f"/v1/timers/{made['id']}", ground.bank)["target"]["headers"]["Authorization"]
+    assert "hush-hush" not in shown
     moved = {"target": {"url": "http://evil.example/"}}
-    with_mask = {"target": {"url": "http://evil.example/", "headers": {"Authorization": shown or "***"}}}
+    with_mask = {"target": {"url": "http://evil.example/", "headers": {"Authorization": shown}}}
     told = [ground.ask("PATCH", f"/v1/timers/{made['id']}", ground.bank, one) for one in (moved, with_mask)]
     return ", ".join(map(str, told))
 

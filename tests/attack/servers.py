@@ -187,9 +187,7 @@ def commanded(command: str) -> Attack:
     def carry_out(ground: Ground) -> str:
         before = {name: child.pid for name, child in ground.deployment.supervisor.children().items()}
         control = celery_of(ground, "web").control
-        replies = (
-            control.broadcast(command, arguments={}, reply=True, timeout=10, limit=len(WORKERS) + 1) or []
-        )
+        replies = control.broadcast(command, arguments={}, reply=True, timeout=10, limit=len(WORKERS)) or []
         told = [str(next(iter(one.values()))) for one in replies]
         is_unknown = all(one == str({"error": f"KeyError('{command}')"}) for one in told)
         after = {name: child.pid for name, child in ground.deployment.supervisor.children().items()}

@@ -74,7 +74,8 @@ class PatientSocket(socket):
 
     _until = 0.0
     _reads_head = True
-    # Whether a body came too late, cost too much or could not be read. The connection then holds the rest of it, not a request.
+    # Whether a body came too late, cost too much or could not be read. The connection then holds the rest of it, and no
+    # request.
     is_late = False
     # Bytes of the body so far; the first ones may have come with the head.
     _wire_bytes = 0
@@ -118,18 +119,19 @@ class PatientSocket(socket):
         return found
 
     def few(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the chunks of a body; raises `CostlyBody` for too many, `BrokenBody` for what is no chunk."""
+        """Yield the chunks of a body; raises `CostlyBody` for too many, `BrokenBody` for what is none."""
+        for number, chunk in enumerate(self._readable(chunks)):
+            if number > MOST_CHUNKS:
+                self.is_late = True
+                raise CostlyBody
+            yield chunk
+
+    def _readable(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
-            for number, chunk in enumerate(chunks):
-                if number > MOST_CHUNKS:
-                    raise CostlyBody
-                yield chunk
+            yield from chunks
         except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):
             self.is_late = True
             raise BrokenBody from None
-        except CostlyBody:
-            self.is_late = True
-            raise
 
     def hold_head(self) -> None:
         """Hold back what is sent next, the head of an answer, so that it goes out together with the body's beginning.
