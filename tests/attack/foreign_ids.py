@@ -7,7 +7,7 @@ from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
 from tests.attack.things import Things
 
-UNKNOWN = ", as with an id that nobody has; the shop's rows have not changed"
+UNKNOWN = ", as with nobody's id; nothing has changed"
 GONE, NO_CALENDAR, NO_SECRET = (f"404 {code}{UNKNOWN}" for code in (40401, 40403, 40407))
 BAD_CALENDAR, BAD_CURSOR = (f"400 {code}{UNKNOWN}" for code in (40008, 40010))
 OPERATORS = f"403 40301{UNKNOWN}"
@@ -34,9 +34,9 @@ class ForeignId:
         before = ground.state_of("shop")
         foreign, nobodys = (self._send(ground, one) for one in (things, unknown))
         is_same = things.blanked(foreign.text) == unknown.blanked(nobodys.text)
-        as_unknown = ", as with an id that nobody has" if is_same else f", but {nobodys} with nobody's id"
+        as_unknown = ", as with nobody's id" if is_same else f", but {nobodys} with nobody's id"
         is_unchanged = ground.state_of("shop") == before
-        after = "; the shop's rows have not changed" if is_unchanged else "; ROWS OF THE SHOP HAVE CHANGED"
+        after = "; nothing has changed" if is_unchanged else "; ROWS OF THE SHOP HAVE CHANGED"
         return f"{foreign}{as_unknown}{after}"
 
     def _send(self, ground: Ground, ids: Things) -> Answer:
@@ -227,6 +227,6 @@ SECTION = Section(
     "Another app's things, by their ids",
     ("API1", "API3"),
     "The app `bank` sends ids of what the app `shop` has, to every operation that takes one. It must learn no more "
-    "than of an id that nobody has, and change nothing.",
+    "than of an id that nobody has, and the shop's rows must stay as they are.",
     tuple(one.attack for one in FOREIGN_IDS),
 )

@@ -4,6 +4,7 @@ It says the same in each run in which all attacks are held, so a test compares i
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 from tests.attack.attack import Attack, Section, Tried
 
@@ -42,7 +43,7 @@ def _summary(sections: Sequence[Section], tried: Mapping[Attack, Tried]) -> str:
 
 
 def _section(section: Section, tried: Mapping[Attack, Tried]) -> str:
-    lines = [f"## {section.name}\n", f"{section.words}\n", _line(ROW), _line(["---"] * len(ROW))]
+    lines = [f"## {section.name}\n", f"{fill(section.words, 120)}\n", _line(ROW), _line(["---"] * len(ROW))]
     lines += [_line([one.tried, one.expected, _happened(tried[one])]) for one in section.attacks]
     return "\n".join([*lines, ""])
 
