@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +26,7 @@ from tests.stack.accounts import GuardedDeployment
 from tests.stack.shipped_proxy import shipped_proxy
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import new_key
-from wangtimer.stack.ports import HOST, free_port
+from wangtimer.stack.ports import HOST
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.database import Database
 
@@ -277,9 +277,3 @@ class Ground:
                 name: sorted(map(tuple, sql.execute(text(query), {"app": app})))
                 for name, query in queries.items()
             }
-
-    def free_port(self) -> int:
-        return free_port()
-
-    def logs(self) -> Iterator[Path]:
-        return iter(self.deployment.logs())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tests.api.sample_requests import sample_request
 from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
-from tests.attack.ground import Ground
+from tests.attack.ground import ELSEWHERE, Ground
 from wangtimer.api.gate.rights import RIGHTS
 from wangtimer.core.apps.key_text import KeyText, _checksum
 from wangtimer.core.apps.scopes import Scope
@@ -136,18 +136,18 @@ def _in_query(ground: Ground) -> str:
 
 def _from_trusted(ground: Ground) -> str:
     told = [
-        ground.ask("GET", "/api/timer/v1/defs?app=shop", X_Forwarded_For=one, source="127.0.0.2")
+        ground.ask("GET", "/api/timer/v1/defs?app=shop", X_Forwarded_For=one, source=ELSEWHERE)
         for one in ("10.1.2.3", "10.1.2.3, 10.1.2.4", "127.0.0.1", "::ffff:10.1.2.3")
     ]
     direct = ground.ask(
-        "GET", "/api/timer/v1/defs?app=shop", X_Forwarded_For="10.1.2.3", source="127.0.0.2", at=ground.web
+        "GET", "/api/timer/v1/defs?app=shop", X_Forwarded_For="10.1.2.3", source=ELSEWHERE, at=ground.web
     )
     return ", ".join(map(str, (*told, direct)))
 
 
 def _in_the_audit(ground: Ground) -> str:
     path, body = "/v1/calendars/audited", {"days": ["2099-01-01"]}
-    ground.done("PUT", path, ground.bank, body, X_Forwarded_For="192.0.2.99", source="127.0.0.2")
+    ground.done("PUT", path, ground.bank, body, X_Forwarded_For="192.0.2.99", source=ELSEWHERE)
     entries = ground.done("GET", "/v1/audit?app=bank&kind=calendar&limit=1", ground.operator)["items"]
     return f"the audit has {entries[0]['address']}"
 
@@ -168,7 +168,7 @@ SECTION = Section(
         ),
         Attack(
             "An X-Forwarded-For of somebody else, to deceive the audit",
-            "the audit has 127.0.0.2",
+            f"the audit has {ELSEWHERE}",
             _in_the_audit,
         ),
     ),
