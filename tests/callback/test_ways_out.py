@@ -182,7 +182,9 @@ def test_another_certificate_or_none_counts_for_the_next_call_on_kept_and_resume
     assert target.shown == ["old", "old", "new", "new", None, None]
 
 
-def test_a_connection_of_an_app_whose_certificate_stays_is_kept(call, own_tls, egress, asking, private) -> None:
+def test_a_connection_of_an_app_whose_certificate_stays_is_kept(
+    call, own_tls, egress, asking, private
+) -> None:
     target = asking()
     own = {"shop": context_of(private, "shop")}
     for _ in range(3):
@@ -225,7 +227,9 @@ def test_authorities_of_the_operator_count_for_all_beside_those_of_the_system(
     assert all(reply.succeeded for reply in outcomes.wait(2))
 
 
-def test_whom_an_app_trusts_no_longer_ends_its_kept_connection(call, own_tls, egress, asking, private) -> None:
+def test_whom_an_app_trusts_no_longer_ends_its_kept_connection(
+    call, own_tls, egress, asking, private
+) -> None:
     target = asking(private, must_show=False)
     own_tls.change({"shop": client_context(private.cert_pem.bytes().decode())})
     assert call(target.url).succeeded

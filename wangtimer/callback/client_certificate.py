@@ -51,11 +51,15 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
         raise BadKey("it is not the key of the first certificate")
     pem = serialization.Encoding.PEM
     written = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    pair = CertificatePair(facts, "".join(one.public_bytes(pem).decode() for one in certificates), written.decode())
+    pair = CertificatePair(
+        facts, "".join(one.public_bytes(pem).decode() for one in certificates), written.decode()
+    )
     try:
         show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), pair.chain, pair.key)
     except ssl.SSLError as error:
-        raise BadCertificate(f"it cannot be used: {(error.reason or 'unknown').replace('_', ' ').lower()}") from None
+        raise BadCertificate(
+            f"it cannot be used: {(error.reason or 'unknown').replace('_', ' ').lower()}"
+        ) from None
     return pair
 
 
@@ -87,7 +91,9 @@ def _read(pem: str) -> list[x509.Certificate]:
     except ValueError:
         found = []
     if not found:
-        raise ValueError("it has no certificate that can be read; write PEM, as in -----BEGIN CERTIFICATE-----")
+        raise ValueError(
+            "it has no certificate that can be read; write PEM, as in -----BEGIN CERTIFICATE-----"
+        )
     if len(found) > MOST_CERTIFICATES:
         raise ValueError(f"it has {len(found)} certificates; at most {MOST_CERTIFICATES} are taken")
     return found

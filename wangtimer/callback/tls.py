@@ -49,13 +49,17 @@ class Tls:
 
     def is_current(self, stream: TlsStream, app: str) -> bool:
         """Tell whether a connection that is made for the app now would show and trust the same."""
-        return stream.context is self._of_apps.get(app, self._context)
+        return stream.context is self._context_of(app) and not self.fault_of(app)
+
+    def _context_of(self, app: str) -> ssl.SSLContext:
+        found = self._of_apps.get(app)
+        return found if isinstance(found, ssl.SSLContext) else self._context
 
     def begin(self, connection: socket.socket, host: str, route: Route, now: float) -> TlsStream:
         """Return a stream ready for the handshake; raises OSError or ValueError. A cut answer counts as not ended."""
-        context = self._of_apps.get(route[0], self._context)
-        if isinstance(context, str):
-            raise ValueError(context)
+        if fault := self.fault_of(route[0]):
+            raise ValueError(fault)
+        context = self._context_of(route[0])
         known = self._sessions.get(route)
         is_good = known is not None and now < known.until and known.context is context
         return TlsStream(connection, context, host.rstrip("."), known.session if known and is_good else None)
@@ -73,10 +77,10 @@ class Tls:
             self._sessions[route] = _Known(session, stream.context, now + _SESSION_S)
 
 
-def client_context(authorities: str = "") -> ssl.SSLContext:
+def client_context(*authorities: str) -> ssl.SSLContext:
     """Return a context that trusts the system's list, or certifi's; SSL_CERT_FILE and SSL_CERT_DIR name another.
 
-    It trusts `authorities` (PEM) beside. Raises ssl.SSLError where they cannot be read.
+    It trusts the `authorities` of each text (PEM) beside. Raises ssl.SSLError where one cannot be read.
     """
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -84,8 +88,8 @@ def client_context(authorities: str = "") -> ssl.SSLContext:
     has_store = paths.cafile or (paths.capath and any(Path(paths.capath).iterdir()))
     if not has_store:
         context.load_verify_locations(certifi.where())
-    if authorities:
-        context.load_verify_locations(cadata=authorities)
+    for text in filter(None, authorities):
+        context.load_verify_locations(cadata=text)
     context.set_alpn_protocols(["http/1.1"])
     # Else a target could start a new handshake at any time.
     context.options |= ssl.OP_NO_RENEGOTIATION

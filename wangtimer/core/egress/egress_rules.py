@@ -76,7 +76,9 @@ class EgressRules:
         Items that cannot be read, as a later version may write them, allow nothing.
         """
         return replace(
-            self, allowed=self.allowed + _readable(own.allow), is_https_only=self.is_https_only or own.https_only
+            self,
+            allowed=self.allowed + _readable(own.allow),
+            is_https_only=self.is_https_only or own.https_only,
         )
 
     def refusal(self, peer: Peer) -> str:

@@ -19,12 +19,20 @@ class AppEgress:
     authorities: str = ""
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """What is set, by its names in the API."""
+        return {"httpsOnly": self.https_only, "allow": self.allow, "caCertificates": self.authorities}
+
+    def changed(self, given: Mapping[str, Any]) -> "AppEgress":
+        """Return it with these fields changed; None takes one out."""
+        return AppEgress._of(
+            {name: value for name, value in {**self.fields, **given}.items() if value is not None}
+        )
+
+    @property
     def text(self) -> str | None:
         """How it is stored; None for what every app has."""
-        if self == AppEgress():
-            return None
-        fields = {"httpsOnly": self.https_only, "allow": self.allow, "caCertificates": self.authorities}
-        return json.dumps(fields, separators=(",", ":"))
+        return None if self == AppEgress() else json.dumps(self.fields, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str | None) -> "AppEgress":
@@ -44,16 +52,15 @@ class AppEgress:
             str(fields.get("caCertificates", "")),
         )
 
-    @classmethod
-    def strictest(cls) -> "AppEgress":
-        """Return what counts for an app whose own cannot be read."""
-        return cls(https_only=True)
+
+# What every app has unless an operator sets more; and what counts for one whose own cannot be read.
+UNSET, STRICTEST = AppEgress(), AppEgress(https_only=True)
 
 
 class WayOut(NamedTuple):
     """What is set for one app. `chain` is its client certificate (PEM, its own first), `sealed_key` the key of that."""
 
-    egress: AppEgress = AppEgress()
+    egress: AppEgress = UNSET
     chain: str = ""
     sealed_key: str = ""
 
@@ -63,15 +70,24 @@ class WayOut(NamedTuple):
         return bool(self.chain or self.egress.authorities)
 
 
-def ways_to_text(ways: Mapping[str, WayOut]) -> dict[str, str]:
-    """Return the ways out of all apps that have one, each as a text."""
-    return {app: json.dumps([way.egress.text, way.chain, way.sealed_key]) for app, way in ways.items()}
+def ways_to_text(ways: Mapping[str, WayOut]) -> str:
+    """Return the ways out of all apps that have one, as Redis holds them."""
+    return json.dumps({app: [way.egress.text, way.chain, way.sealed_key] for app, way in ways.items()})
 
 
-def way_from_text(text: str) -> WayOut:
-    """Read back a text of `ways_to_text`; of a later format what is known here. Raises ValueError."""
+def ways_from_text(text: str) -> dict[str, WayOut]:
+    """Read back what `ways_to_text` wrote; of a later format what is known here. Raises ValueError."""
     try:
-        egress, chain, sealed_key, *_ = json.loads(text)
-    except TypeError as error:
-        raise ValueError(f"no way out of an app: {error}") from error
-    return WayOut(AppEgress.from_text(egress), chain, sealed_key)
+        return {
+            app: WayOut(_egress_of(egress), chain, sealed_key)
+            for app, (egress, chain, sealed_key, *_) in json.loads(text).items()
+        }
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"no ways out of apps: {error}") from error
+
+
+def _egress_of(text: str | None) -> AppEgress:
+    try:
+        return AppEgress.from_text(text)
+    except ValueError:
+        return STRICTEST
