@@ -33,7 +33,7 @@ class WayOutCopies:
 
     def write(self, ways: WaysOut) -> None:
         """Replace all of them."""
-        fields = {_MARK: ways.mark, _ALL: ways_to_text(ways.of_apps)}
+        fields: dict[Any, Any] = {_MARK: ways.mark, _ALL: ways_to_text(ways.of_apps)}
         self._connection.command(lambda client: client.hset(self._key, mapping=fields))
 
     def mark(self) -> str | None:
