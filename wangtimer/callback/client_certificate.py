@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cryptography import x509
@@ -9,6 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 MOST_CERTIFICATES = 20
+_PEM = serialization.Encoding.PEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,11 @@ class CertificateFacts:
 def facts_of_all(pem: str) -> tuple[CertificateFacts, ...]:
     """Return what is in each certificate of a PEM text, in its order; raises ValueError that says what is wrong."""
     return tuple(map(_facts, _read(pem)))
+
+
+def only_certificates(pem: str) -> str:
+    """Return the certificates of a PEM text, and nothing else of it; raises ValueError that says what is wrong."""
+    return _written(_read(pem))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,8 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
     private = _private_key(key)
     if certificates[0].public_key() != private.public_key():
         raise BadKey("it is not the key of the first certificate")
-    pem = serialization.Encoding.PEM
-    written = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    pair = CertificatePair(
-        facts, "".join(one.public_bytes(pem).decode() for one in certificates), written.decode()
-    )
+    written = private.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    pair = CertificatePair(facts, _written(certificates), written.decode())
     try:
         show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), pair.chain, pair.key)
     except ssl.SSLError as error:
@@ -97,6 +101,10 @@ def _read(pem: str) -> list[x509.Certificate]:
     if len(found) > MOST_CERTIFICATES:
         raise ValueError(f"it has {len(found)} certificates; at most {MOST_CERTIFICATES} are taken")
     return found
+
+
+def _written(certificates: Iterable[x509.Certificate]) -> str:
+    return "".join(one.public_bytes(_PEM).decode() for one in certificates)
 
 
 def _facts(certificate: x509.Certificate) -> CertificateFacts:
