@@ -120,10 +120,11 @@ def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> Seale
                 done.count += store.seal_anew(app)
             except ValueError as error:
                 done.bad.append(f"the key of the client certificate of app {app!r}: {error}")
-    try:
-        teller.tell_again()
-    except StoreAway:
-        done.are_told = False
+    if done.count:
+        try:
+            teller.tell()
+        except StoreAway:
+            done.are_told = False
     return done
 
 
