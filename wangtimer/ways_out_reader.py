@@ -93,9 +93,8 @@ class WaysOutReader:
             if way.chain:
                 show_certificate(context, way.chain, self._open_key(way.sealed_key, app))
         except (OSError, ValueError) as error:
-            reason = f"the client certificate of its app cannot be used here: {error}"
             log.error("client_certificate_unusable", app=app, reason=str(error))
-            return way, reason
+            return way, f"the certificate or the authorities of its app cannot be used here: {error}"
         return way, context
 
     def _run(self) -> None:

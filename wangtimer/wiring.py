@@ -19,7 +19,7 @@ from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
-from wangtimer.core.errors import UnopenedSecrets
+from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
@@ -604,11 +604,11 @@ class Wiring:
         return executor
 
     def _call_of(self, one: Definition) -> Notify:
-        """Return the call that a firing makes; raises `UnopenedSecrets`, for the certificate of its app too."""
+        """Return the call that a firing makes; raises `UnopenedSecrets`."""
         call = self.seals.call_of(one)
         fault = self.tls.fault_of(one.app)
         if fault and read_url(call.url)[0].is_tls:
-            raise UnopenedSecrets(one.timer_id, fault)
+            raise UnusableTls(one.timer_id, fault)
         return call
 
     def _start_threads(self, executor: Executor) -> None:

@@ -28,8 +28,19 @@ def facts_of_all(pem: str) -> tuple[CertificateFacts, ...]:
 
 
 def only_certificates(pem: str) -> str:
-    """Return the certificates of a PEM text, and nothing else of it; raises ValueError that says what is wrong."""
-    return _written(_read(pem))
+    """Return the certificates of a PEM text that can vouch for targets, and nothing else of it.
+
+    Raises ValueError that says what is wrong.
+    """
+    certificates = _read(pem)
+    for one in certificates:
+        _facts(one)
+    written = _written(certificates)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=written)
+    except ssl.SSLError as error:
+        raise ValueError(f"it cannot be used: {_reason(error)}") from None
+    return written
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +59,9 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
     """
     try:
         certificates = _read(chain)
+        facts = _facts(certificates[0])
     except ValueError as error:
         raise BadCertificate(str(error)) from None
-    facts = _facts(certificates[0])
     if facts.expires_at <= now_ms:
         raise BadCertificate("it has expired")
     private = _private_key(key)
@@ -61,9 +72,7 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
     try:
         show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), pair.chain, pair.key)
     except ssl.SSLError as error:
-        raise BadCertificate(
-            f"it cannot be used: {(error.reason or 'unknown').replace('_', ' ').lower()}"
-        ) from None
+        raise BadCertificate(f"it cannot be used: {_reason(error)}") from None
     return pair
 
 
@@ -108,11 +117,18 @@ def _written(certificates: Iterable[x509.Certificate]) -> str:
 
 
 def _facts(certificate: x509.Certificate) -> CertificateFacts:
-    return CertificateFacts(
-        certificate.subject.rfc4514_string(),
-        certificate.fingerprint(hashes.SHA256()).hex(),
-        int(certificate.not_valid_after_utc.timestamp() * 1_000),
-    )
+    try:
+        return CertificateFacts(
+            certificate.subject.rfc4514_string(),
+            certificate.fingerprint(hashes.SHA256()).hex(),
+            int(certificate.not_valid_after_utc.timestamp() * 1_000),
+        )
+    except Exception:
+        raise ValueError("its subject or its end cannot be read") from None
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or "unknown").replace("_", " ").lower()
 
 
 def _private_key(key: str) -> PrivateKeyTypes:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.sql.dml import Update
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
@@ -11,6 +11,7 @@ from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import client_certificates
 
 
@@ -43,10 +44,13 @@ class ClientCertificates:
 
         def work(sql: Connection) -> None:
             version = self._version(sql, app)
-            if version is None:
-                sql.execute(insert(client_certificates).values(app=app, version=now, **values))
-            else:
+            if version is not None:
                 sql.execute(self._updating(app).values(version=max(version + 1, now), **values))
+            elif not sql.execute(
+                insert_ignore(client_certificates).values(app=app, version=now, **values)
+            ).rowcount:
+                # Somebody put one in between.
+                return work(sql)
             note_changes(sql, now, [_noted(Action.CREATE if version is None else Action.EDIT, app)])
 
         self._database.write(work)
