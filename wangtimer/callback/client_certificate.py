@@ -92,7 +92,7 @@ def show_certificate(context: ssl.SSLContext, chain: str, key: str) -> None:
     file = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         with open(file, "w", closefd=False) as text:
-            text.write(chain + key)
+            text.write(f"{chain}\n{key}")
         context.load_cert_chain(f"/proc/self/fd/{file}")
     finally:
         os.close(file)
@@ -118,13 +118,14 @@ def _written(certificates: Iterable[x509.Certificate]) -> str:
 
 def _facts(certificate: x509.Certificate) -> CertificateFacts:
     try:
+        certificate.public_key()
         return CertificateFacts(
             certificate.subject.rfc4514_string(),
             certificate.fingerprint(hashes.SHA256()).hex(),
             int(certificate.not_valid_after_utc.timestamp() * 1_000),
         )
     except Exception:
-        raise ValueError("its subject or its end cannot be read") from None
+        raise ValueError("its key, subject or end cannot be read") from None
 
 
 def _reason(error: ssl.SSLError) -> str:

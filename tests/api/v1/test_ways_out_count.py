@@ -115,7 +115,7 @@ def test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_oth
     sealed = seal_key(Seals({"other": b"o" * 32}), pair.key, "shop")
     world.wiring.way_out_copies.write(WaysOut("m", {"shop": WayOut(chain=pair.chain, sealed_key=sealed)}))
     world.wiring.ways_out.read()
-    with pytest.raises(UnusableTls, match="timer 7 cannot be called with TLS: .* no key 'other'"):
+    with pytest.raises(UnusableTls, match=r"timer 7 cannot be called with TLS: .* no key 'other'"):
         world.wiring._call_of(definition_of("https://a.example/"))
     assert issubclass(UnusableTls, UnopenedSecrets)  # so the firing waits, and does not fail
     plain = definition_of("http://a.example/")

@@ -50,7 +50,8 @@ class ClientCertificates:
                 insert_ignore(client_certificates).values(app=app, version=now, **values)
             ).rowcount:
                 # Somebody put one in between.
-                return work(sql)
+                work(sql)
+                return
             note_changes(sql, now, [_noted(Action.CREATE if version is None else Action.EDIT, app)])
 
         self._database.write(work)
