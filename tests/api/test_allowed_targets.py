@@ -106,27 +106,27 @@ def refused_by_both(world: V1World, url: str, said: str) -> None:
 HTTPS_ONLY = "the app may call https only"
 
 
-def test_an_app_with_https_only_makes_no_timer_with_plain_http(small_world: V1World) -> None:
-    set_for(small_world, "shop", httpsOnly=True)
-    refused_by_both(small_world, "http://target.example/", HTTPS_ONLY)
-    assert small_world.create(notifyHTTPParam={"url": "https://target.example/"}).code == 0
-    assert small_world.create(app="bank", notifyHTTPParam={"url": "http://target.example/"}).code == 0
+def test_an_app_with_https_only_makes_no_timer_with_plain_http(ruled_world: V1World) -> None:
+    set_for(ruled_world, "shop", httpsOnly=True)
+    refused_by_both(ruled_world, "http://target.example/", HTTPS_ONLY)
+    assert ruled_world.create(notifyHTTPParam={"url": "https://target.example/"}).code == 0
+    assert ruled_world.create(app="bank", notifyHTTPParam={"url": "http://target.example/"}).code == 0
 
 
-def test_an_app_with_https_only_edits_no_timer_to_plain_http(small_world: V1World) -> None:
-    timer_id = int(small_world.create(notifyHTTPParam={"url": "https://target.example/"}).json["id"])
-    set_for(small_world, "shop", httpsOnly=True)
+def test_an_app_with_https_only_edits_no_timer_to_plain_http(ruled_world: V1World) -> None:
+    timer_id = int(ruled_world.create(notifyHTTPParam={"url": "https://target.example/"}).json["id"])
+    set_for(ruled_world, "shop", httpsOnly=True)
     for path, body in (
         (f"{TIMERS}/{timer_id}", {"target": {"url": "http://target.example/"}}),
         (f"{TIMERS}/{timer_id}", {"target": {"url": "http://other.example/"}}),
     ):
-        answered = small_world.send("PATCH", path, body, rule=f"{TIMERS}/{{which}}")
+        answered = ruled_world.send("PATCH", path, body, rule=f"{TIMERS}/{{which}}")
         assert (answered.status, answered.json["pointer"]) == (400, "/target/url")
         assert HTTPS_ONLY in str(answered.json)
     whole = {"schedule": {"cron": "* * * * *"}, "target": {"url": "http://target.example/"}}
-    replaced = small_world.send("PUT", f"{TIMERS}/{timer_id}", whole, rule=f"{TIMERS}/{{which}}")
+    replaced = ruled_world.send("PUT", f"{TIMERS}/{timer_id}", whole, rule=f"{TIMERS}/{{which}}")
     assert replaced.status == 400
-    notify = small_world.wiring.timers.get("shop", timer_id).definition.notify
+    notify = ruled_world.wiring.timers.get("shop", timer_id).definition.notify
     assert notify.url == "https://target.example/"
 
 

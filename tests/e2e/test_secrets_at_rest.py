@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 import redis
 import requests
+import trustme
 
 from tests.callback.target import Received, Target
+from tests.certificates import pair_of
 from tests.e2e.deployment import Deployment
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.callback.client_certificate import read_pair
 
 # With the machine for itself: beside other tests fewer calls came while SQL was frozen than it waits for.
 pytestmark = pytest.mark.e2e
@@ -22,6 +25,10 @@ pytestmark = pytest.mark.e2e
 CANARIES = {
     name: f"canary-{name}-5f3a9c1e7b" for name in ("header", "cookie", "marked", "query", "body", "gone")
 }
+PAIR = pair_of(trustme.CA(), "shop")
+# Parts of the private key, as it is sent, and as it is written.
+CANARIES["key"] = PAIR.key.splitlines()[1][12:48]
+CANARIES["written-key"] = read_pair(*PAIR, 0).key.splitlines()[2][:24]
 # What is no secret stands in every store: so the search finds what is there.
 OPEN = "no-secret-81d2c4"
 APP = {"WangTimer-App": "shop"}
@@ -90,6 +97,8 @@ def everything_asked(url: str, target: Target) -> list[str]:
         f"{TIMERS}:batchCreate",
         {"timers": [every | {"key": "many", "target": target_of(target.url)}]},
     )
+    send("PUT", "/v1/client-certificate", {"certificate": PAIR.chain, "privateKey": PAIR.key})
+    send("GET", "/v1/client-certificate")
     gone = every | {"key": "gone", "target": {"url": target.url, "headers": {"X-Api-Key": CANARIES["gone"]}}}
     send("POST", TIMERS, gone)
     target.wait_for_requests(6, 30)

@@ -9,6 +9,7 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.v1.world import V1World
 from tests.api.world import present
 from tests.certificates import Pair, pair_of, pem_of
+from wangtimer.callback.client_certificate import read_pair
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.egress.way_out import AppEgress
 from wangtimer.core.errors import StoreAway
@@ -42,7 +43,8 @@ def test_it_is_set_shown_without_its_key_told_and_removed(small_world: V1World, 
     told = small_world.wiring.way_out_copies.read()
     assert told is not None
     assert told.of_apps.keys() == {"shop"}
-    assert open_key(small_world.wiring.seals, told.of_apps["shop"].sealed_key, "shop") == pair.key
+    key = open_key(small_world.wiring.seals, told.of_apps["shop"].sealed_key, "shop")
+    assert key == read_pair(*pair, small_world.clock.now).key
     for _ in range(2):
         assert small_world.send("DELETE", PLACE).json == {"app": "shop", "certificate": None}
     told = small_world.wiring.way_out_copies.read()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
@@ -23,17 +23,17 @@ MOST_CALLS_AT_ONCE = 100_000
 MOST_ALLOWED = 100
 
 
-def _item(text: str, info: ValidationInfo) -> str:
+def _item(text: str) -> str:
     """Return an item of the rules of egress as it was written; raises `Refused`."""
     try:
         read_item(text)
         is_never_allowed = is_only_metadata(text)
     except ValueError as error:
         reason, _, mend = str(error).partition("; ")
-        raise Refused(ErrorCode.BAD_VALUE, str(info.field_name), reason, mend) from None
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, mend) from None
     if is_never_allowed:
         reason = f"{shown(text)} is an address of a cloud's metadata, which no call may reach"
-        raise Refused(ErrorCode.BAD_VALUE, str(info.field_name), reason, "leave it out")
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, "leave it out")
     return text
 
 
@@ -45,7 +45,7 @@ def _authorities(pem: str | None) -> str | None:
         return only_certificates(pem)
     except ValueError as error:
         raise Refused(
-            ErrorCode.BAD_VALUE, "caCertificates", str(error), "write the certificates only"
+            ErrorCode.BAD_VALUE, "egress.caCertificates", str(error), "write the certificates only"
         ) from None
 
 
