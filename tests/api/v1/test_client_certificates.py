@@ -75,11 +75,8 @@ def test_a_key_of_another_type_is_not_repeated(small_world: V1World, pair: Pair,
     assert "hush" not in str(answered.json)
 
 
-def test_without_a_key_to_encrypt_with_none_is_stored(
-    sqlite_url: str, redis_url: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("WANGTIMER_SECRET_KEYS")
-    world = V1World(sqlite_url, redis_url, present())
+def test_without_a_key_to_encrypt_with_none_is_stored(sqlite_url: str, redis_url: str, pair: Pair) -> None:
+    world = V1World(sqlite_url, redis_url, present(), secret_keys="")
     world.wiring.database.create_tables()
     answered = world.send("PUT", PLACE, body_of(pair))
     assert (answered.status, answered.json["pointer"]) == (400, "/privateKey")
