@@ -20,7 +20,7 @@ _MOST_SESSIONS = 2_000
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!SHA1:!AESCCM"
 
 
-class _Known(NamedTuple):
+class _Agreed(NamedTuple):
     session: ssl.SSLSession
     context: ssl.SSLContext
     until: float
@@ -36,7 +36,7 @@ class Tls:
     def __init__(self, authorities: str = "") -> None:
         self._context = client_context(authorities)
         self._of_apps: Mapping[str, ssl.SSLContext | str] = {}
-        self._sessions: dict[Route, _Known] = {}
+        self._sessions: dict[Route, _Agreed] = {}
 
     def change(self, of_apps: Mapping[str, ssl.SSLContext | str]) -> None:
         """Use these contexts of apps from now on; a text says why an app has none that can be used."""
@@ -74,7 +74,7 @@ class Tls:
             self._sessions.pop(route, None)
             if len(self._sessions) >= _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[route] = _Known(session, stream.context, now + _SESSION_S)
+            self._sessions[route] = _Agreed(session, stream.context, now + _SESSION_S)
 
 
 def client_context(*authorities: str) -> ssl.SSLContext:
