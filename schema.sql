@@ -10,6 +10,8 @@ CREATE TABLE app (
     disabled_at BIGINT,
     -- JSON object of the bounds that an operator set, null without any
     limits MEDIUMTEXT,
+    -- JSON object of what an operator set for its way out, null without any
+    egress MEDIUMTEXT,
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -157,6 +159,21 @@ CREATE TABLE signing (
     PRIMARY KEY (app),
     -- the sweep tells Redis of what changed lately
     INDEX signing_updated (updated_at, app)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- the certificate that an app's callbacks show to targets that ask for one
+CREATE TABLE client_certificate (
+    app VARCHAR(64) NOT NULL,
+    -- PEM, its own first, then those that vouch for it
+    chain MEDIUMTEXT NOT NULL,
+    -- its private key, encrypted
+    sealed_key MEDIUMTEXT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- grows with every change
+    version BIGINT NOT NULL,
+    PRIMARY KEY (app),
+    -- those that end soonest
+    INDEX client_certificate_expires (expires_at, app)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- answers kept for a day, for callers who repeat a request

@@ -1,6 +1,7 @@
 """Every setting, with its default, unit and reason; the only reader of the environment."""
 
 import os
+import ssl
 from collections.abc import Iterable
 from functools import cached_property
 from ipaddress import ip_address, ip_network
@@ -368,6 +369,11 @@ class Settings(BaseSettings):
         "between, each with ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our "
         "own servers are never allowed",
     )
+    callback_ca_file: Path | None = Field(
+        default=None,
+        description="file with certificates of authorities (PEM) that vouch for targets, beside those that the system "
+        "trusts; read when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's",
+    )
     own_servers: Annotated[str, AfterValidator(_servers)] = Field(
         default="",
         max_length=8_192,
@@ -499,11 +505,27 @@ class Settings(BaseSettings):
         if self.secret_keys_file is not None:
             if text:
                 raise BadSetting(f"{name} and {name}_FILE are both set; take one of them out")
-            name, text = f"{name}_FILE={self.secret_keys_file}", _text_of(self.secret_keys_file)
+            name = f"{name}_FILE={self.secret_keys_file}"
+            text = _text_of(self.secret_keys_file, name, "write a file there with `wangtimer secrets key`")
         try:
             return read_secret_keys(text)
         except ValueError as error:
             raise BadSetting(f"{name}: {error}") from None
+
+    @cached_property
+    def callback_authorities(self) -> str:
+        """Certificates (PEM) of those that vouch for targets, beside the system's; raises `BadSetting`."""
+        if self.callback_ca_file is None:
+            return ""
+        name = f"{ENV_PREFIX}CALLBACK_CA_FILE={self.callback_ca_file}"
+        text = _text_of(self.callback_ca_file, name, "put the certificates there, or take the setting out")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+        except (ssl.SSLError, ValueError):
+            raise BadSetting(
+                f"{name}: it has no certificates, or one that cannot be read; write PEM"
+            ) from None
+        return text
 
     @property
     def drain_s(self) -> float:
@@ -535,14 +557,12 @@ def read_settings() -> Settings:
     return settings
 
 
-def _text_of(file: Path) -> str:
+def _text_of(file: Path, name: str, mend: str) -> str:
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadSetting(
-            f"{ENV_PREFIX}SECRET_KEYS_FILE={file}: {reason}; write a file there with `wangtimer secrets key`"
-        ) from None
+        raise BadSetting(f"{name}: {reason}; {mend}") from None
 
 
 def unknown_variables() -> list[str]:

@@ -58,11 +58,12 @@ def migrate() -> None:
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; see to calendars and disabled apps."""
+    """Add overdue firings again, feed lanes, write parked outcomes, tell what apps have set; see to calendars, apps."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
                 wiring().limit_teller.tell_again,
+                wiring().way_out_teller.tell_again,
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,

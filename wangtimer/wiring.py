@@ -16,15 +16,18 @@ from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
-from wangtimer.callback import DeliveryEngine, Egress, Limits
+from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
+from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
+from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
-from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -73,6 +76,7 @@ from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
+from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.seals import Seals
 from wangtimer.store.signing_refresher import SigningRefresher
@@ -83,6 +87,7 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
@@ -95,8 +100,11 @@ from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.sweeper import Sweeper
 from wangtimer.trigger import ArmRule, Trigger
+from wangtimer.way_out_teller import WayOutTeller
+from wangtimer.ways_out_reader import WaysOutReader
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
@@ -242,6 +250,21 @@ class Wiring:
     def app_limits(self) -> AppLimits:
         """The same in SQL."""
         return AppLimits(self.database)
+
+    @once
+    def client_certificates(self) -> ClientCertificates:
+        """The certificates that apps' callbacks show, in SQL."""
+        return ClientCertificates(self.database, self.seals)
+
+    @once
+    def ways_out_in_sql(self) -> WaysOutInSql:
+        """Apps' ways out in SQL, their certificates too."""
+        return WaysOutInSql(self.database)
+
+    @once
+    def way_out_copies(self) -> WayOutCopies:
+        """The same, as callback processes read them."""
+        return WayOutCopies(self.redis, self.keys)
 
     @once
     def lane_budget(self) -> LaneBudget:
@@ -466,7 +489,25 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls."""
-        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle)
+        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle, tls=self.tls)
+
+    @once
+    def tls(self) -> Tls:
+        """Says whom calls trust, and which certificates they show; raises `BadSetting`."""
+        return Tls(self.settings.callback_authorities)
+
+    @once
+    def ways_out(self) -> WaysOutReader:
+        """Reads what is set for apps' ways out."""
+        return WaysOutReader(
+            self.way_out_copies,
+            self.ways_out_in_sql.all,
+            lambda sealed, app: open_key(self.seals, sealed, app),
+            self.egress,
+            self.tls,
+            self.clock,
+            self.settings.callback_authorities,
+        )
 
     @once
     def throttle(self) -> Throttle:
@@ -517,13 +558,17 @@ class Wiring:
         return Puller(
             self.lanes,
             self.claims,
-            lambda lane: self.engine.room_in(lane) if self.room.has_any(is_late=True) else 0,
+            self._room_in,
             self.clock,
             self.settings.callback_timeout_ms,
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
             self.throttle,
         )
+
+    def _room_in(self, lane: SharedLane) -> int:
+        """Return how many firings of a lane may be pulled."""
+        return self.engine.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
 
     @once
     def executor(self) -> Executor:
@@ -552,16 +597,34 @@ class Wiring:
             strain=Strain(s.lead_ms),
             tell_strain=self.strain_mark.tell,
             is_stopping=self.stopping.is_set,
-            call_of=self.seals.call_of,
+            call_of=self._call_of,
+            may_fire=lambda: self.ways_out.is_known,
         )
         self._start_threads(executor)
         return executor
+
+    def _call_of(self, one: Definition) -> Notify:
+        """Return the call that a firing makes; raises `UnopenedSecrets`."""
+        call = self.seals.call_of(one)
+        fault = self.tls.fault_of(one.app)
+        if fault and read_url(call.url)[0].is_tls:
+            raise UnusableTls(one.timer_id, fault)
+        return call
 
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
         self.throttle.warm_up()
-        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
+        self.ways_out.warm_up()
+        for part in (
+            self.throttle,
+            self.ways_out,
+            self.engine,
+            self.keeper,
+            self.settler,
+            self.mover,
+            self.egress_watch,
+        ):
             part.start()
         self.puller.start(executor.fire_pulled)
 
@@ -587,6 +650,11 @@ class Wiring:
     def limit_teller(self) -> LimitTeller:
         """Tells callback processes of apps' limits."""
         return LimitTeller(self.app_limits, self.call_limits)
+
+    @once
+    def way_out_teller(self) -> WayOutTeller:
+        """Tells callback processes of apps' ways out."""
+        return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
 
     @once
     def app_stopper(self) -> AppStopper:

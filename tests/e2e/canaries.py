@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import requests
+import trustme
 
 from tests.callback.target import Received, Target
+from tests.certificates import pair_of
+from wangtimer.callback.client_certificate import read_pair
 
 # What makes the servers write all that they can: binary log, append-only file, snapshots as they are.
 SQL_WRITES_ALL = ("--log-bin=binlog", "--server-id=1", "--binlog-format=MIXED")
@@ -16,6 +19,10 @@ REDIS_WRITES_ALL = ("--appendonly", "yes", "--appendfsync", "always", "--rdbcomp
 CANARIES = {
     name: f"canary-{name}-5f3a9c1e7b" for name in ("header", "cookie", "marked", "query", "body", "gone")
 }
+PAIR = pair_of(trustme.CA(), "shop")
+# Parts of the private key, as it is sent, and as it is written.
+CANARIES["key"] = PAIR.key.splitlines()[1][12:48]
+CANARIES["written-key"] = read_pair(*PAIR, 0).key.splitlines()[2][:24]
 # What is no secret stands in every store: so the search finds what is there.
 OPEN = "no-secret-81d2c4"
 APP = {"WangTimer-App": "shop"}
@@ -66,6 +73,8 @@ def everything_asked(url: str, target: Target, **headers: str) -> list[str]:
         f"{TIMERS}:batchCreate",
         {"timers": [every | {"key": "many", "target": target_of(target.url)}]},
     )
+    send("PUT", "/v1/client-certificate", {"certificate": PAIR.chain, "privateKey": PAIR.key})
+    send("GET", "/v1/client-certificate")
     gone = every | {"key": "gone", "target": {"url": target.url, "headers": {"X-Api-Key": CANARIES["gone"]}}}
     send("POST", TIMERS, gone)
     target.wait_for_requests(6, 30)

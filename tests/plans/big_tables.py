@@ -113,4 +113,8 @@ class BigTables:
             f" SELECT {self.settled_since} + n * 80, CONCAT('key', n % 100), '', '', 'edit', 'timer', n + 1, {app}"
             f" FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, change]
+        certificate = (
+            "INSERT INTO client_certificate (app, chain, sealed_key, expires_at, version)"
+            f" SELECT CONCAT('app', n), 'chain', '1.b.key', {NOW} + n * {DAY_MS // 10}, 1 FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, signing, certificate, change]

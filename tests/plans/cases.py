@@ -21,10 +21,12 @@ from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore, Replay
 from wangtimer.store.sql.finished_timers import FinishedTimers
@@ -74,6 +76,7 @@ class Stores:
         self.finished = FinishedTimers(database)
         self.load = PlannedLoad(database, clock)
         self.signing = SigningStore(database)
+        self.certificates = ClientCertificates(database, Seals({"a": b"a" * 32}))
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
         self._moments = count(NOW + time.time_ns() // 1_000_000 % DAY_MS, 20)
@@ -90,6 +93,7 @@ class Stores:
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
+            *self._of_certificates(),
             *self._of_the_rest(),
         ]
 
@@ -371,6 +375,19 @@ class Stores:
             Case("SigningStore.seal_anew", lambda: signing.seal_anew("app7")),
             Case("SigningStore.apps_behind", lambda: signing.apps_behind("app7", 1_000)),
             Case("SigningStore.changed_behind", lambda: signing.changed_behind((since, ""), 1_000)),
+        ]
+
+    def _of_certificates(self) -> list[Case]:
+        certificates, app = self.certificates, f"shows {self._mark}"
+        put = lambda: certificates.put(app, "chain", "key", NOW, NOW)  # noqa: E731
+        return [
+            Case("ClientCertificates.put: the first", put),
+            Case("ClientCertificates.put", put),
+            Case("ClientCertificates.chain_of", lambda: certificates.chain_of(app)),
+            Case("ClientCertificates.ending", lambda: certificates.ending(NOW + DAY_MS, 20)),
+            Case("ClientCertificates.seal_anew", lambda: certificates.seal_anew(app)),
+            Case("ClientCertificates.apps_behind", lambda: certificates.apps_behind("app7", 1_000)),
+            Case("ClientCertificates.remove", lambda: certificates.remove(app, NOW)),
         ]
 
     def _of_followers(self) -> list[Case]:

@@ -12,6 +12,7 @@ WangTimerError
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
 │   └── UnopenedSecrets     a timer whose secrets this process has no key for
+│       └── UnusableTls     a timer whose app's certificate or authorities this process cannot use
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
 ├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
@@ -161,6 +162,18 @@ class UnopenedSecrets(Unreadable):
             self,
             f"the secrets of timer {timer_id} cannot be opened: {reason}; add their key to the keys of every process "
             "(WANGTIMER_SECRET_KEYS_FILE), or give the timer its secrets anew",
+        )
+        self.timer_id = timer_id
+
+
+class UnusableTls(UnopenedSecrets):
+    """This process can make no call with TLS for a timer: what is set for its app's TLS cannot be used here."""
+
+    def __init__(self, timer_id: int, reason: str) -> None:
+        WangTimerError.__init__(
+            self,
+            f"timer {timer_id} cannot be called with TLS: {reason}; give every process the same keys "
+            "(WANGTIMER_SECRET_KEYS_FILE), or set the app's client certificate anew",
         )
         self.timer_id = timer_id
 

@@ -74,6 +74,7 @@ class Executor:
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
         call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        may_fire: Callable[[], bool] = lambda: True,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -93,6 +94,7 @@ class Executor:
         self._strain = strain or Strain(0)
         self._tell_strain = tell_strain
         self._is_stopping = is_stopping
+        self._may_fire = may_fire
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -110,7 +112,13 @@ class Executor:
             claim.is_done.wait(patience_s)
 
     def begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
-        """Send what can be claimed; return the claim and how long to wait for it, in seconds."""
+        """Send what can be claimed; return the claim and how long to wait for it, in seconds.
+
+        While this process does not know what apps may call, it claims nothing: what is armed is armed again.
+        """
+        if not self._may_fire():
+            log.warning("chunk_left_to_others", slice=chunk.slice.tag, members=len(chunk.members))
+            return None
         claim, taken = self._claim(chunk)
         if not taken:
             return None

@@ -11,6 +11,7 @@ from wangtimer.api.asked.asked_schedule import (
 )
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
+from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
@@ -21,6 +22,7 @@ from wangtimer.store.sql.widths import refuse_wide
 def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
     schedule = schedule_of(asked, now, find)
+    check_way_out(asked.notify.url, app)
     new = NewTimer(
         app,
         asked.name,
@@ -39,7 +41,9 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
     was = timer.definition
     notify = was.notify
     if asked.notify is not None:
-        notify = seals.changed(changed_notify(asked.notify, notify), was, _check)
+        call = changed_notify(asked.notify, notify)
+        check_way_out(call.url, was.app)
+        notify = seals.changed(call, was, _check)
     edited = replace(
         timer,
         definition=was._replace(schedule=schedule.schedule, notify=notify),
@@ -56,6 +60,7 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     """
     schedule = replaced_schedule(asked, timer, now, find)
     was = timer.definition
+    check_way_out(asked.notify.url, was.app)
     notify = seals.changed(new_notify(asked.notify), was, _check)
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending

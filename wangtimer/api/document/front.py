@@ -26,6 +26,7 @@ _TAGS = {
     "firings": "Firings: each is one moment of a timer and its outcome. Search, read, cancel, replay.",
     "calendars": "Calendars: the days on which timers that name one do not fire.",
     "signing": "Signing: the secrets with which an app's callbacks are signed.",
+    "client certificates": "Client certificates: what an app's callbacks show to targets that ask who calls (mTLS).",
     "load": "Load: how many firings are planned in each future minute.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",

@@ -20,14 +20,18 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.way_out_teller import WayOutTeller
 
 # Timers and apps named that could not be rotated.
 MOST_NAMED = 20
-SIGNINGS_AT_ONCE = 1_000
+APPS_AT_ONCE = 1_000
 
 
 @click.group(cls=OnceGroup)
@@ -86,26 +90,48 @@ def _rotate(settings: Settings) -> None:
             count, bad = count + len(page.changed), bad | page.bad
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
         signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
+        teller = WayOutTeller(WaysOutInSql(database), WayOutCopies(redis, redis_keys))
+        certificates = _seal_certificates(ClientCertificates(database, seals), teller)
     click.echo(
         f"{count} timers and the signing secrets of {signings.count} apps written anew; "
         f"key {seals.sealing_id} encrypts"
     )
-    _tell_what_is_left([*bad.values(), *signings.bad], are_forgotten and signings.are_told)
+    if certificates.count:
+        click.echo(f"the keys of {certificates.count} client certificates written anew")
+    are_told = are_forgotten and signings.are_told and certificates.are_told
+    _tell_what_is_left([*bad.values(), *signings.bad, *certificates.bad], are_told)
 
 
 @dataclass(slots=True)
-class SealedSignings:
-    """How many apps' signing secrets were sealed anew, why others could not be, and whether Redis was told of all."""
+class SealedAnew:
+    """How many apps' secrets were sealed anew, why others could not be, and whether Redis was told of all."""
 
     count: int = 0
     bad: list[str] = field(default_factory=list)
     are_told: bool = True
 
 
-def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedSignings:
+def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> SealedAnew:
+    """Seal the keys of all apps' client certificates, in SQL and in Redis."""
+    done, app = SealedAnew(), ""
+    while apps := store.apps_behind(app, APPS_AT_ONCE):
+        for app in apps:
+            try:
+                done.count += store.seal_anew(app)
+            except ValueError as error:
+                done.bad.append(f"the key of the client certificate of app {app!r}: {error}")
+    if done.count:
+        try:
+            teller.tell()
+        except StoreAway:
+            done.are_told = False
+    return done
+
+
+def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedAnew:
     """Seal the signing secrets of all apps, in SQL and in Redis."""
-    done, app = SealedSignings(), ""
-    while apps := store.apps_behind(app, SIGNINGS_AT_ONCE):
+    done, app = SealedAnew(), ""
+    while apps := store.apps_behind(app, APPS_AT_ONCE):
         for app in apps:
             try:
                 sealed = store.seal_anew(app)

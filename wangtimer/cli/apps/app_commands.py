@@ -1,4 +1,4 @@
-"""`wangtimer apps ...`: make, list, limit and disable apps."""
+"""`wangtimer apps ...`: make, list, limit and disable apps, set their way out."""
 
 import time
 from typing import Any, cast
@@ -7,9 +7,10 @@ import click
 
 from wangtimer.cli.apps.operating import operating
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.client.app_types import App, AppLimits
+from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
@@ -38,7 +39,7 @@ def _limits(command: Any) -> Any:
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def apps() -> None:
-    """Make, list, limit and disable apps; for operators."""
+    """Make, list, limit and disable apps, and set their way out; for operators."""
 
 
 @apps.command()
@@ -75,6 +76,37 @@ def limit(asked: Asked, name: str, **limits: Any) -> None:
     if not given:
         raise click.UsageError("name a limit: --calls-per-second or --calls-at-once")
     asked.tell(asked.client.patch_app(name, limits=given), _show)
+
+
+@apps.command()
+@click.argument("name")
+@click.option("--https-only/--no-https-only", default=None, help="No call goes out without TLS.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="ITEM|none",
+    help="What it may call beside WANGTIMER_EGRESS, in place of what was allowed before; more than once.",
+)
+@click.option(
+    "--ca-file",
+    metavar="FILE|none",
+    help="Certificates (PEM) of authorities that vouch for its targets.",
+)
+@operating
+def egress(
+    asked: Asked, name: str, https_only: bool | None, allow: tuple[str, ...], ca_file: str | None
+) -> None:
+    """Set the way out of the calls of the app NAME; `none` takes something out. What is not named stays."""
+    given: AppEgress = {}
+    if https_only is not None:
+        given["httpsOnly"] = https_only
+    if allow:
+        given["allow"] = None if allow == (NO_LIMIT,) else list(allow)
+    if ca_file is not None:
+        given["caCertificates"] = None if ca_file == NO_LIMIT else text_of(ca_file)
+    if not given:
+        raise click.UsageError("name what to set: --https-only, --allow or --ca-file")
+    asked.tell(asked.client.patch_app(name, egress=given), _show)
 
 
 @apps.command()
@@ -120,8 +152,15 @@ def _show(app: App) -> None:
             "disabled": app["disabledAt"],
             "calls a second": app["limits"]["callsPerSecond"],
             "calls at once": app["limits"]["callsAtOnce"],
+            "https only": app["egress"]["httpsOnly"],
+            "allowed beside": ", ".join(app["egress"]["allow"]) or None,
+            "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
         }
     )
+
+
+def _certificate(one: ShownCertificate) -> str:
+    return f"{one['subject']} (until {one['expiresAt']})"
 
 
 def _show_all(found: list[App]) -> None:

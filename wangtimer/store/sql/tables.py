@@ -107,6 +107,8 @@ apps = Table(
     Column("disabled_at", BigInteger, nullable=True),
     # JSON object of the bounds that an operator set, NULL without any.
     Column("limits", _LongText, nullable=True),
+    # JSON object of what an operator set for its way out (`core/egress/way_out.py`), NULL without any.
+    Column("egress", _LongText, nullable=True),
     **_MYSQL,
 )
 
@@ -252,6 +254,23 @@ signing = Table(
     Column("updated_at", BigInteger, nullable=False),
     # The sweep tells Redis of what changed lately.
     Index("signing_updated", "updated_at", "app"),
+    **_MYSQL,
+)
+
+# The certificate that an app's callbacks show to targets that ask for one.
+client_certificates = Table(
+    "client_certificate",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    # PEM, its own first, then those that vouch for it
+    Column("chain", _LongText, nullable=False),
+    # Its private key (PEM), sealed: `store/seals.py`
+    Column("sealed_key", _LongText, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    # Grows with every change.
+    Column("version", BigInteger, nullable=False),
+    # Those that end soonest.
+    Index("client_certificate_expires", "expires_at", "app"),
     **_MYSQL,
 )
 

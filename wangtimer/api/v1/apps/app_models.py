@@ -2,18 +2,63 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
+from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
+from wangtimer.callback.client_certificate import only_certificates
 from wangtimer.core.apps.registered_app import RegisteredApp
+from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.time.moment_text import show_moment
 
 MOST_CALLS_A_SECOND = 100_000
 MOST_CALLS_AT_ONCE = 100_000
 
+# Items that an operator allows to one app.
+MOST_ALLOWED = 100
+
+
+def _item(text: str) -> str:
+    """Return an item of the rules of egress as it was written; raises `Refused`."""
+    try:
+        read_item(text)
+        is_never_allowed = is_only_metadata(text)
+    except ValueError as error:
+        reason, _, mend = str(error).partition("; ")
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, mend) from None
+    if is_never_allowed:
+        reason = f"{shown(text)} is an address of a cloud's metadata, which no call may reach"
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, "leave it out")
+    return text
+
+
+def _authorities(pem: str | None) -> str | None:
+    """Return certificates of authorities (PEM) without what stands between them; raises `Refused`."""
+    if pem is None:
+        return None
+    try:
+        return only_certificates(pem)
+    except ValueError as error:
+        raise Refused(
+            ErrorCode.BAD_VALUE, "egress.caCertificates", str(error), "write the certificates only"
+        ) from None
+
+
+EgressItem = Annotated[
+    str,
+    Field(
+        max_length=300,
+        description="as in WANGTIMER_EGRESS: a network, an address, a name or *. and a name, with ports behind it or "
+        "not; or public",
+        examples=["10.1.0.0/16:443", "*.corp.example"],
+    ),
+    AfterValidator(_item),
+]
 CallsPerSecond = Annotated[
     int | None,
     Field(ge=1, le=MOST_CALLS_A_SECOND, description="callbacks a second, at most; null: the default"),
@@ -48,6 +93,41 @@ class AppLimitsBody(Given):
         }
 
 
+class AppEgressBody(Given):
+    """What an app's calls may go to, beside what the deployment allows. What is not named stays; null takes it out."""
+
+    https_only: Annotated[
+        bool | None, Field(alias="httpsOnly", description="true: no call of the app goes out without TLS")
+    ] = None
+    allow: Annotated[
+        list[EgressItem] | None,
+        Field(
+            max_length=MOST_ALLOWED,
+            description="what the app may call beside WANGTIMER_EGRESS, in place of what was allowed to it before; "
+            "never a cloud's metadata, nor our own servers",
+        ),
+    ] = None
+    ca_certificates: Annotated[
+        str | None,
+        Field(
+            alias="caCertificates",
+            max_length=MOST_PEM_CHARACTERS,
+            description="certificates (PEM) of authorities that vouch for targets of this app, beside those that "
+            "vouch for all",
+        ),
+        AfterValidator(_authorities),
+    ] = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """What the request names, by its names."""
+        return {
+            str(field.alias or name): getattr(self, name)
+            for name, field in type(self).model_fields.items()
+            if name in self.model_fields_set
+        }
+
+
 class NewAppBody(Given):
     """An app to make."""
 
@@ -68,6 +148,7 @@ class AppPatch(Given):
         ),
     ] = None
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
+    egress: Annotated[AppEgressBody, Field(default_factory=AppEgressBody)]
 
 
 class AppListQuery(Given):
@@ -84,6 +165,17 @@ class ShownLimits(Sent):
     calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")]
 
 
+class ShownEgress(Sent):
+    """What an operator set for the way out of an app's calls."""
+
+    https_only: Annotated[bool, Field(description="true: no call of the app goes out without TLS")]
+    allow: Annotated[list[str], Field(description="what it may call beside WANGTIMER_EGRESS")]
+    ca_certificates: Annotated[
+        list[ShownCertificate],
+        Field(description="authorities that vouch for its targets, beside those that vouch for all"),
+    ]
+
+
 class ShownApp(Sent):
     """An app."""
 
@@ -92,6 +184,7 @@ class ShownApp(Sent):
     updated_at: Text
     disabled_at: Annotated[Text | None, Field(description="null: it is not disabled")]
     limits: ShownLimits
+    egress: ShownEgress
 
 
 class ChangedApp(ShownApp):
@@ -123,5 +216,10 @@ def app_fields(app: RegisteredApp) -> dict[str, Any]:
         "limits": ShownLimits(
             calls_per_second=None if per_second is None else int(per_second),
             calls_at_once=None if at_once is None else int(at_once),
+        ),
+        "egress": ShownEgress(
+            https_only=app.egress.https_only,
+            allow=list(app.egress.allow),
+            ca_certificates=shown_certificates(app.egress.authorities),
         ),
     }
