@@ -10,6 +10,12 @@ CREATE TABLE app (
     disabled_at BIGINT,
     -- JSON object of the bounds that an operator set, null without any
     limits MEDIUMTEXT,
+    -- its living timers, and the firings a day of those that are enabled and have moments left to plan, kept by each
+    -- change of a timer; NULL until they are counted for the first time: then no limit of them counts
+    timers BIGINT,
+    firings_a_day BIGINT,
+    -- when both were last counted anew; 0: never
+    counted_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -54,6 +60,8 @@ CREATE TABLE timer (
     calendar_at BIGINT NOT NULL DEFAULT 0,
     -- the HTTP call to make: JSON {url, method, headers, body}
     notify MEDIUMTEXT NOT NULL,
+    -- of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row
+    firings_a_day BIGINT,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,

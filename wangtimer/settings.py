@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.core.apps.app_limits import AppLimit
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
@@ -388,6 +389,42 @@ class Settings(BaseSettings):
         "a key, for the app that the request names: whoever sends from there can act as every app. The address is "
         "that of the connection, behind a proxy the proxy's",
     )
+    # Defaults of an app's limits; `wangtimer apps limit` gives one app others. They stop what runs away.
+    app_most_timers: int = Field(
+        default=100_000, ge=1, le=100_000_000, description="timers of one app; deleted ones do not count"
+    )
+    app_most_firings_per_s: int = Field(
+        default=2_000,
+        ge=1,
+        le=1_000_000,
+        description="firings a second that one app's enabled timers may plan: each recurring timer counts as on a day "
+        "on which it fires, one-shots do not count",
+    )
+    app_most_requests_per_s: int = Field(
+        default=200,
+        ge=1,
+        le=100_000,
+        description="API requests a second of one app, on average; over this they get 429",
+    )
+    app_most_requests_at_once: int = Field(
+        default=400,
+        ge=1,
+        le=1_000_000,
+        description="API requests of one app that may come at once. They are counted by windows, as long as so many "
+        "requests last at the average",
+    )
+    app_most_replays_per_h: int = Field(
+        default=100_000,
+        ge=1,
+        le=100_000_000,
+        description="firings an hour that one app may replay and backfill",
+    )
+    app_most_calendar_bytes: int = Field(
+        default=5_000_000,
+        ge=1,
+        le=1_000_000_000,
+        description="bytes of all calendars of one app, as they are stored: 100 calendars of 4,000 days take as many",
+    )
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
@@ -417,6 +454,18 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file that a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def app_limits(self) -> dict[AppLimit, int]:
+        """The limits of an app that has none of its own."""
+        return {
+            AppLimit.TIMERS: self.app_most_timers,
+            AppLimit.FIRINGS_PER_SECOND: self.app_most_firings_per_s,
+            AppLimit.REQUESTS_PER_SECOND: self.app_most_requests_per_s,
+            AppLimit.REQUESTS_AT_ONCE: self.app_most_requests_at_once,
+            AppLimit.REPLAYS_PER_HOUR: self.app_most_replays_per_h,
+            AppLimit.CALENDAR_BYTES: self.app_most_calendar_bytes,
+        }
 
     @property
     def is_private(self) -> bool:

@@ -33,6 +33,7 @@ class Keys:
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.bad_timers = f"{prefix}:bad"
+        self.quotas = f"{prefix}:quotas"
         self.bad_notes = f"{prefix}:bad:notes"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:

@@ -35,7 +35,16 @@ class AppStore:
 
     def create_missing(self, name: str, limits: Mapping[str, float], now: int) -> bool:
         """Make an app unless there is one of this name; tell whether it was made."""
-        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits)}
+        row = {
+            "name": name,
+            "created_at": now,
+            "updated_at": now,
+            "limits": _text_of(limits),
+            # It has no timers yet.
+            "timers": 0,
+            "firings_a_day": 0,
+            "counted_at": now,
+        }
         try:
             self._database.write(lambda sql: sql.execute(insert(apps).values(row)))
         except IntegrityError:

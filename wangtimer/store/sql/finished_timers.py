@@ -14,6 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.store.sql.app_totals import take_timers
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers
@@ -140,5 +141,7 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
         "version": timers.c.version + 1,
         "updated_at": now,
     }
+    own = by_index(select(timers.c.app).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+    take_timers(sql, sql.execute(own).scalars())
     sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
     remove_tags(sql, ids)

@@ -103,6 +103,12 @@ apps = Table(
     Column("disabled_at", BigInteger, nullable=True),
     # JSON object of the bounds that an operator set, NULL without any.
     Column("limits", _LongText, nullable=True),
+    # Its living timers, and the firings a day of those that are enabled and have moments left to plan, kept by each
+    # change of a timer. NULL until they are counted for the first time: then no limit of them counts.
+    Column("timers", BigInteger, nullable=True),
+    Column("firings_a_day", BigInteger, nullable=True),
+    # When both were last counted anew; 0: never.
+    Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
     **_MYSQL,
 )
 
@@ -150,6 +156,8 @@ timers = Table(
     # The upload that the days come from: its `updated_at`; 0 if unknown, negative if they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
+    # Of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row.
+    Column("firings_a_day", BigInteger, nullable=True),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),

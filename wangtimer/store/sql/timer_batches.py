@@ -1,13 +1,13 @@
 """Many timers at once: a few statements for all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict
+from wangtimer.core.errors import Conflict, LimitReached
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -16,6 +16,7 @@ from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.sql.app_totals import AppTotals, counted, move_down
 from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
@@ -58,13 +59,14 @@ _NAMED = by_index(
 class Enabled:
     """Timers as they stand enabled, and the firings that wait to be added to slices.
 
-    `used_up`: ids of timers that stay disabled, because their last moment has its outcome already. A timer in neither
-    was changed meanwhile.
+    `used_up`: ids of timers that stay disabled, because their last moment has its outcome already. `refused`: those
+    that would be too much for their app. A timer in neither was changed meanwhile.
     """
 
     timers: list[Timer]
     pending: list[Firing]
     used_up: set[int]
+    refused: dict[int, LimitReached] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +116,27 @@ def draft(new: NewTimer, timer_id: int, now: int) -> Draft:
 class Created:
     """What became of each draft, in their order, and the firings that wait to be added to slices."""
 
-    timers: list[Timer | NameTaken]
+    timers: list[Timer | NameTaken | LimitReached]
     pending: list[Firing]
 
 
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self,
+        database: Database,
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._totals = totals
         self.ids = TimerIds()
 
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
         """Store timers of one app, the enabled ones with their near firings, in one transaction.
 
-        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. Raises
+        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. `LimitReached`
+        stands in place of each that would be too much for its app. Raises
         `StoreAway`, and `Conflict` if others keep creating timers of these names: nothing is stored then.
         """
         for number in range(TRIES):
@@ -139,7 +147,7 @@ class TimerBatches:
             are_first = [named.setdefault(one.timer.name, one) is one for one in drafts]
             plans = [one.near for one in named.values() if one.near is not None]
             try:
-                made, pending = self._insert_free(app, named, firings_of(plans) if plans else [])
+                made, pending = self._insert_free(app, named, firings_of(plans) if plans else [], now)
             except IntegrityError:
                 continue
             timers = [made[one.timer.name] for one in drafts]
@@ -167,11 +175,9 @@ class TimerBatches:
             if applied := first.applied(sql):
                 return Enabled(applied, first.waiting(sql, applied), used_up)
             versions = _versions_of_disabled(sql, sorted(a_plan.timer.id for a_plan in plans))
-            held = {
-                a_plan.timer.id: a_plan
-                for a_plan in plans
-                if versions.get(a_plan.timer.id) == a_plan.timer.definition.version
-            }
+            same = [a for a in plans if versions.get(a.timer.id) == a.timer.definition.version]
+            refused = self._refused(sql, same, now)
+            held = {a_plan.timer.id: a_plan for a_plan in same if a_plan.timer.id not in refused}
             of_held = [firing for firing in firings if firing.timer_id in held]
             pending = insert_missing(sql, of_held)
             settled = {firing.timer_id for firing in of_held} - {firing.timer_id for firing in pending}
@@ -179,7 +185,7 @@ class TimerBatches:
             enabled = [a_plan for timer_id, a_plan in held.items() if timer_id not in used_up]
             made = _enable(sql, enabled, now)
             first.keep(made, of_held)
-            return Enabled(made, pending, used_up)
+            return Enabled(made, pending, used_up, refused)
 
         return self._database.write(work, Step.SQL_ENABLE_MANY)
 
@@ -212,16 +218,36 @@ class TimerBatches:
 
         return self._database.write(work, Step.SQL_DELETE_MANY)
 
+    def _refused(self, sql: Connection, plans: list[Plan], now: int) -> dict[int, LimitReached]:
+        """Return by id which of the timers to be enabled would be too much for their app; the others count from now."""
+        by_app: dict[str, list[Plan]] = {}
+        for a_plan in plans:
+            by_app.setdefault(a_plan.timer.definition.app, []).append(a_plan)
+        refused: dict[int, LimitReached] = {}
+        for app, own in sorted(by_app.items()):
+            growths = [counted(enabled_at_once(one)) - counted(one.timer) for one in own]
+            errors = self._totals.move_some(sql, app, growths, now)
+            refused |= {one.timer.id: error for one, error in zip(own, errors, strict=True) if error}
+        return refused
+
+    def _without_room(
+        self, sql: Connection, app: str, drafts: Sequence[Draft], now: int
+    ) -> dict[str, LimitReached]:
+        """Return by name which of the drafts would be too much for their app; the others count from now on."""
+        errors = self._totals.move_some(sql, app, [counted(one.timer) for one in drafts], now)
+        return {one.timer.name: error for one, error in zip(drafts, errors, strict=True) if error}
+
     def _insert_free(
-        self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing]
-    ) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
+        self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing], now: int
+    ) -> tuple[dict[str, Timer | NameTaken | LimitReached], list[Firing]]:
         """Insert the drafts whose names are free, with their firings.
 
-        Return by name their timers, and `NameTaken` for the others; and those of the firings that wait to be fired.
+        Return by name their timers, and `NameTaken` or `LimitReached` for the others; and those of the firings that
+        wait to be fired.
         """
         tries = 0
 
-        def work(sql: Connection) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
+        def work(sql: Connection) -> tuple[dict[str, Timer | NameTaken | LimitReached], list[Firing]]:
             nonlocal tries
             tries += 1
             named = {"of_app": app, "names": list(drafts)}
@@ -230,13 +256,18 @@ class TimerBatches:
             own = {name for name, row in held.items() if tries > 1 and row["id"] == drafts[name].timer.id}
             # In order of name, as all others insert them: so that no two wait for each other.
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
+            in_order = [one for name, one in drafts.items() if name not in held]
+            refused = self._without_room(sql, app, in_order, now)
+            free = [one for one in free if one.timer.name not in refused]
             if free:
                 _insert(sql, app, free)
             made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
             ids = {timer.id for timer in made.values()}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
-            taken: dict[str, Timer | NameTaken] = {name: NameTaken(row["id"]) for name, row in held.items()}
-            return taken | made, pending
+            taken: dict[str, Timer | NameTaken | LimitReached] = {
+                name: NameTaken(row["id"]) for name, row in held.items()
+            }
+            return taken | refused | made, pending
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
 
@@ -248,8 +279,8 @@ def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     _add_tags_of(sql, [one.timer for one in drafts])
 
 
-def _taken_by(found: Timer | NameTaken) -> NameTaken:
-    return found if isinstance(found, NameTaken) else NameTaken(found.id)
+def _taken_by(found: Timer | NameTaken | LimitReached) -> NameTaken | LimitReached:
+    return NameTaken(found.id) if isinstance(found, Timer) else found
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
@@ -277,7 +308,9 @@ def _switch_off(
     query = by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
     rows = sql.execute(query).mappings()
     unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
-    found = [changed_to(status, timer, now) for timer in read_rows(unchanged, timer_of).values()]
+    were = list(read_rows(unchanged, timer_of).values())
+    move_down(sql, were, is_deleted=status is TimerStatus.DELETED)
+    found = [changed_to(status, timer, now) for timer in were]
     # MySQL assigns from left to right: disabled_at, which depends on the status, comes before it.
     columns: dict[str, Any] = {
         "disabled_at": case((enabled, now), else_=timers.c.disabled_at),

@@ -25,8 +25,9 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.sql.app_totals import AppTotals, Total, counted
 from wangtimer.store.sql.asked import delete_of_ids
-from wangtimer.store.sql.calendar_marks import calendar_mark, is_marked
+from wangtimer.store.sql.calendar_marks import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.first_try import FirstTry
@@ -107,15 +108,18 @@ class TimerStore:
         self,
         database: Database,
         bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
     ) -> None:
         self._database = database
+        self._totals = totals
         self._bad_timers = bad_timers
         self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer that `keep` makes of it.
 
-        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
+        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `LimitReached`,
+        `StoreAway`.
         """
         return self._create(new, now, keep, None)[0]
 
@@ -141,12 +145,9 @@ class TimerStore:
                 if made.ending != new.ending:
                     # Its moments are counted from now on.
                     row |= terms(made)
-            insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
-            has_more = keep is not None or bool(made.tags or firings) or is_marked(made.definition.schedule)
+            insert_all = partial(_insert, totals=self._totals, row=row, made=made, firings=firings, keep=keep)
             try:
-                if has_more:
-                    return made, self._database.write(insert_all, Step.SQL_CREATE)
-                return made, self._database.write_alone(insert_all, Step.SQL_CREATE)
+                return made, self._database.write(insert_all, Step.SQL_CREATE)
             except IntegrityError:
                 standing = self._standing(made.id)
                 if standing is None:
@@ -197,6 +198,7 @@ class TimerStore:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
+            self._totals.move(sql, app, counted(enabled_at_once(near)) - counted(timer), now)
             enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             refuse_used_up(enabled, firings, pending)
@@ -222,6 +224,7 @@ class TimerStore:
             revision = revise(timer)
             if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
+            self._totals.move(sql, app, _growth(timer, revision), now)
             insert_missing(sql, revision.past)
             try:
                 edited = change(sql, revision.timer, now, revision.status, was=timer)
@@ -255,6 +258,7 @@ class TimerStore:
             refuse_changed(timer, version)
             if not timer.definition.is_enabled:
                 return timer
+            self._totals.move(sql, app, Total(1) - counted(timer), now)
             disabled = change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
             first.keep([disabled])
             return disabled
@@ -283,6 +287,7 @@ class TimerStore:
             refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
+            self._totals.move(sql, app, Total() - counted(timer), now)
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
@@ -401,9 +406,15 @@ class TimerStore:
 
 
 def _insert(
-    sql: Connection, row: dict[str, Any], made: Timer, firings: list[Firing], keep: ToKeep | None
+    sql: Connection,
+    totals: AppTotals,
+    row: dict[str, Any],
+    made: Timer,
+    firings: list[Firing],
+    keep: ToKeep | None,
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
+    totals.move(sql, made.definition.app, counted(made), made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
@@ -416,6 +427,12 @@ def enabled_at_once(near: Plan) -> Timer:
     """Return a new timer that is enabled from the start, at its first version."""
     definition = near.timer.definition._replace(status=TimerStatus.ENABLED)
     return marked(replace(near.timer, definition=definition), near)
+
+
+def _growth(timer: Timer, revision: Revision) -> Total:
+    """Return by how much the totals of a timer's app grow through a revision of it."""
+    definition = revision.timer.definition._replace(status=revision.status)
+    return counted(replace(revision.timer, definition=definition)) - counted(timer)
 
 
 def _is_same(standing: Timer, made: Timer) -> bool:
