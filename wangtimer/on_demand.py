@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -131,7 +131,7 @@ class OnDemand:
     soon_ms: int
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
-    grants: Grants = GrantAll()
+    grants: Grants = field(default_factory=GrantAll)
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
