@@ -13,10 +13,10 @@ import pytest
 import requests
 
 from tests.api.world import definition
+from tests.made_apps import make_apps
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
-from wangtimer.store.sql.database import Database
 
 pytestmark = pytest.mark.processes
 START_SECONDS = 30.0
@@ -38,7 +38,7 @@ def environment(home: Path, **settings: str) -> dict[str, str]:
 
 @pytest.fixture
 def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
-    Database(database_url).create_tables()
+    make_apps(database_url, "shop")
     port = free_port()
     settings = {"database_url": database_url, "store_url": redis_url, "broker_url": redis_url}
     process = subprocess.Popen(

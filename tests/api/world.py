@@ -9,13 +9,13 @@ import jsonschema
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from tests.apps_on_demand import AppsOnDemand
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
+from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.wiring import Wiring
 
 CODES = {code.number for code in ErrorCode}
@@ -99,12 +99,20 @@ class World:
         self.clock = StillClock(now)
         self.broker = ChunkCollector()
         settings = Settings(
-            **{"database_url": database_url, "store_url": store_url, "broker_url": store_url, **variables}
+            **{
+                "auth": "off",
+                "database_url": database_url,
+                "store_url": store_url,
+                "broker_url": store_url,
+                **variables,
+            }
         )
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
         if settings.auth == "off":
-            vars(self.wiring).update(app_directory=AppsOnDemand(self.wiring.apps, self.clock, settings.app_limits))
+            vars(self.wiring).update(
+                app_directory=EveryApp(self.wiring.apps, self.clock, settings.app_limits)
+            )
         self.app = create_app(self.wiring)
         self.client: FlaskClient = self.app.test_client()
 

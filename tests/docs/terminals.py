@@ -25,19 +25,16 @@ SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the examples' service and target are, and the app of the page: a key is free only once an app."""
+    """Where the examples' service and target are, and the app of the page: a timer's key is free only once an app."""
 
     service_port: int
     target_port: int
     app: str
 
     def filled(self, text: str) -> str:
-        """Return an example with this place's ports and app."""
+        """Return an example with this place's ports."""
         text = re.sub(r"(localhost|127\.0\.0\.1):5000\b", rf"\1:{self.service_port}", text)
-        text = re.sub(r'(localhost|127\.0\.0\.1)(:|", )8000\b', rf"\1\g<2>{self.target_port}", text)
-        return text.replace("WangTimer-App: shop", f"WangTimer-App: {self.app}").replace(
-            '"WangTimer-App": "shop"', f'"WangTimer-App": "{self.app}"'
-        )
+        return re.sub(r'(localhost|127\.0\.0\.1)(:|", )8000\b', rf"\1\g<2>{self.target_port}", text)
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ class Page:
     def _terminal(self, argv: list[str], errors: int | None) -> "subprocess.Popen[str]":
         service = f"http://127.0.0.1:{self.place.service_port}"
         env = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "WANGTIMER_AUTH"},
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "CURL_HOME": str(self.folder),
             "WANGTIMER_URL": service,

@@ -11,6 +11,8 @@ import pytest
 from tests.docs.blocks import Block, blocks, name_of, pages
 from tests.docs.terminals import SECONDS, Page, Place
 from tests.stack.test_demo import up
+from wangtimer.client import Client
+from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
@@ -58,10 +60,23 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_its_examples_run_as_they_are_typed(page: Path, service: Service, tmp_path: Path) -> None:
-    (tmp_path / ".wangtimer").symlink_to(service.data)
     place = Place(service.port, free_port(), f"shop-{PAGES.index(page)}")
+    give_key(service, place.app, tmp_path / ".wangtimer")
     with Page(place, tmp_path) as typed:
         run(page, typed)
+
+
+def give_key(service: Service, app: str, folder: Path) -> None:
+    """Make the page's app, and the data directory as the page sees it: with the key of this app."""
+    folder.mkdir()
+    for one in service.data.iterdir():
+        if one.name != "key":
+            (folder / one.name).symlink_to(one)
+    operator = key_in_file(service.data / "operator-key")
+    with Client(f"http://127.0.0.1:{service.port}", key=operator) as client:
+        client.create_app(app)
+        made = client.create_app_key(app, "the page")
+    (folder / "key").write_text(f"Authorization: Bearer {made['key']}\n")
 
 
 def run(page: Path, typed: Page) -> None:

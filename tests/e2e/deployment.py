@@ -12,6 +12,7 @@ import MySQLdb
 import requests
 from celery import Celery
 
+from tests.made_apps import make_apps
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
@@ -21,6 +22,8 @@ from wangtimer.stack.service import Service
 from wangtimer.stack.supervisor import StopRequest, Supervisor
 
 SCHEMA = Path(__file__).parents[2] / "schema.sql"
+# Those that the tests of whole deployments name.
+APPS = ("e2e", "idle", "chaos", "shop")
 PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
 
 
@@ -47,6 +50,8 @@ class Deployment:
         self._stack.callback(self.supervisor.stop)
         self.database_url = self.sql.create_database("wangtimer")
         self._load_schema()
+        key = make_apps(self.database_url, *APPS)
+        self._session.headers["Authorization"] = f"Bearer {key}"
         port = free_port()
         self.api_url = f"http://127.0.0.1:{port}"
         service = Service(self.supervisor, _made(self._directory / "service"), self.environment(port))
@@ -70,6 +75,7 @@ class Deployment:
             "WANGTIMER_STORE_URL": self.store.url(0),
             "WANGTIMER_BROKER_URL": self.broker.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+            "WANGTIMER_AUTH": "off",
         } | self._variables
 
     def post(self, path: str, **fields: Any) -> dict[str, Any]:

@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with Deployment(tmp_path_factory.mktemp("deployment")) as running:
+    # With keys, as operators run it.
+    with Deployment(tmp_path_factory.mktemp("deployment"), auth="keys") as running:
         yield running
 
 

@@ -15,7 +15,8 @@ import requests
 import schemathesis
 
 from tests.fuzz.run import LEAST_DONE, fuzz
-from tests.fuzz.standing import Standing
+from tests.fuzz.standing import APP, Standing
+from tests.made_apps import make_apps
 from tests.servers.redis_server import RedisServer, embedded_valkey_program
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
@@ -60,7 +61,9 @@ def _served(folder: Path, log: Path) -> Iterator[str]:
             "WANGTIMER_BROKER_URL": store.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
             "WANGTIMER_HTTP_WORKERS": "1",
+            "WANGTIMER_AUTH": "off",
         }
+        make_apps(settings["WANGTIMER_DATABASE_URL"], APP, "bank")
         process = subprocess.Popen(
             [sys.executable, *GUNICORN],
             env=os.environ | settings,

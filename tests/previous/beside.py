@@ -12,6 +12,7 @@ from typing import Any
 
 import requests
 
+from tests.made_apps import make_apps
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
 from tests.servers.redis_server import RedisServer, redis_program
@@ -76,7 +77,7 @@ class Beside:
         self.target = enter(NginxTarget(self._made("target")))
         self.database = Database(self._sql.create_database("wangtimer"), pool_size=2)
         self._stack.callback(self.database.close)
-        self.database.create_tables()
+        make_apps(self.database.engine.url.render_as_string(hide_password=False), APP)
         self._stack.callback(self.supervisor.stop)
         old_code = self._made("old-code")
         with tarfile.open(next(HERE.glob("*.tar.xz"))) as archive:
@@ -110,6 +111,7 @@ class Beside:
             "WANGTIMER_BROKER_URL": self._redis.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
             "WANGTIMER_HTTP_WORKERS": "1",
+            "WANGTIMER_AUTH": "off",
         }
         service = Service(self.supervisor, self._made(name), environment | variables)
         service.start(_commands(name, with_beat))

@@ -1,5 +1,6 @@
 """`make demo` and `wangtimer up` as a newcomer runs them: whole, without a terminal, and gone afterwards."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 import requests
 
 from tests.stack.commands import Command
+from wangtimer.client.bearer import Bearer
+from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
@@ -16,7 +19,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Command]:
-    command = Command(tmp_path, "-m", "wangtimer.stack.demo")
+    command = Command(tmp_path, "-m", "wangtimer.stack.demo", environment=with_keys())
     yield command
     command.end()
 
@@ -27,8 +30,13 @@ UP = (
 )
 
 
+def with_keys() -> dict[str, str]:
+    """Return an environment in which every request needs a key, as a newcomer's does."""
+    return {name: value for name, value in os.environ.items() if name != "WANGTIMER_AUTH"}
+
+
 def up(tmp_path: Path, port: int) -> Command:
-    return Command(tmp_path, "-c", UP, str(tmp_path / "data"), str(port))
+    return Command(tmp_path, "-c", UP, str(tmp_path / "data"), str(port), environment=with_keys())
 
 
 @pytest.mark.timeout(90)
@@ -59,14 +67,18 @@ def test_a_timer_is_still_there_after_a_restart_even_after_sigkill(tmp_path: Pat
     try:
         first.await_line("Ctrl-C", seconds=30)
         notify = {"url": "http://127.0.0.1:9/", "method": "POST"}
-        timer = {"app": "shop", "name": "daily", "cron": "0 9 * * *", "notifyHTTPParam": notify}
-        timer_id = requests.post(url, json=timer, timeout=5).json()["id"]
+        key_file = tmp_path / "data" / "key"
+        assert key_file.stat().st_mode & 0o777 == 0o600
+        key = Bearer(key_in_file(key_file))
+        timer = {"name": "daily", "cron": "0 9 * * *", "notifyHTTPParam": notify}
+        timer_id = requests.post(url, json=timer, auth=key, timeout=5).json()["id"]
         first.process.kill()
         first.process.wait()
         assert wait_for(lambda: not first.living(), seconds=10), "SIGKILL of the supervisor left orphans"
         second = up(tmp_path, port)
         second.await_line("Ctrl-C", seconds=30)
-        answer = requests.get(url, params={"app": "shop", "id": timer_id}, timeout=5).json()
+        # The key still counts.
+        answer = requests.get(url, params={"id": timer_id}, auth=key, timeout=5).json()
         assert answer["data"]["name"] == "daily"
         second.process.send_signal(signal.SIGTERM)
         assert second.process.wait(30) == 0

@@ -45,12 +45,12 @@ def test_the_walkthrough_runs_as_it_is_pasted(tmp_path: Path, target: tuple[int,
     try:
         service.await_line("Ctrl-C", seconds=60)
         for page in PAGES:
-            walk(page, port, target_port, out)
+            walk(page, port, target_port, out, tmp_path)
     finally:
         service.end()
 
 
-def walk(page: str, port: int, target_port: int, out: Path) -> None:
+def walk(page: str, port: int, target_port: int, out: Path, folder: Path) -> None:
     """Paste the steps up to the call into one shell, and the others once the call has come."""
     before = out.read_text().count("\n")
     shell = shutil.which("bash") or "sh"
@@ -62,6 +62,7 @@ def walk(page: str, port: int, target_port: int, out: Path) -> None:
         # A timer of its own in each language: a name is free only once.
         step.replace("localhost:5000", f"localhost:{port}")
         .replace("127.0.0.1:8000", f"127.0.0.1:{target_port}")
+        .replace(".wangtimer/key", f"{folder}/data/key")
         .replace("close-unpaid-orders", f"close-unpaid-orders-{PAGES.index(page)}")
         for step in steps(page)
     )

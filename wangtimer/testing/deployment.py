@@ -27,6 +27,7 @@ from wangtimer.testing.doubles import (
     MemoryServer,
     MemorySlices,
 )
+from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
 from wangtimer.testing.events import Events, SteeredClock
 from wangtimer.wiring import Wiring, once
@@ -142,6 +143,11 @@ class Deployment(Wiring):
                 clock, self.events.at, take, settings.callback_timeout_ms, learns_from_failures=False
             ),
         )
+
+    @once
+    def app_directory(self) -> EveryApp:
+        """Every app that a test names."""
+        return EveryApp(self.apps, self.clock)
 
     @once
     def settler(self) -> PromptSettler:

@@ -31,6 +31,7 @@ def settings_of(**given: Any) -> Settings:
     return GivenSettings(
         database_url=f"sqlite:///file:/wangtimer-{uuid4().hex}?vfs=memdb&uri=true",
         http_hosts=HOST,
+        auth="off",
         plan_threads=1,
         **given,
     )

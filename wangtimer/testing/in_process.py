@@ -87,7 +87,7 @@ class WangTimer:
         """Return the SDK's client of another app."""
         if app not in self._clients:
             # `follow` pauses between two reads; here a pause lets time pass.
-            self._clients[app] = Client(URL, app, retries=0, session=self._session, sleep=self._wait)
+            self._clients[app] = Client(URL, app, retries=0, key="", session=self._session, sleep=self._wait)
         return self._clients[app]
 
     # time

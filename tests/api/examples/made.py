@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.api.examples.faults import errors, problems
+from tests.api.examples.key_faults import key_faults
 from tests.api.examples.recorder import Recorder, next_tuesday
 from tests.api.examples.story import tell
 from tests.api.world import World
@@ -16,6 +17,8 @@ def made_examples(database_url: str, store_url: str, now: int) -> dict[str, Any]
         recorder = Recorder(world)
         tell(recorder)
         of_problems, of_errors = problems(world), errors(world)
+        of_problems |= key_faults(database_url, store_url, world.clock.now, is_v1=True)
+        of_errors |= key_faults(database_url, store_url, world.clock.now, is_v1=False)
         return {
             "operations": dict(sorted(recorder.operations.items())),
             "problems": recorder.told(of_problems),

@@ -15,6 +15,9 @@ FIRST_ID = 890_342_217_101_453
 
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?)(Z|[+-]\d\d:\d\d)")
 _FIRING = re.compile(r"\b(\d{15,19})-(\d{13})\b")
+_KEY = re.compile(r"wtk_\w+")
+SHOWN_KEY_ID = "3kTMd8Qx9LbA"
+SHOWN_KEY = f"wtk_{SHOWN_KEY_ID}_" + "x" * 49
 _ID = re.compile(r"\b\d{15,19}\b")
 _WIDEST_MS = range(1_500_000_000_000, 4_000_000_000_000)
 
@@ -37,7 +40,7 @@ class Recorder:
     ) -> Any:
         """Return the answer; it must be a success. `If_Match` is the parameter `If-Match`."""
         path, method, operation = self._operation(operation_id)
-        if operation["security"]:
+        if any(one["name"] == "WangTimer-App" for one in operation.get("parameters", ())):
             parameters = {"WangTimer_App": "shop"} | parameters
         given = {
             name.replace("_", "-") if name[0].isupper() else name: one for name, one in parameters.items()
@@ -62,6 +65,11 @@ class Recorder:
     def told(self, kept: Any) -> Any:
         """Return what was sent or answered with the moments and ids that are shown."""
         match kept:
+            case {"id": str(), "scopes": _}:
+                # A key, whose id is random.
+                return {name: self.told(one) for name, one in kept.items()} | {"id": SHOWN_KEY_ID}
+            case {"key_id": str()}:
+                return kept | {"key_id": SHOWN_KEY_ID}
             case dict():
                 return {name: self.told(one) for name, one in kept.items()}
             case list():
@@ -73,6 +81,8 @@ class Recorder:
             case int() if len(str(kept)) >= 15:
                 return self._id(str(kept))
             case str():
+                if _KEY.fullmatch(kept):
+                    return SHOWN_KEY
                 firing = _FIRING.sub(lambda one: f"{self._id(one[1])}-{int(one[2]) - self._later_ms}", kept)
                 text = _ID.sub(lambda one: str(self._id(one[0])), firing) if firing == kept else firing
                 return _TEXT.sub(self._moment, text)

@@ -31,6 +31,7 @@ def tell(recorder: Recorder) -> None:
     _calendars(recorder)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
+    _apps(recorder)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
 
@@ -106,6 +107,21 @@ def _calendars(recorder: Recorder) -> None:
         "answers": {"200": {"headers": {}, "bodies": {"application/json": page}}},
     }
     recorder.shows("v1DeleteCalendar", name="plant")
+
+
+def _apps(recorder: Recorder) -> None:
+    shows = recorder.shows
+    shows("v1CreateApp", {"name": "billing", "limits": {"callsPerSecond": 100}})
+    shows("v1ListApps", limit=20)
+    shows("v1GetApp", name="billing")
+    shows("v1PatchApp", {"limits": {"callsAtOnce": 50}}, name="billing")
+    scoped = {"name": "invoices", "scopes": ["timers:read", "timers:write"]}
+    made = shows("v1CreateAppKey", scoped, app="billing")
+    shows("v1ListAppKeys", app="billing", limit=20)
+    shows("v1RevokeAppKey", app="billing", key_id=made["id"])
+    made = shows("v1CreateOperatorKey", {"name": "prometheus", "scopes": ["metrics:read"]})
+    shows("v1ListOperatorKeys", limit=20)
+    shows("v1RevokeOperatorKey", key_id=made["id"])
 
 
 def _compatible(recorder: Recorder, world: World) -> None:

@@ -7,13 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import click
 
 from wangtimer.cli.bench.bench_timers import BenchTimers
 from wangtimer.cli.bench.bench_verdict import judge
-from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.terminal.asking import OF_KEY, Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.client import Client, ClientError
 from wangtimer.core.errors import WangTimerError
@@ -53,29 +52,26 @@ class BenchError(WangTimerError):
     show_default=True,
     help="Address of this machine on which callbacks are received; callback workers must reach it.",
 )
-def bench(api_url: str, rate: int, seconds: int, burst: int | None, listen: str) -> None:
+@click.option("--app", envvar="WANGTIMER_APP", show_envvar=True, help=f"The app of the timers. {OF_KEY}")
+def bench(api_url: str, rate: int, seconds: int, burst: int | None, listen: str, app: str | None) -> None:
     """Make one-shot timers, receive their callbacks, print their lateness, delete the timers.
 
     Lateness is the receiver's clock minus the moment, so both machines' clocks must agree. Exits with 1 where a firing
     was lost, doubled or early.
     """
     try:
-        Client(api_url, None).close()
+        Client(api_url, app).close()
     except ValueError as error:
-        raise click.UsageError(f"--api: {error}") from None
+        raise click.UsageError(str(error)) from None
     offsets = [0] * burst if burst else [random.randrange(seconds * 1_000) for _ in range(rate * seconds)]
     try:
-        with _receiver(listen) as (url, journal), BenchTimers(api_url, _new_app(), url) as timers:
+        with _receiver(listen) as (url, journal), BenchTimers(api_url, app, url) as timers:
             moments = _make(timers, offsets)
             verdict = judge(moments, _listen(journal, moments))
     except ClientError as error:
         raise Failed(str(error)) from error
     click.echo(str(verdict))
     sys.exit(0 if verdict.is_clean else 1)
-
-
-def _new_app() -> str:
-    return f"bench-{uuid4().hex[:8]}"
 
 
 def _make(timers: BenchTimers, offsets: list[int]) -> dict[int, int]:

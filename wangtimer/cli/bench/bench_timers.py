@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from types import TracebackType
+from uuid import uuid4
 
 from wangtimer.client import Client, Target
 
@@ -13,12 +14,14 @@ TIMEOUT_S = 20
 
 
 class BenchTimers:
-    """`with BenchTimers(api_url, app, target_url) as timers: timers.make(moments)`; an app of its own."""
+    """`with BenchTimers(api_url, app, target_url) as timers: timers.make(moments)`; `app` None: the API key's."""
 
-    def __init__(self, api_url: str, app: str, target_url: str) -> None:
+    def __init__(self, api_url: str, app: str | None, target_url: str) -> None:
         self._api_url = api_url
         self._app = app
         self._target: Target = {"url": target_url, "body": "{}"}
+        # Timers of the app that others made stay apart.
+        self._prefix = f"bench-{uuid4().hex[:8]}"
         self._numbers = count()
         self._made: list[int] = []
         self._pool = ThreadPoolExecutor(THREADS)
@@ -43,7 +46,7 @@ class BenchTimers:
         return dict(zip(self._pool.map(self._make_one, moments), moments, strict=True))
 
     def _make_one(self, moment: int) -> int:
-        key = f"shot-{next(self._numbers)}"
+        key = f"{self._prefix}-{next(self._numbers)}"
         made = self._client().create_timer(key=key, schedule={"at": moment}, target=self._target)
         self._made.append(made["id"])
         return made["id"]

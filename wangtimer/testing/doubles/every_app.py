@@ -1,4 +1,4 @@
-"""Apps for tests that are about something else: whoever is named exists."""
+"""The apps of a test: whoever is named exists."""
 
 from collections.abc import Mapping
 
@@ -9,17 +9,17 @@ from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.sql.apps import AppStore
 
 
-class AppsOnDemand(AppDirectory):
-    """Makes the app of a request that names an unknown one."""
+class EveryApp(AppDirectory):
+    """Makes the app that a request names, if need be."""
 
     def __init__(self, apps: AppStore, clock: Clock, defaults: Mapping[AppLimit, int] | None = None) -> None:
         super().__init__(apps, defaults)
-        self._made_by = apps
+        self._made_in = apps
         self._clock = clock
 
     def find(self, name: str) -> RegisteredApp | None:
-        """Return the app, made if need be."""
+        """Return the app, made if there is none of this name."""
         found = super().find(name)
         if found is None:
-            self._made_by.create_missing(name, {}, int(self._clock.now_ms()))
+            self._made_in.create_missing(name, {}, int(self._clock.now_ms()))
         return found or super().find(name)
