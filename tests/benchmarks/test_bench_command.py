@@ -27,7 +27,9 @@ def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
 
 @pytest.mark.timeout(120)
 def test_it_makes_timers_prints_their_lateness_and_leaves_none_behind(stack: EmbeddedStack) -> None:
-    result = CliRunner().invoke(bench, ["--api", stack.api_url, "--app", "default", "--rate", "20", "--seconds", "2"])
+    result = CliRunner().invoke(
+        bench, ["--api", stack.api_url, "--app", "default", "--rate", "20", "--seconds", "2"]
+    )
     assert "40 timers: lost 0, duplicates 0, early 0; lateness in ms: p50 " in result.output
     assert result.exit_code == 0
     with create_engine(stack.directory.database_url).connect() as sql:
