@@ -62,6 +62,7 @@ def test_settings_that_do_not_fit_each_other_are_refused(
     "bind", ["0.0.0.0:5000", "[::1]:80", ":5000", "api.example:5000", "unix:/run/wt.sock", "a:1,b:2"]
 )
 def test_an_address_to_listen_on_has_a_host_and_a_port(monkeypatch: pytest.MonkeyPatch, bind: str) -> None:
+    monkeypatch.setenv("WANGTIMER_AUTH", "keys")
     monkeypatch.setenv("WANGTIMER_HTTP_BIND", bind)
     assert read_settings().http_bind == bind
 
@@ -193,3 +194,37 @@ def test_no_two_settings_are_so_alike_that_one_could_be_taken_for_the_other_miss
     names = [f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields] + sorted(NOT_SETTINGS)
     alike = {name: near_miss(name, [one for one in names if one != name]) for name in names}
     assert {name: near for name, near in alike.items() if near} == {}
+
+
+@pytest.mark.parametrize(
+    ("bind", "hosts", "is_taken"),
+    [
+        ("127.0.0.1:5000", "", True),
+        ("localhost:5000", "timers.example", True),
+        ("[::1]:5000", "", True),
+        ("unix:/run/wangtimer.sock", "", True),
+        ("127.0.0.1:5000,unix:/run/wangtimer.sock", "", True),
+        ("0.0.0.0:5000", "", False),
+        (":5000", "", False),
+        ("10.0.0.7:5000", "", False),
+        ("fd://3", "", False),
+        ("127.0.0.1:5000,10.0.0.7:5000", "", False),
+        ("127.0.0.1:5000", "*", False),
+    ],
+)
+def test_without_keys_only_this_machine_may_reach_the_api(
+    monkeypatch: pytest.MonkeyPatch, bind: str, hosts: str, is_taken: bool
+) -> None:
+    for name, value in (("AUTH", "off"), ("HTTP_BIND", bind), ("HTTP_HOSTS", hosts)):
+        monkeypatch.setenv(f"WANGTIMER_{name}", value)
+    if is_taken:
+        assert read_settings().auth == "off"
+    else:
+        with pytest.raises(BadSetting, match="WANGTIMER_AUTH=off"):
+            read_settings()
+
+
+def test_a_trusted_network_that_is_none_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANGTIMER_COMPAT_TRUSTED_NETWORKS", "10.1.0.0/16,10.1.2.3/16")
+    with pytest.raises(BadSetting, match="COMPAT_TRUSTED_NETWORKS"):
+        read_settings()

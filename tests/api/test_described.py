@@ -122,15 +122,14 @@ def test_every_kept_example_belongs_to_an_operation_that_there_is() -> None:
     assert kept["operations"].keys() == {one.id for one in OPERATIONS} - {"timerFired"}
 
 
-def test_v1_asks_for_the_app_and_nothing_else_except_for_the_load_of_all() -> None:
-    schemes = DOCUMENT["components"]["securitySchemes"]
-    assert schemes["App"]["name"] == "WangTimer-App"
-    assert "no password" in schemes["App"]["description"]
-    assert "no key is read yet" in schemes["App"]["description"]
+def test_an_operation_asks_for_a_key_with_its_scope() -> None:
+    (scheme,) = DOCUMENT["components"]["securitySchemes"].values()
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
     for path, methods in DOCUMENT["paths"].items():
         for operation in methods.values():
-            names_app = path.startswith("/v1/") and operation["operationId"] != "v1GetLoadOfAllApps"
-            assert operation["security"] == ([{"App": []}] if names_app else [])
+            is_health = path in ("/healthz", "/readyz")
+            scopes = [key["Key"] for key in operation["security"] if key]
+            assert is_health or (len(scopes) == 1 and len(scopes[0]) == 1), operation["operationId"]
 
 
 def test_the_compatible_paths_are_marked() -> None:

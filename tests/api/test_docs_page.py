@@ -9,15 +9,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.v1.world import V1World
+from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
 from wangtimer.api.document.docs_page import page_at
 
 
 @pytest.fixture
 def world(sqlite_url: str, redis_url: str) -> Any:
-    world = V1World(sqlite_url, redis_url, present())
-    world.wiring.database.create_tables()
+    world = KeyedWorld(sqlite_url, redis_url, present())
     yield world
     world.close()
 
@@ -29,13 +28,15 @@ def pasted(page: str, name: str) -> list[str]:
     return shlex.split(html.unescape(found[1]))
 
 
-def run(world: V1World, words: list[str]) -> Any:
+def run(world: KeyedWorld, words: list[str]) -> Any:
     """Do what curl does with these words; return the answer."""
     assert words.pop(0) == "curl"
     url, headers, body = words.pop(0), {}, None
     while words:
         option, value = words.pop(0), words.pop(0)
         if option == "-H":
+            if value == "@.wangtimer/key":
+                value = f"Authorization: Bearer {world.app_of('demo')}"
             name, _, headers[name] = (part.strip() for part in value.partition(":"))
         else:
             assert option == "-d"
@@ -54,7 +55,7 @@ def run(world: V1World, words: list[str]) -> Any:
     return json.loads(answer.text)
 
 
-def test_the_root_leads_people_to_it(world: V1World) -> None:
+def test_the_root_leads_people_to_it(world: KeyedWorld) -> None:
     page = world.client.get("/", follow_redirects=True)
     assert page.request.path == "/docs"
     assert "<h1>WangTimer</h1>" in page.text
@@ -63,7 +64,7 @@ def test_the_root_leads_people_to_it(world: V1World) -> None:
 
 @pytest.mark.parametrize("host", ["localhost:5000", "127.0.0.1:8080"])
 def test_its_first_request_works_as_pasted_and_the_second_shows_what_came_of_it(
-    world: V1World, host: str
+    world: KeyedWorld, host: str
 ) -> None:
     page = world.client.get("/docs", headers={"Host": host}).text
     made = run(world, pasted(page, "first-request"))
@@ -75,7 +76,7 @@ def test_its_first_request_works_as_pasted_and_the_second_shows_what_came_of_it(
     assert [one["timerId"] for one in listed["items"]] == [made["id"]]
 
 
-def test_it_may_be_pasted_twice(world: V1World) -> None:
+def test_it_may_be_pasted_twice(world: KeyedWorld) -> None:
     page = world.client.get("/docs").text
     first, second = (run(world, pasted(page, "first-request")) for _ in range(2))
     assert first["id"] != second["id"]

@@ -12,6 +12,7 @@ from tests.api.world import World
 from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.openapi import document
+from wangtimer.core.apps.scopes import OPERATOR_SCOPES
 
 ROOT = Path(__file__).parents[2]
 COMPATIBLE = {
@@ -73,6 +74,16 @@ V1 = {
     "v1DeleteCalendar": ("DELETE", "/v1/calendars/{name}"),
     "v1GetLoad": ("GET", "/v1/load"),
     "v1GetLoadOfAllApps": ("GET", "/v1/load:allApps"),
+    "v1ListApps": ("GET", "/v1/apps"),
+    "v1CreateApp": ("POST", "/v1/apps"),
+    "v1GetApp": ("GET", "/v1/apps/{name}"),
+    "v1PatchApp": ("PATCH", "/v1/apps/{name}"),
+    "v1ListAppKeys": ("GET", "/v1/apps/{app}/keys"),
+    "v1CreateAppKey": ("POST", "/v1/apps/{app}/keys"),
+    "v1RevokeAppKey": ("DELETE", "/v1/apps/{app}/keys/{key_id}"),
+    "v1ListOperatorKeys": ("GET", "/v1/operator-keys"),
+    "v1CreateOperatorKey": ("POST", "/v1/operator-keys"),
+    "v1RevokeOperatorKey": ("DELETE", "/v1/operator-keys/{key_id}"),
 }
 OPERATIONS = COMPATIBLE | V1
 
@@ -199,8 +210,9 @@ def test_docs_v1_shows_each_operation_of_v1_once() -> None:
     described = create_app().api_doc["paths"]
     for (method, path), section in sections.items():
         command = command_of(method, section)
-        names_app = bool(described[path][method.lower()]["security"])
-        assert ("-H 'WangTimer-App: " in command) == names_app, path
+        (security,) = described[path][method.lower()]["security"]
+        is_operators = not OPERATOR_SCOPES.isdisjoint(security["Key"])
+        assert f"-H @.wangtimer/{'operator-' if is_operators else ''}key" in command, path
         # A place in braces stands for any id, key or name.
         assert re.search(re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command)
 

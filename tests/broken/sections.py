@@ -202,6 +202,8 @@ SECTIONS = (
         (
             "A second of CPU is meant on a machine such as the one it was measured on; `WANGTIMER_HTTP_CPU_MS` "
             "bounds the work.",
+            "With `WANGTIMER_AUTH=off` whoever reaches it is an operator, and from "
+            "`WANGTIMER_COMPAT_TRUSTED_NETWORKS` the compatible paths need no key.",
             "With `WANGTIMER_HTTP_HOSTS=*` a web page can reach it.",
         ),
     ),

@@ -36,6 +36,13 @@ def serving(database_url: str, store_url: str) -> Iterator[Served]:
     """Serve the app on a free port, from several threads."""
     world = World(database_url, store_url, present())
     world.wiring.database.create_tables()
+    with serving_world(world) as served:
+        yield served
+
+
+@contextmanager
+def serving_world(world: World) -> Iterator[Served]:
+    """Serve a world's app, and close it afterwards."""
     server = make_server(HOST, 0, world.app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, name="api", daemon=True)
     thread.start()

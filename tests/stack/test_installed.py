@@ -16,6 +16,8 @@ import requests
 from tests.client.flaky import flaky
 from tests.linked_environment import LinkedEnvironment
 from tests.stack.commands import Command
+from wangtimer.client.bearer import Bearer
+from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
@@ -85,7 +87,7 @@ def test_the_command_is_of_this_version_and_of_its_own_environment(installed: Li
     assert installed.folder in Path(found.stdout).parents, found.stderr
 
 
-def test_a_timer_fires_from_it(up: tuple[Command, str]) -> None:
+def test_a_timer_fires_from_it(up: tuple[Command, str], tmp_path: Path) -> None:
     command, url = up
     command.await_line("Ctrl-C", seconds=120)
     with flaky() as target:
@@ -93,7 +95,8 @@ def test_a_timer_fires_from_it(up: tuple[Command, str]) -> None:
             "schedule": {"delay": "1s"},
             "target": {"url": f"{target.url}/expire", "json": {"order": 42}},
         }
-        made = requests.post(f"{url}/v1/timers", json=timer, headers={"WangTimer-App": "shop"}, timeout=30)
+        key = Bearer(key_in_file(tmp_path / "data" / "key"))
+        made = requests.post(f"{url}/v1/timers", json=timer, auth=key, timeout=30)
         assert made.status_code == 201, made.text
         assert wait_for(lambda: target.came, seconds=60), command.output()
     method, path, headers = target.came[0]

@@ -13,6 +13,7 @@ from tests.store.members import row_at
 from tests.store.test_schema import table_in
 from tests.store.test_timers import NOW, new
 from tests.store.worlds import real_sql
+from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.drift import lacks
 from wangtimer.store.sql.firing_rows import MEASURED
@@ -124,7 +125,9 @@ def test_nothing_is_dropped_or_changed(old: Database) -> None:
             r"CREATE (UNIQUE )?(TABLE|INDEX) |ALTER TABLE \w+ ADD COLUMN "
             # Save for an index that is there again at once, and longer.
             r"|ALTER TABLE firing DROP INDEX firing_due, ADD INDEX firing_due \(status, due_at, "
-            r"|DROP INDEX firing_due$",
+            r"|DROP INDEX firing_due$"
+            # Rows of apps, which nothing had before.
+            r"|INSERT INTO app ",
             lack.statement,
         )
 
@@ -238,3 +241,15 @@ def test_a_unique_index_over_fewer_columns_is_left_to_a_person(mariadb: Database
     )
     (lack,) = mariadb.read(lacks)
     assert lack.statement is None
+
+
+def test_the_apps_there_were_become_rows(old: Database, database_url: str) -> None:
+    missing = [lack.what for lack in old.read(lacks)]
+    assert missing[-1] == "rows of table app"
+    upgrade(database_url)
+    apps = AppStore(old)
+    assert apps.names() == ["shop"]
+    old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="b").replace("'shop'", "'bank'")))
+    assert upgrade(database_url) == ["rows of table app"]
+    assert apps.names() == ["bank", "shop"]
+    assert upgrade(database_url) == []

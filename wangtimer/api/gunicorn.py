@@ -3,11 +3,14 @@
 Wrong settings stop the start here, before anything listens.
 """
 
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
 from wangtimer.api import WIRING
-from wangtimer.core.errors import BadSetting
+from wangtimer.api.gate.gate import warn_of_no_key
+from wangtimer.api.http.late_wiring import LateWiring
+from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
@@ -60,4 +63,13 @@ def post_fork(server: Any, _worker: object) -> None:
 def post_worker_init(worker: Any) -> None:
     """Log as every other process does, and be ready for the first request."""
     log_as_lines()
-    Thread(target=worker.wsgi.extensions[WIRING].warm_up, name="warm-up", daemon=True).start()
+    late = worker.wsgi.extensions[WIRING]
+    # Workers are numbered from 1 on, and one line is enough.
+    Thread(target=_warm_up, args=(late, worker.age == 1), name="warm-up", daemon=True).start()
+
+
+def _warm_up(late: LateWiring, is_first: bool) -> None:
+    late.warm_up()
+    if is_first and _read.auth == "keys":
+        with suppress(StoreAway):
+            warn_of_no_key(late())

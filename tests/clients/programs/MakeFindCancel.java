@@ -19,14 +19,14 @@ public final class MakeFindCancel {
                 .schedule(new Schedule().delay("30m"))
                 .target(new Target().url("http://localhost:9/expire"));
         ShownTimer found;
-        Long id = timers.v1CreateTimer(app, wanted, "from-java").getId();
-        found = timers.v1GetTimer(app, which);
+        Long id = timers.v1CreateTimer(wanted, app, "from-java").getId();
+        found = timers.v1GetTimer(which, app);
         ListedTimers listed = timers.v1ListTimers(app, "from-java", null, null, null, null, null, null, null, null);
         if (!found.getId().equals(id) || listed.getItems().size() != 1 || !listed.getItems().get(0).getId().equals(id)
                 || found.getStatus() != ShownTimer.StatusEnum.ENABLED) {
             throw new IllegalStateException("made " + id + ", found " + found + ", listed " + listed);
         }
-        SwitchedOffTimer off = timers.v1DisableTimer(app, which, null, null);
+        SwitchedOffTimer off = timers.v1DisableTimer(which, app, null, null);
         if (off.getTimer().getStatus() != ShownTimer.StatusEnum.DISABLED) {
             throw new IllegalStateException("it is " + off.getTimer().getStatus());
         }

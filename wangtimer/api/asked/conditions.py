@@ -22,7 +22,7 @@ NextBefore = Annotated[
 
 
 def wanted_timers(
-    app: str,
+    app: str | None,
     name: str | None,
     prefix: str | None,
     contains: str | None,

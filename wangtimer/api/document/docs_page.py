@@ -39,15 +39,15 @@ PAGE = """<!DOCTYPE html>
 <p>WangTimer calls your services back, on time. You make a <b>timer</b> over HTTP: a cron expression, an interval or one
 moment, and the HTTP call to make. It makes that call at each moment, and again while the call fails.</p>
 <h2>The first request</h2>
-<p>Paste this into a shell. It makes a timer of the app <code>demo</code>. In five seconds the timer calls this very
-service; put a URL of your own in its place.</p>
+<p>Paste this into a shell, where <code>wangtimer up</code> wrote the file of its API key. It makes a timer. In five
+seconds the timer calls this very service; put a URL of your own in its place.</p>
 <pre id="first-request">{first_request}</pre>
 <p>Then see the result:</p>
 <pre id="second-request">{second_request}</pre>
 <h2>Where to go from here</h2>
 <ul>
-<li>Every request names its app in the header <code>{app_header}</code>. That is no password: whoever reaches the port
-can name any app.</li>
+<li>Every request has an API key, <code>Authorization: Bearer wtk_...</code>. The key says the app. An operator's key
+acts for every app, and names it in the header <code>{app_header}</code>.</li>
 <li>Your service may be called more than once for a moment. Every attempt has the same <code>webhook-id</code>: drop
 those that you have seen. The call is described under <code>webhooks</code> in
 <a href="openapi.json">openapi.json</a>.</li>
@@ -66,11 +66,11 @@ SwaggerUIBundle({{url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true,
 """
 _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+/[A-Za-z0-9._~/-]*", re.ASCII)
 FIRST_REQUEST = """\
-curl {url}v1/timers -H '{app_header}: demo' -H 'Content-Type: application/json' -d '{{
+curl {url}v1/timers -H @.wangtimer/key -H 'Content-Type: application/json' -d '{{
   "schedule": {{"delay": "5s"}},
   "target": {{"url": "{url}healthz", "method": "GET"}}
 }}'"""
-SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H '{app_header}: demo'"
+SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H @.wangtimer/key"
 
 
 def page_at(url: str) -> str:
@@ -79,11 +79,10 @@ def page_at(url: str) -> str:
     The commands to paste name this URL where a shell needs no quotes for it, or else the default one.
     """
     url = url if _PLAIN_URL.fullmatch(url) else "http://localhost:5000/"
-    named = {"url": url, "app_header": APP_HEADER}
     return PAGE.format(
         app_header=APP_HEADER,
-        first_request=escape(FIRST_REQUEST.format(**named)),
-        second_request=escape(SECOND_REQUEST.format(**named)),
+        first_request=escape(FIRST_REQUEST.format(url=url)),
+        second_request=escape(SECOND_REQUEST.format(url=url)),
     )
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
+import structlog
 from flask import Flask, request
 
 from wangtimer.api.gate.request_quota import count_request, tell_what_is_left
@@ -19,6 +20,8 @@ from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.api_keys import FoundKey
 from wangtimer.wiring import Wiring
+
+log = structlog.get_logger()
 
 HEADER = "Authorization"
 SCHEME = "Bearer "
@@ -47,6 +50,12 @@ def guard(app: Flask, wiring: Callable[[], Wiring]) -> None:
             count_request(wiring(), caller.app)
 
     app.after_request(tell_what_is_left)
+
+
+def warn_of_no_key(wiring: Wiring) -> None:
+    """Say in the log how the first key is made, if there is none: every request is refused until then."""
+    if not wiring.key_ring.has_any():
+        log.warning("no_api_key", mend=f"make the first one on the server: {FIRST_KEY}")
 
 
 def _caller(wiring: Callable[[], Wiring], right: Right) -> Caller:

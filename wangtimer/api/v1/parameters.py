@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, WrapValidator
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import MOST_ID, App, Given
+from wangtimer.api.http.field_types import MOST_ID, App, AppOrAll, Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.errors import Subject, UnknownTimer
 from wangtimer.store.sql.timers import TimerStore
@@ -22,7 +22,7 @@ WHICH = "<string:which>"
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
 
-def _in_utf8(given: Any, read: Callable[[Any], str]) -> str:
+def _in_utf8(given: Any, read: Callable[[Any], Any]) -> Any:
     """Return a header's bytes from WSGI, read as UTF-8; raises `Refused`, naming the header."""
     try:
         return read(given.encode("latin-1").decode() if isinstance(given, str) else given)
@@ -53,6 +53,20 @@ class AppHeader(Given):
     }
 
     app: OfApp
+
+
+class AnyAppHeader(Given):
+    """Whose timers; None: all apps', for an operator."""
+
+    app: Annotated[
+        AppOrAll,
+        WrapValidator(_in_utf8),
+        Field(
+            alias=APP_HEADER,
+            description="the app: the business service whose timers the request is about; in UTF-8. Without it the "
+            "key's app, for an operator's key all apps",
+        ),
+    ]
 
 
 def _version(tag: str) -> str:

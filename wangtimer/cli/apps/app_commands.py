@@ -17,7 +17,7 @@ BELIEVED_S = 5.0
 NO_LIMIT = "none"
 
 
-class Limit(click.ParamType):
+class Limit(click.ParamType[int | str]):
     """A whole number from 1 on, or `none`."""
 
     name = "n|none"

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
 
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.apps.stored_key import StoredKey
@@ -94,7 +93,7 @@ def _is_of(app: str | None) -> ColumnElement[bool]:
     return and_(api_keys.c.app == app, func.char_length(api_keys.c.app) == len(app))
 
 
-def _key_of(row: Mapping[str, Any]) -> StoredKey:
+def _key_of(row: RowMapping) -> StoredKey:
     """Return the key of a row. A scope of a newer version is left out: this version has no operation for it."""
     known = {scope.value for scope in Scope}
     return StoredKey(

@@ -1,10 +1,9 @@
 """Apps in SQL."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.registered_app import RegisteredApp
@@ -98,6 +97,6 @@ def _text_of(limits: Mapping[str, float]) -> str | None:
     return orjson.dumps(dict(limits)).decode() if limits else None
 
 
-def _app_of(row: Mapping[str, Any]) -> RegisteredApp:
+def _app_of(row: RowMapping) -> RegisteredApp:
     limits = {} if row["limits"] is None else orjson.loads(row["limits"])
     return RegisteredApp(row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits)

@@ -16,13 +16,13 @@ MOST_NAMED = 500
 
 @dataclass(frozen=True, slots=True)
 class FiringFilter:
-    """Which of an app's firings; None: any. Moments in ms UTC, `first` and `last` both included.
+    """Which of an app's firings; None: any, and of any app. Moments in ms UTC, `first` and `last` both included.
 
     `later_than_ms`: firings whose first send was later by more than this. `is_living`: of timers that are not deleted.
-    `tag`: of timers that have it; a deleted timer has none.
+    `tag`: of an app's timers that have it; a deleted timer has none.
     """
 
-    app: str
+    app: str | None
     timer_id: int | None = None
     statuses: tuple[FiringStatus, ...] = ()
     first: int | None = None
@@ -79,12 +79,20 @@ def reach_of(sql: Connection, wanted: FiringFilter) -> Reach:
     oldest, newest = (
         sql.execute(select(end(firings.c.fire_at))).scalar_one() for end in (func.min, func.max)
     )
-    ids = tuple(row.id for row in sql.execute(_timers_of(wanted).limit(MOST_NAMED + 1)))
-    if oldest is None or not ids:
+    ids = _ids_of(sql, wanted)
+    if oldest is None or ids == ():
         return Reach(wanted, 0, -1, ())
     first = oldest if wanted.first is None else max(oldest, wanted.first)
     last = newest if wanted.last is None else min(newest, wanted.last)
-    return Reach(wanted, first, last, ids if len(ids) <= MOST_NAMED else None)
+    return Reach(wanted, first, last, ids)
+
+
+def _ids_of(sql: Connection, wanted: FiringFilter) -> tuple[int, ...] | None:
+    """Return the ids of the timers; None: too many to name."""
+    if wanted.app is None and wanted.timer_id is None:
+        return None
+    ids = tuple(row.id for row in sql.execute(_timers_of(wanted).limit(MOST_NAMED + 1)))
+    return ids if len(ids) <= MOST_NAMED else None
 
 
 def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
@@ -97,6 +105,8 @@ def _timers_of(wanted: FiringFilter) -> Select[tuple[int]]:
 
 def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
     """Return the query that reads firings first and looks up each one's timer: the other way reads all of the app's."""
+    if wanted.app is None:
+        return query
     if wanted.tag is not None:
         its_tag = and_(timer_tags.c.timer_id == firings.c.timer_id, *_is_tagged(wanted, wanted.tag))
         return by_index(in_this_order(query.join(timer_tags, its_tag)), "PRIMARY", timer_tags)
@@ -116,7 +126,7 @@ def _is_tagged(wanted: FiringFilter, tag: str) -> list[ColumnElement[bool]]:
 
 
 def _is_wanted(wanted: FiringFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [timers.c.app == wanted.app]
+    conditions: list[ColumnElement[bool]] = [] if wanted.app is None else [timers.c.app == wanted.app]
     if wanted.timer_id is not None:
         conditions.append(timers.c.id == wanted.timer_id)
     return [*conditions, timers.c.tombstone == 0] if wanted.is_living else conditions

@@ -1,6 +1,6 @@
 """Lists of timers: filters, orders, and where a page goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -45,10 +45,12 @@ _COLUMNS = {
 class TimerFilter:
     """Which of an app's living timers; None: any. `contains` ignores upper and lower case.
 
+    `app` None: of all apps, sorted by id and without a `tag`.
+
     `next_before` (ms UTC): timers with a coming moment up to it. `is_enabled`: finished timers count as enabled.
     """
 
-    app: str
+    app: str | None
     name: str | None = None
     prefix: str | None = None
     contains: str | None = None
@@ -140,6 +142,13 @@ class TimerLists:
             else Readable()
         )
 
+    def apps_of(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return the apps of timers by their ids, of deleted ones too."""
+        query = by_index(
+            select(timers.c.id, timers.c.app).where(timers.c.id.in_(sorted(set(ids)))), "PRIMARY", timers
+        )
+        return self._database.read(lambda sql: {row.id: row.app for row in sql.execute(query)})
+
     def known(self, app: str, ids: Sequence[int]) -> set[int]:
         """Return the ids that belong to living timers of the app, unreadable ones included."""
         if not ids:
@@ -173,11 +182,15 @@ def _read_along(query: Select[Any], wanted: TimerFilter, key: SortKey) -> Select
         return in_this_order(by_index(by_index(tagged, "PRIMARY", timer_tags), "PRIMARY", timers))
     in_order_of_name = wanted.name is not None or key is SortKey.NAME
     index = "timer_app_name" if in_order_of_name else "timer_of_app"
+    if wanted.app is None:
+        index = "PRIMARY"
     return by_index(query.select_from(timers), index, timers)
 
 
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
-    conditions = [timers.c.app == wanted.app, timers.c.tombstone == 0]
+    conditions = [timers.c.tombstone == 0]
+    if wanted.app is not None:
+        conditions.insert(0, timers.c.app == wanted.app)
     if wanted.name is not None:
         conditions.append(_is(timers.c.name, wanted.name))
     if wanted.names is not None:

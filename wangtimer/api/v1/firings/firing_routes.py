@@ -23,7 +23,7 @@ from wangtimer.api.v1.firings.firing_answers import (
     firing_fields,
     shown_history,
 )
-from wangtimer.api.v1.parameters import AppHeader, TimerPath
+from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.serving import Routes
 from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
@@ -102,13 +102,19 @@ class FiringConditions(Given):
         Field(alias="laterThan"),
     ] = None
 
-    def wanted_of(self, app: str, wiring: Wiring) -> FiringFilter:
+    def wanted_of(self, app: str | None, wiring: Wiring) -> FiringFilter:
         """Return the filter; raises `Refused`, `UnknownTimer`."""
         first, last = read_range(self.since, self.until)
         timer = None if self.timer is None else TimerPath(which=self.timer)
+        if app is None and ((timer is not None and timer.key is not None) or self.tag is not None):
+            field = "timer" if self.tag is None else "tag"
+            mend = (
+                "name an app, or write a timer's id" if self.tag is None else "name an app, or leave it out"
+            )
+            raise Refused(ErrorCode.BAD_VALUE, field, "not for all apps at once", mend)
         return FiringFilter(
             app,
-            None if timer is None else timer.id_in(app, wiring.timers),
+            None if timer is None else timer.id_in(app or "", wiring.timers),
             () if self.status is None else (FiringStatus(self.status),),
             first,
             int(wiring.clock.now_ms()) if last is None else last,
@@ -140,11 +146,11 @@ class FiringResource:
 
     wiring: Callable[[], Wiring]
 
-    def page(self, header: AppHeader, query: FiringListQuery) -> FiringPage:
+    def page(self, header: AnyAppHeader, query: FiringListQuery) -> FiringPage:
         """List firings.
 
         The latest come first; new rows neither hide nor repeat others. The search is refused where it finds too few in
-        a few seconds.
+        a few seconds. An operator who names no app gets the firings of all apps.
         """
         wiring = self.wiring()
         listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
@@ -158,13 +164,16 @@ class FiringResource:
         if len(found) > query.limit:
             last = shown_rows[-1].firing
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        items = [ShownFiring(**firing_fields(one, header.app)) for one in shown_rows]
+        ids = [one.firing.timer_id for one in shown_rows]
+        apps = dict.fromkeys(ids, header.app) if header.app else wiring.timer_lists.apps_of(ids)
+        # A timer may be purged while its firings are listed.
+        items = [ShownFiring(**firing_fields(one, apps.get(one.firing.timer_id) or "")) for one in shown_rows]
         return FiringPage(items=items, next_cursor=cursor)
 
-    def count(self, header: AppHeader, query: FiringConditions) -> FiringCounts:
+    def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
         """Count firings by status.
 
-        A count that takes more than a few seconds is refused.
+        A count that takes more than a few seconds is refused. An operator who names no app counts those of all apps.
         """
         wiring = self.wiring()
         counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))

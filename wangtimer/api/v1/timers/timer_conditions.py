@@ -36,8 +36,8 @@ class TimerConditions(Given):
     tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
     next_before: NextBefore = None
 
-    def wanted_of(self, app: str, path: str = "") -> TimerFilter:
-        """Return the filter of an app's timers; raises `Refused` for a moment that cannot be read.
+    def wanted_of(self, app: str | None, path: str = "") -> TimerFilter:
+        """Return the filter of an app's timers, None: of all apps'; raises `Refused` for a moment that cannot be read.
 
         `path` is the prefix of these fields' names, such as "filter.".
         """

@@ -9,9 +9,11 @@ from pydantic import Field
 
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.http import cursors
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, Cursor, Limit
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.parameters import AnyAppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
@@ -70,12 +72,15 @@ class TimerListResource:
 
     wiring: Callable[[], Wiring]
 
-    def page(self, header: AppHeader, query: TimerListQuery) -> ListedTimers:
+    def page(self, header: AnyAppHeader, query: TimerListQuery) -> ListedTimers:
         """List timers.
 
         Rows that come and go between two pages neither hide nor repeat others. Each has its next moment and its last
-        outcome. A page is shorter where its timers take much CPU; `nextCursor` leads to the rest.
+        outcome. A page is shorter where its timers take much CPU; `nextCursor` leads to the rest. An operator who names
+        no app gets the timers of all apps, sorted by id.
         """
+        if header.app is None:
+            _refuse_of_one_app(query)
         wiring = self.wiring()
         now, order = int(wiring.clock.now_ms()), query.order
         listed = cursors.of_list(f"v1 {header.app} {query.sort}", query)
@@ -85,6 +90,15 @@ class TimerListResource:
         items, last = page.rows(wiring, now, partial(_row, now))
         cursor = None if last is None else cursors.write(listed, *last)
         return ListedTimers(items=items, next_cursor=cursor)
+
+
+def _refuse_of_one_app(query: TimerListQuery) -> None:
+    """Raise `Refused` for what only the timers of one app are indexed for."""
+    for field, is_asked in (("tag", query.tag is not None), ("sort", query.order.key is not SortKey.ID)):
+        if is_asked:
+            raise Refused(
+                ErrorCode.BAD_VALUE, field, "not for all apps at once", f"name an app, or leave {field} out"
+            )
 
 
 def add_list_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:

@@ -1,0 +1,97 @@
+"""`wangtimer apps ...` and `wangtimer keys ...`, against the API and straight on the database."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.api.keyed_world import KeyedWorld
+from tests.api.world import present
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.served import Served, serving_world
+from wangtimer.cli.apps import app_commands
+from wangtimer.client.found_key import key_in_file
+from wangtimer.core.apps.key_text import KeyText
+
+
+@pytest.fixture
+def keyed(sqlite_url: str, redis_url: str) -> KeyedWorld:
+    return KeyedWorld(sqlite_url, redis_url, present())
+
+
+@pytest.fixture
+def served(keyed: KeyedWorld) -> Iterator[Served]:
+    with serving_world(keyed) as found:
+        yield found
+
+
+@pytest.fixture
+def operator(keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs `wangtimer ...` with an operator's key."""
+    monkeypatch.setenv("WANGTIMER_KEY", keyed.key(None))
+    return runner_of(served.url)
+
+
+def test_apps_are_made_limited_and_disabled(
+    operator: Run, keyed: KeyedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
+    made = json_of(operator("apps", "create", "ads", "--calls-per-second", "9", "--json"))
+    assert made["limits"] == {"callsPerSecond": 9, "callsAtOnce": None}
+    limited = json_of(
+        operator("apps", "limit", "ads", "--calls-per-second", "none", "--calls-at-once", 3, "--json")
+    )
+    assert limited["limits"] == {"callsPerSecond": None, "callsAtOnce": 3}
+    assert [one["name"] for one in json_of(operator("apps", "list", "--json"))] == ["ads"]
+    key = keyed.key("ads")
+    body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
+    assert keyed.ask("POST", "/v1/timers", key, json=body).status_code == 201
+    assert json_of(operator("apps", "disable", "ads", "--json"))["enabledTimers"] == 0
+    assert json_of(operator("apps", "show", "ads", "--json"))["disabledAt"] is not None
+    assert json_of(operator("apps", "enable", "ads", "--json"))["disabledAt"] is None
+
+
+def test_a_wrong_app_is_refused_in_one_line(operator: Run, keyed: KeyedWorld) -> None:
+    keyed.app_of("shop")
+    unknown = operator("apps", "show", "shpo")
+    assert (unknown.exit_code, "did you mean 'shop'" in unknown.stderr) == (1, True)
+    assert operator("apps", "limit", "shop").exit_code == 2
+    assert operator("apps", "limit", "shop", "--calls-at-once", "many").exit_code == 2
+
+
+def test_a_key_is_made_used_listed_and_revoked(
+    operator: Run, keyed: KeyedWorld, served: Served, tmp_path: Path
+) -> None:
+    keyed.app_of("shop")
+    file = tmp_path / "shop-key"
+    made = operator("keys", "create", "checkout", "--app", "shop", "--scope", "timers:read", "--out", file)
+    assert made.exit_code == 0, made.output
+    assert file.stat().st_mode & 0o777 == 0o600
+    key = KeyText.read(key_in_file(file))
+    assert key is not None
+    assert key.text not in made.output
+    header = {"Authorization": f"Bearer {key.text}"}
+    assert requests.get(f"{served.url}/v1/timers", headers=header, timeout=10).status_code == 200
+    assert requests.get(f"{served.url}/v1/firings", headers=header, timeout=10).status_code == 403
+    listed = {one["id"]: one for one in json_of(operator("keys", "list", "--app", "shop", "--json"))}
+    assert listed[key.id]["scopes"] == ["timers:read"]
+    assert operator("keys", "revoke", key.id, "--app", "shop").exit_code == 0
+    assert operator("keys", "create", "again", "--app", "shop", "--out", file).exit_code == 2
+    for wrong in ((), ("--app", "shop", "--operator")):
+        assert operator("keys", "list", *wrong).exit_code == 2
+
+
+def test_the_first_key_needs_no_key(
+    served: Served, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WANGTIMER_DATABASE_URL", sqlite_url)
+    run = runner_of(served.url)
+    assert run("apps", "list").exit_code == 1
+    made = run("keys", "create", "ann", "--operator", "--database", "--out", tmp_path / "key")
+    assert made.exit_code == 0, made.output
+    monkeypatch.setenv("WANGTIMER_KEY_FILE", str(tmp_path / "key"))
+    assert run("apps", "create", "shop").exit_code == 0
+    refused = run("keys", "create", "x", "--app", "shpo", "--database")
+    assert (refused.exit_code, "did you mean 'shop'" in refused.stderr) == (1, True)
+    assert run("keys", "create", "x", "--app", "shop", "--scope", "apps:admin", "--database").exit_code == 2
