@@ -38,9 +38,8 @@ class Statements:
         self.seen: list[Seen] = []
         self._plan = ""
         self._reads = 0
-        for engine in database.engines:
-            event.listen(engine, "before_cursor_execute", self._before)
-            event.listen(engine, "after_cursor_execute", self._after)
+        event.listen(database.engine, "before_cursor_execute", self._before)
+        event.listen(database.engine, "after_cursor_execute", self._after)
 
     def of(self, work: Callable[[], object]) -> list[Seen]:
         """Run the work; return its statements."""

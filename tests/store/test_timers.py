@@ -16,6 +16,7 @@ from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.timer import UNREAD, NewTimer, Notify, Timer, TimerStatus
+from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timers import PlanPart, Revision, TimerStore
 
@@ -153,8 +154,9 @@ def test_enabling_inserts_the_near_firings_and_moves_marks_and_version_together(
     assert after.updated_at == NOW + 5
 
 
-def test_enabling_sends_three_statements_however_many_firings_it_plans(mariadb: Database) -> None:
-    """A look, a change, one insert: beside the commit, what a request costs."""
+def test_enabling_sends_four_statements_however_many_firings_it_plans(mariadb: Database) -> None:
+    """A look, the app's total, a change, one insert: beside the commit, what a request costs."""
+    AppStore(mariadb).create_missing("shop", {}, NOW)
     store = TimerStore(mariadb)
     timer = store.create(new(), NOW)
     sent: list[str] = []
@@ -162,7 +164,7 @@ def test_enabling_sends_three_statements_however_many_firings_it_plans(mariadb: 
         mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
     )
     store.enable("shop", timer.id, NOW, near(60))
-    assert sent == ["SELECT", "UPDATE", "INSERT"]
+    assert sent == ["SELECT", "UPDATE", "UPDATE", "INSERT"]
 
 
 def test_a_timer_made_enabled_has_its_first_version_its_marks_and_its_near_firings(sql: SqlWorld) -> None:

@@ -54,14 +54,7 @@ class Database:
     def __init__(self, url: str, pool_size: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
         self.engine = _engine(url, pool_size)
         self._reading = self.engine.execution_options(wangtimer_reads=True)
-        # On its connections each statement commits. It has none until one is wanted.
-        self._committing = _committing_engine(self.engine, pool_size)
         self._sleep = sleep
-
-    @property
-    def engines(self) -> tuple[Engine, ...]:
-        """Where its statements run: on SQLite they all run on the first, which tells its listeners of all."""
-        return (self.engine,) if self.is_sqlite else (self.engine, self._committing)
 
     @property
     def is_sqlite(self) -> bool:
@@ -93,21 +86,6 @@ class Database:
         fail_points.after(step)
         return result
 
-    def write_alone(self, work: Callable[[Connection], Result], step: Step) -> Result:
-        """Run `work`, which is one statement, as a transaction of its own: its commit needs no round trip.
-
-        Two statements would be two transactions. Otherwise as `write`.
-        """
-
-        def statement() -> Result:
-            with self._committing.connect() as connection:
-                return work(connection)
-
-        fail_points.before(step)
-        result = self._repeat(statement)
-        fail_points.after(step)
-        return result
-
     def read(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` on one fresh snapshot; errors as for `write`."""
 
@@ -125,9 +103,8 @@ class Database:
             raise StoreAway("SQL", f"{_cause(error)}; load schema.sql") from error
 
     def close(self) -> None:
-        """Close the pools' connections."""
+        """Close the pool's connections."""
         self.engine.dispose()
-        self._committing.dispose()
 
     def _repeat(self, attempt: Callable[[], Result]) -> Result:
         collisions = losses = 0
@@ -179,13 +156,6 @@ def _engine(url: str, pool_size: int) -> Engine:
     return engine
 
 
-def _committing_engine(engine: Engine, pool_size: int) -> Engine:
-    if engine.dialect.name == "sqlite":
-        return engine.execution_options(wangtimer_commits=True)
-    options = _pool_options(pool_size)
-    return create_engine(engine.url, **options, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True)
-
-
 def _pool_options(pool_size: int) -> dict[str, Any]:
     """Return the options of a pool of connections to MariaDB or MySQL."""
     return {
@@ -230,8 +200,7 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         options = connection.get_execution_options()
-        if not options.get("wangtimer_commits"):
-            connection.exec_driver_sql("BEGIN" if options.get("wangtimer_reads") else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if options.get("wangtimer_reads") else "BEGIN IMMEDIATE")
 
     return engine
 
