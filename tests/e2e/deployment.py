@@ -76,6 +76,10 @@ class Deployment:
             "WANGTIMER_BROKER_URL": self.broker.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
             "WANGTIMER_AUTH": "off",
+            # One app has the load of all here.
+            "WANGTIMER_APP_MOST_TIMERS": "100000000",
+            "WANGTIMER_APP_MOST_FIRINGS_PER_S": "1000000",
+            "WANGTIMER_APP_MOST_REPLAYS_PER_H": "100000000",
         } | self._variables
 
     def post(self, path: str, **fields: Any) -> dict[str, Any]:

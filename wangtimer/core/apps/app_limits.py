@@ -39,7 +39,7 @@ DESCRIBED: Mapping[AppLimit, Described] = {
     ),
     AppLimit.REQUESTS_PER_SECOND: Described("requests a second to the API, at most, on average", 100_000),
     AppLimit.REQUESTS_AT_ONCE: Described(
-        "requests to the API that may come at once, at most: the window of the average is this many requests long",
+        "requests to the API at once, at most; they are counted by windows, as long as so many last at the average",
         1_000_000,
     ),
     AppLimit.REPLAYS_PER_HOUR: Described("firings replayed and backfilled an hour, at most", 100_000_000),
