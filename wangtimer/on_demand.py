@@ -181,6 +181,8 @@ class OnDemand:
         if dry_run:
             matched = self.lists.count(wanted)
             return Replayed(matched, remaining=matched)
+        # Who replays names an app.
+        assert wanted.app is not None
         found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
         replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, event, func, select, update
 
 from tests.store.definitions import NOTIFY
-from tests.store.test_timer_batches import draft, firings_of_plans
+from tests.store.test_timer_batches import firings_of_plans
 from tests.store.test_timers import NOW, near, planned
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Limited, LimitReached
@@ -24,7 +24,7 @@ from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.tables import apps, timers
-from wangtimer.store.sql.timer_batches import Created, TimerBatches
+from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timers import Revision, TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.testing.doubles import HandClock

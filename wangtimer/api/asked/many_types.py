@@ -49,8 +49,8 @@ BackfilledUntil = Annotated[
 LeftToReplay = Annotated[
     int,
     Field(
-        description=f"firings left, as a request replays {MOST_AT_ONCE} at most, and an app so many an hour as its limit "
-        "says; repeat it for the rest"
+        description=f"firings left, as a request replays {MOST_AT_ONCE} at most, and an app so many an hour as its "
+        "limit says; repeat it for the rest"
     ),
 ]
 MatchedMoments = Annotated[
