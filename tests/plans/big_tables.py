@@ -46,6 +46,8 @@ class BigTables:
                 for statement in self._statements():
                     sql.execute(text(statement), {"first": first, "last": first + ROWS_A_STATEMENT - 1})
             sql.execute(text("DROP TABLE number"))
+            totals = "INSERT INTO app (name, created_at, updated_at, timers, firings_a_day)"
+            sql.execute(text(f"{totals} SELECT DISTINCT app, 0, 0, 10000, 10000 FROM timer"))
 
     def _statements(self) -> list[str]:
         numbers = (

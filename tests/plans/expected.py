@@ -4,16 +4,16 @@ Several plans of one use are those of its statements, or of one that may be read
 """
 
 EXPECTED: dict[str, frozenset[str]] = {
-    "TimerStore.create": frozenset(["idempotency.PRIMARY", "insert"]),
-    "TimerStore.create_enabled": frozenset(["insert"]),
+    "TimerStore.create": frozenset(["app.PRIMARY", "idempotency.PRIMARY", "insert"]),
+    "TimerStore.create_enabled": frozenset(["app.PRIMARY", "insert"]),
     "TimerStore.get": frozenset(["timer.PRIMARY"]),
     "TimerStore.id_of": frozenset(["timer.timer_app_name"]),
     "TimerStore.page": frozenset(["timer.timer_of_app"]),
     "TimerStore.page: large": frozenset(["timer.timer_of_app"]),
-    "TimerStore.enable": frozenset(["insert", "timer.PRIMARY"]),
-    "TimerStore.edit": frozenset(["insert", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
-    "TimerStore.disable": frozenset(["insert", "timer.PRIMARY"]),
-    "TimerStore.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerStore.enable": frozenset(["app.PRIMARY", "insert", "timer.PRIMARY"]),
+    "TimerStore.edit": frozenset(["app.PRIMARY", "insert", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerStore.disable": frozenset(["app.PRIMARY", "insert", "timer.PRIMARY"]),
+    "TimerStore.delete": frozenset(["app.PRIMARY", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
     "TimerStore.to_plan": frozenset(["timer.timer_plan_by"]),
     "TimerStore.first_unplanned": frozenset(["timer.timer_to_plan"]),
     "TimerStore.unplanned": frozenset(["timer.timer_to_plan"]),
@@ -25,10 +25,10 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.known": frozenset(["timer.PRIMARY"]),
     "TimerStore.changed_behind": frozenset(["timer.timer_updated"]),
     "TimerStore.purge": frozenset(["timer.PRIMARY", "timer.timer_deleted"]),
-    "TimerBatches.create": frozenset(["insert", "timer.timer_app_name"]),
-    "TimerBatches.enable": frozenset(["insert", "timer.PRIMARY"]),
-    "TimerBatches.disable": frozenset(["timer.PRIMARY"]),
-    "TimerBatches.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
+    "TimerBatches.create": frozenset(["app.PRIMARY", "insert", "timer.timer_app_name"]),
+    "TimerBatches.enable": frozenset(["app.PRIMARY", "insert", "timer.PRIMARY"]),
+    "TimerBatches.disable": frozenset(["app.PRIMARY", "timer.PRIMARY"]),
+    "TimerBatches.delete": frozenset(["app.PRIMARY", "timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
     "TimerLists.page: small, by id": frozenset(["timer.timer_of_app"]),
     "TimerLists.page: small, by name": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: small, by createdAt": frozenset(["timer.timer_of_app"]),
@@ -137,10 +137,22 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DemandStore.backfill": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
     "FinishedTimers.kept_days": frozenset(["timer.timer_finished"]),
     "FinishedTimers.delete_page": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "app.PRIMARY",
+            "firing.firing_of_timer",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: of some days": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "app.PRIMARY",
+            "firing.firing_of_timer",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: failed": frozenset(
         [
