@@ -66,7 +66,7 @@ class NewAppBody(Given):
     named_by: ClassVar[dict[Subject, str]] = {Subject.APP: "name"}
 
     name: AppName
-    limits: AppLimitsBody = AppLimitsBody()
+    limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
 
 
 class AppPatch(Given):
@@ -79,7 +79,7 @@ class AppPatch(Given):
             "timers stay as they are"
         ),
     ] = None
-    limits: AppLimitsBody = AppLimitsBody()
+    limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
 
 
 class AppListQuery(Given):
