@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wangtimer.core.apps.app_limits import AppLimit
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS

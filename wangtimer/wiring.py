@@ -17,7 +17,7 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core import fail_points
-from wangtimer.core.apps.app_limits import AppLimit
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead

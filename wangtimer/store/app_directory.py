@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from wangtimer.core.apps.app_limits import AppLimit, LimitsInForce, limits_in_force
+from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.near_misses import near_miss

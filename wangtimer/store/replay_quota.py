@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wangtimer.core.apps.app_limits import AppLimit
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import Limited, TooFast
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.redis.quotas import Quota, Quotas, Taken

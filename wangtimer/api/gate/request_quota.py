@@ -2,7 +2,7 @@
 
 from flask import Response, g
 
-from wangtimer.core.apps.app_limits import AppLimit, LimitsInForce
+from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
 from wangtimer.core.errors import Limited, TooFast
 from wangtimer.store.redis.quotas import Quota, Taken
 from wangtimer.wiring import Wiring

@@ -10,7 +10,7 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client.app_types import App, AppLimits
-from wangtimer.core.apps.app_limits import DESCRIBED, AppLimit
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0

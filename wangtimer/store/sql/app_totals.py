@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, case, func, select, update
 
-from wangtimer.core.apps.app_limits import AppLimit, LimitsInForce
+from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
 from wangtimer.core.errors import Limited, LimitReached
 from wangtimer.core.kinds.how_often import firings_a_day
 from wangtimer.core.time.zones import DAY_S

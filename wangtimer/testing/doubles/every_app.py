@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from wangtimer.core.apps.app_limits import AppLimit
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.app_directory import AppDirectory

@@ -7,7 +7,7 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
 from wangtimer.api.v1.shown import ListPage, Text
-from wangtimer.core.apps.app_limits import DESCRIBED, AppLimit, limits_in_force
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
 from wangtimer.core.time.moment_text import show_moment
