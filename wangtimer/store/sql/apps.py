@@ -8,11 +8,13 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.apps.described_limits import COUNTED_LIMITS
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
+from wangtimer.store.sql.total_slots import forget_total
 
 # Names read to find the one that was meant.
 MOST_NAMES = 5_000
@@ -92,6 +94,9 @@ class AppStore:
             changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged)
             values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
             sql.execute(update(apps).where(apps.c.name == name).values(values))
+            if _bounded(app) != _bounded(changed):
+                # Its total was not kept until now, or is kept no more.
+                forget_total(sql, name)
             note_changes(sql, now, list(_differences(app, changed)))
             return changed
 
@@ -108,6 +113,10 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
         yield replace(_noted(action, app.name), fields=fields, old_status=old, new_status=new)
     elif fields:
         yield replace(_noted(Action.EDIT, app.name), fields=fields)
+
+
+def _bounded(app: RegisteredApp) -> frozenset[str]:
+    return COUNTED_LIMITS & app.limits.keys()
 
 
 def _noted(action: Action, name: str) -> AuditedChange:

@@ -14,6 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers
@@ -39,8 +40,13 @@ class FinishedPage:
 class FinishedTimers:
     """Deletes finished timers: their names become free, their firings' records stay as long as any."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self,
+        database: Database,
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._totals = totals
 
     def kept_days(self) -> list[int]:
         """Return the distinct retention days of timers that are finished, or nearly so; one index seek each.
@@ -74,10 +80,25 @@ class FinishedTimers:
             failed = _with_latest(sql, settled, FiringStatus.FAILED, 1) if days == 0 else set()
             _keep(sql, failed)
             gone = [timer_id for timer_id in settled if timer_id not in failed]
-            _delete(sql, gone, now)
+            self._delete(sql, gone, now)
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
         return self._database.write(work, Step.SQL_PURGE_FINISHED)
+
+    def _delete(self, sql: Connection, ids: Sequence[int], now: int) -> None:
+        if not ids:
+            return
+        columns = {
+            "status": TimerStatus.DELETED.value,
+            "tombstone": timers.c.id,
+            "notify": NO_CALL_TEXT,
+            "version": timers.c.version + 1,
+            "updated_at": now,
+        }
+        own = by_index(select(timers.c.app).where(timers.c.id.in_(ids)), "PRIMARY", timers)
+        self._totals.take_timers(sql, sql.execute(own).scalars())
+        sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
+        remove_tags(sql, ids)
 
     def _next_days(self, days: int) -> int | None:
         query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)
@@ -130,17 +151,3 @@ def _keep(sql: Connection, ids: Collection[int]) -> None:
         return
     kept = update(timers).where(timers.c.id.in_(sorted(ids))).values(keep_days=KEPT_AFTER_FAILURE)
     sql.execute(update_by_index(kept, "PRIMARY"))
-
-
-def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
-    if not ids:
-        return
-    columns = {
-        "status": TimerStatus.DELETED.value,
-        "tombstone": timers.c.id,
-        "notify": NO_CALL_TEXT,
-        "version": timers.c.version + 1,
-        "updated_at": now,
-    }
-    sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
-    remove_tags(sql, ids)
