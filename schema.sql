@@ -12,7 +12,9 @@ CREATE TABLE app (
     limits MEDIUMTEXT,
     -- when its timers were last counted for its total; 0: its total is not kept
     counted_at BIGINT NOT NULL DEFAULT 0,
-    PRIMARY KEY (name)
+    PRIMARY KEY (name),
+    -- apps whose totals are old
+    KEY app_counted (counted_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments

@@ -74,31 +74,18 @@ class FinishedTimers:
             found = [(row.planned_until, row.id) for row in sql.execute(query)]
             if not found:
                 return FinishedPage(0, None)
-            ids = _locked(sql, days, upto, [timer_id for _, timer_id in found])
+            apps_of = _locked(sql, days, upto, [timer_id for _, timer_id in found])
+            ids = list(apps_of)
             waiting = _with_latest(sql, ids, FiringStatus.PENDING, LATEST_LOOKED_AT)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
             failed = _with_latest(sql, settled, FiringStatus.FAILED, 1) if days == 0 else set()
             _keep(sql, failed)
             gone = [timer_id for timer_id in settled if timer_id not in failed]
-            self._delete(sql, gone, now)
+            _delete(sql, gone, now)
+            self._totals.take_timers(sql, (apps_of[timer_id] for timer_id in gone))
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
         return self._database.write(work, Step.SQL_PURGE_FINISHED)
-
-    def _delete(self, sql: Connection, ids: Sequence[int], now: int) -> None:
-        if not ids:
-            return
-        columns = {
-            "status": TimerStatus.DELETED.value,
-            "tombstone": timers.c.id,
-            "notify": NO_CALL_TEXT,
-            "version": timers.c.version + 1,
-            "updated_at": now,
-        }
-        own = by_index(select(timers.c.app).where(timers.c.id.in_(ids)), "PRIMARY", timers)
-        self._totals.take_timers(sql, sql.execute(own).scalars())
-        sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
-        remove_tags(sql, ids)
 
     def _next_days(self, days: int) -> int | None:
         query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)
@@ -116,13 +103,13 @@ def _finished(days: int | None) -> Select[Any]:
     return by_index(select(*_KEY).where(_is_finished(), is_kept), "timer_finished", timers)
 
 
-def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> list[int]:
-    """Return the timers that are still as they were read, locked until the transaction ends."""
+def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> dict[int, str]:
+    """Return the timers that are still as they were read, each with its app, locked until the transaction ends."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
-    query = by_index(select(timers.c.id).where(same), "PRIMARY", timers)
+    query = by_index(select(timers.c.id, timers.c.app).where(same), "PRIMARY", timers)
     query = query.order_by(timers.c.id).with_for_update()
-    return list(sql.execute(query).scalars())
+    return {row.id: row.app for row in sql.execute(query)}
 
 
 def _with_latest(sql: Connection, ids: Sequence[int], status: FiringStatus, latest: int) -> set[int]:
@@ -151,3 +138,17 @@ def _keep(sql: Connection, ids: Collection[int]) -> None:
         return
     kept = update(timers).where(timers.c.id.in_(sorted(ids))).values(keep_days=KEPT_AFTER_FAILURE)
     sql.execute(update_by_index(kept, "PRIMARY"))
+
+
+def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
+    if not ids:
+        return
+    columns = {
+        "status": TimerStatus.DELETED.value,
+        "tombstone": timers.c.id,
+        "notify": NO_CALL_TEXT,
+        "version": timers.c.version + 1,
+        "updated_at": now,
+    }
+    sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
+    remove_tags(sql, ids)

@@ -109,6 +109,8 @@ apps = Table(
     Column("limits", _LongText, nullable=True),
     # When its timers were last counted for its total; 0: its total is not kept.
     Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
+    # Apps whose totals are old.
+    Index("app_counted", "counted_at"),
     **_MYSQL,
 )
 

@@ -1,6 +1,7 @@
 """Counts the timers of apps with a limit: before the limit first counts, and now and then, so that no error lasts."""
 
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, func, select, true, update
 
@@ -27,22 +28,21 @@ _LIVING = by_index(
     "timer_of_app",
     timers,
 ).subquery()
-_KEPT = (
-    select(
-        func.coalesce(func.sum(app_totals.c.timers), 0).label("timers"),
-        func.coalesce(func.sum(app_totals.c.firings_a_day), 0).label("firings"),
-    )
-    .where(app_totals.c.app == bindparam("of_app"))
-    .subquery()
-)
+
+
+def _kept(column: Any) -> Any:
+    found = select(func.coalesce(func.sum(column), 0)).where(app_totals.c.app == bindparam("of_app"))
+    return by_index(found, "PRIMARY", app_totals).scalar_subquery()
+
+
 # One statement, which sees one moment: a transaction under way is in both figures or in none.
 _DRIFT = (
     select(
         apps.c.counted_at,
-        (_LIVING.c.timers - _KEPT.c.timers).label("timers"),
-        (_LIVING.c.firings - _KEPT.c.firings).label("firings_a_day"),
+        (_LIVING.c.timers - _kept(app_totals.c.timers)).label("timers"),
+        (_LIVING.c.firings - _kept(app_totals.c.firings_a_day)).label("firings_a_day"),
     )
-    .select_from(apps.join(_LIVING, true()).join(_KEPT, true()))
+    .select_from(apps.join(_LIVING, true()))
     .where(apps.c.name == bindparam("of_app"))
 )
 
@@ -56,7 +56,7 @@ class TotalCounts:
     def to_count(self, before: int, limit: int) -> list[str]:
         """Return apps with a total that was last counted before a moment (ms UTC), the longest ago first."""
         query = select(apps.c.name).where(apps.c.counted_at > 0, apps.c.counted_at < before)
-        query = query.order_by(apps.c.counted_at).limit(limit)
+        query = by_index(query, "app_counted", apps).order_by(apps.c.counted_at).limit(limit)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
 
     def fill_in(self, app: str, after_id: int) -> int | None:
@@ -90,6 +90,7 @@ class TotalCounts:
         drift = Total(int(seen.timers), int(seen.firings_a_day))
         is_as_seen = and_(apps.c.name == app, apps.c.counted_at == seen.counted_at)
         counting = update(apps).where(is_as_seen).values(counted_at=max(now, seen.counted_at + 1))
+        counting = update_by_index(counting, "PRIMARY")
 
         def work(sql: Connection) -> None:
             # Else somebody else has counted it meanwhile, and moved the total by the same.

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
 from wangtimer.store.app_total import UNBOUNDED, Total, together
+from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.tables import app_totals, apps
 
 # As many connections change timers of one app without a wait, if each has a slot of its own.
@@ -35,12 +36,8 @@ _MOVE_WITHIN = _MOVE.where(
         app_totals.c.firings_a_day + bindparam("more_firings") <= bindparam("share_firings"),
     )
 )
-_LOCK = (
-    select(app_totals.c.timers, app_totals.c.firings_a_day)
-    .where(_OF_APP)
-    .order_by(app_totals.c.slot)
-    .with_for_update()
-)
+_OF_ALL = select(app_totals.c.timers, app_totals.c.firings_a_day).where(_OF_APP)
+_LOCK = by_index(_OF_ALL, "PRIMARY", app_totals).order_by(app_totals.c.slot).with_for_update()
 
 
 def _divided(what: str) -> Any:
@@ -48,7 +45,7 @@ def _divided(what: str) -> Any:
     return bindparam(f"each_{what}") + case((is_larger, 1), else_=0)
 
 
-_DIVIDE = (
+_DIVIDE = update_by_index(
     update(app_totals)
     .where(_OF_APP)
     .values(
@@ -56,7 +53,8 @@ _DIVIDE = (
         firings_a_day=_divided("firings"),
         most_timers=bindparam("limit_timers"),
         most_firings=bindparam("limit_firings"),
-    )
+    ),
+    "PRIMARY",
 )
 
 
