@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection, event, func, select, update
@@ -12,7 +13,7 @@ from tests.store.definitions import NOTIFY
 from tests.store.test_timer_batches import firings_of_plans
 from tests.store.test_timers import NOW, near, planned
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.errors import Limited, LimitReached
+from wangtimer.core.errors import Limited, LimitReached, StoreAway
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.every import Every
@@ -244,6 +245,22 @@ def test_a_count_finds_what_was_not_counted(office: Office) -> None:
     assert counter.count_all() == 0
 
 
+def test_an_app_that_cannot_be_counted_is_not_refused(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[str] = []
+
+    def takes_too_long(app: str, _now: int) -> None:
+        tries.append(app)
+        raise StoreAway("SQL", "max_statement_time exceeded")
+
+    office.most = Total(1, UNBOUNDED)
+    with monkeypatch.context() as patched:
+        patched.setattr(office.counts, "count", takes_too_long)
+        office.made("a"), office.made("b"), office.batch("c", "d")
+    assert (office.living(), tries) == (4, ["shop"])
+
+
 def test_the_total_of_an_app_without_a_limit_is_forgotten(office: Office) -> None:
     office.made("a")
     office.most = WITHOUT_LIMIT
@@ -266,7 +283,7 @@ def test_two_counts_at_once_move_the_total_once(office: Office, monkeypatch: pyt
     office.most = WITHOUT_LIMIT
     office.batch("a", "b")
     read = office.database.read
-    others = iter([lambda: office.counts.count("shop", NOW)])
+    others = iter([partial(office.counts.count, "shop", NOW)])
 
     def read_and_be_overtaken(work: Callable[[Connection], object]) -> object:
         found = read(work)
@@ -323,6 +340,14 @@ def test_of_concurrent_creates_exactly_as_many_as_may_are_stored(busy: Office) -
     assert (stored, busy.living(), busy.total.timers) == (50, 50, 50)
 
 
+def test_concurrent_creates_do_not_lock_each_other_out(busy: Office) -> None:
+    busy.most = Total(300, UNBOUNDED)
+    before = _deadlocks(busy.database)
+    with ThreadPoolExecutor(8) as pool:
+        stored = sum(pool.map(lambda number: _is_made(busy, str(number)), range(320)))
+    assert (stored, _deadlocks(busy.database) - before) == (300, 0)
+
+
 def test_of_concurrent_enables_and_deletes_none_is_miscounted(busy: Office) -> None:
     made = [one.id for one in busy.batch(*map(str, range(40))).timers if isinstance(one, Timer)]
 
@@ -347,7 +372,8 @@ def test_far_from_the_limit_creates_of_an_app_do_not_wait_for_each_other(mariadb
         for sql in (one, other):
             sql.exec_driver_sql("SET innodb_lock_wait_timeout = 1")
             office.totals.move(sql, "shop", Total(1), NOW)
-        one.commit(), other.commit()
+        one.commit()
+        other.commit()
     assert office.total.timers == 3
 
 
@@ -367,6 +393,11 @@ def test_a_create_takes_one_statement_for_its_count_and_without_a_limit_none(mar
     sent.clear()
     office.made("b")
     assert sent == ["INSERT INTO"]
+
+
+def _deadlocks(database: Database) -> int:
+    status = "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'"
+    return database.read(lambda sql: int(sql.exec_driver_sql(status).one()[1]))
 
 
 def _is_made(office: Office, name: str) -> bool:

@@ -4,18 +4,22 @@ Whoever changes timers moves the total of their app first, in the same transacti
 a limit.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+import structlog
 from sqlalchemy import Connection, select
 
-from wangtimer.core.errors import LimitReached
+from wangtimer.core.errors import LimitReached, StoreAway
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.app_total import NOTHING, WITHOUT_LIMIT, Total, counted, refusal, together
 from wangtimer.store.sql.tables import apps
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.total_slots import divide, locked, move, move_within
+
+log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
@@ -23,16 +27,36 @@ Result = TypeVar("Result")
 # timer that has fired for the last time is no longer in the way soon after.
 COUNTED_ANEW_AFTER_MS = 10_000
 
+# ms; an app that cannot be counted is not tried again for so long: until then its limits do not count.
+UNCOUNTED_FOR_MS = 60_000
+
 # Returns how much an app may have.
 MostOf = Callable[[str], Total]
 
 
-class CountNeeded(Exception):
-    """An app must be counted before its total can be moved; the transaction is over."""
+class _BeginAgain(Exception):
+    """The transaction begins again."""
 
     def __init__(self, app: str) -> None:
         super().__init__(app)
         self.app = app
+
+
+class NoShare(_BeginAgain):
+    """A slot of an app has no room: the transaction is to lock all slots before it holds any.
+
+    SQL keeps the lock of a slot that was only looked at. Two that hold one each and lock all would wait for each other.
+    """
+
+
+class CountNeeded(_BeginAgain):
+    """An app must be counted before its total can be moved."""
+
+
+class _Exactly(threading.local):
+    """The apps of which this thread's transaction locks all slots."""
+
+    apps: frozenset[str] = frozenset()
 
 
 class AppTotals:
@@ -41,19 +65,32 @@ class AppTotals:
     def __init__(self, most_of: MostOf = lambda _: WITHOUT_LIMIT, counts: TotalCounts | None = None) -> None:
         self._most_of = most_of
         self._counts = counts
+        self._uncounted_until: dict[str, int] = {}
+        self._exactly = _Exactly()
 
     def are_kept(self, app: str) -> bool:
         """Tell whether an app has a limit, so that its total is kept."""
         return self._most_of(app) != WITHOUT_LIMIT
 
     def transact(self, write: Callable[[], Result], now: int) -> Result:
-        """Run a transaction in which totals grow, and again once an app is counted that had to be."""
+        """Run a transaction in which totals grow, and again as long as one of them wants that."""
+        self._exactly.apps = frozenset()
         while True:
             try:
                 return write()
+            except NoShare as none:
+                self._exactly.apps |= {none.app}
             except CountNeeded as needed:
-                assert self._counts is not None, "an app with a limit can be counted"
-                self._counts.count(needed.app, now)
+                self._count(needed.app, now)
+
+    def _count(self, app: str, now: int) -> None:
+        assert self._counts is not None, "an app with a limit can be counted"
+        try:
+            self._counts.count(app, now)
+        except StoreAway as error:
+            # Perhaps it has so many timers that SQL ends the statement.
+            log.error("app_cannot_be_counted", app=app, error=str(error))
+            self._uncounted_until[app] = now + UNCOUNTED_FOR_MS
 
     def move(self, sql: Connection, app: str, by: Total, now: int) -> None:
         """Change an app's total, before the timers; raises `LimitReached` where it may not grow so far.
@@ -75,16 +112,19 @@ class AppTotals:
         if not any(one.grows for one in by):
             move(sql, app, whole)
             return fits
-        if move_within(sql, app, whole, most):
-            return fits
+        if app not in self._exactly.apps:
+            if move_within(sql, app, whole, most):
+                return fits
+            raise NoShare(app)
         stands = locked(sql, app)
         counted_at = sql.execute(select(apps.c.counted_at).where(apps.c.name == app)).scalar_one_or_none()
-        if counted_at is None:
+        is_countable = self._uncounted_until.get(app, 0) <= now
+        if counted_at is None or (stands is None and not is_countable):
             return fits
         if stands is None:
             raise CountNeeded(app)
         stands, refused = _taken(app, stands, by, most)
-        if any(refused) and counted_at <= now - COUNTED_ANEW_AFTER_MS:
+        if any(refused) and is_countable and counted_at <= now - COUNTED_ANEW_AFTER_MS:
             raise CountNeeded(app)
         if not all(refused):
             divide(sql, app, stands, most)
