@@ -270,7 +270,12 @@ def test_the_total_of_an_app_without_a_limit_is_forgotten(office: Office) -> Non
 
 
 def test_a_first_limit_and_one_taken_out_make_an_app_be_counted_anew(office: Office) -> None:
-    changed = [{"timers": 5}, {"timers": 6}, {"callsPerSecond": 1}, {"timers": None}]
+    changed: list[dict[str, float | None]] = [
+        {"timers": 5},
+        {"timers": 6},
+        {"callsPerSecond": 1},
+        {"timers": None},
+    ]
     counted = []
     for limits in changed:
         office.made(str(limits))
