@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 
@@ -373,12 +373,16 @@ def test_of_concurrent_enables_and_deletes_none_is_miscounted(busy: Office) -> N
 def test_far_from_the_limit_creates_of_an_app_do_not_wait_for_each_other(mariadb: Database) -> None:
     office = Office(mariadb, Total(100_000, UNBOUNDED))
     office.made("first")
-    with mariadb.engine.connect() as one, mariadb.engine.connect() as other:
-        for sql in (one, other):
+    with ExitStack() as opened:
+        by_number: dict[int, Connection] = {}
+        while len(by_number) < 2:
+            sql = opened.enter_context(mariadb.engine.connect())
+            by_number[sql.exec_driver_sql("SELECT CONNECTION_ID()").scalar_one() % SLOTS] = sql
+        for sql in by_number.values():
             sql.exec_driver_sql("SET innodb_lock_wait_timeout = 1")
             office.totals.move(sql, "shop", Total(1), NOW)
-        one.commit()
-        other.commit()
+        for sql in by_number.values():
+            sql.commit()
     assert office.total.timers == 3
 
 
