@@ -105,9 +105,9 @@ class AppTotals:
         self, sql: Connection, app: str, by: Sequence[Total], now: int
     ) -> list[LimitReached | None]:
         """Change an app's total by as many of these as fit, one after the other; return why each other does not."""
-        most, whole = self._most_of(app), together(by)
         fits: list[LimitReached | None] = [None for _ in by]
-        if most == WITHOUT_LIMIT or whole == NOTHING:
+        most = self._most_of(app)
+        if most == WITHOUT_LIMIT or (whole := together(by)) == NOTHING:
             return fits
         if not any(one.grows for one in by):
             move(sql, app, whole)

@@ -152,9 +152,10 @@ class TimerStore:
                 if made.ending != new.ending:
                     # Its moments are counted from now on.
                     row |= terms(made)
-            insert_all = partial(_insert, totals=self._totals, row=row, made=made, firings=firings, keep=keep)
-            has_more = bool(made.tags or firings or keep) or is_marked(made.definition.schedule) or is_noted()
-            has_more = has_more or self._totals.are_kept(new.app)
+            totals = self._totals if self._totals.are_kept(new.app) else None
+            insert_all = partial(_insert, totals=totals, row=row, made=made, firings=firings, keep=keep)
+            has_more = bool(made.tags or firings or keep or totals) or is_marked(made.definition.schedule)
+            has_more = has_more or is_noted()
             try:
                 return made, self._totals.transact(partial(self._store, insert_all, has_more), now)
             except IntegrityError:
@@ -428,14 +429,15 @@ class TimerStore:
 
 def _insert(
     sql: Connection,
-    totals: AppTotals,
+    totals: AppTotals | None,
     row: dict[str, Any],
     made: Timer,
     firings: list[Firing],
     keep: ToKeep | None,
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
-    totals.move(sql, made.definition.app, counted(made), made.created_at)
+    if totals is not None:
+        totals.move(sql, made.definition.app, counted(made), made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
