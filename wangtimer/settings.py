@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
@@ -141,6 +142,14 @@ def _servers(text: str) -> str:
         if not is_whole:
             raise ValueError(f"{one}: write servers as flower:5555,10.0.0.7:33060,[fd00::7]:33060")
     return text.strip()
+
+
+def _default_limit(limit: AppLimit) -> Any:
+    """Return the setting of a limit of all apps without an own one."""
+    described = DESCRIBED[limit]
+    return Field(
+        default=0, ge=0, le=described.most, description=f"of one app: {described.words}; 0: no limit"
+    )
 
 
 class Settings(BaseSettings):
@@ -456,6 +465,13 @@ class Settings(BaseSettings):
         description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
         "believed, so that the audit has the client's address. Without it the audit has the proxy's",
     )
+    # Limits of apps without own ones, which `wangtimer apps limit` gives. None by default, so that nobody is surprised.
+    app_most_timers: int = _default_limit(AppLimit.TIMERS)
+    app_most_firings_per_s: int = _default_limit(AppLimit.FIRINGS_PER_SECOND)
+    app_most_requests_per_s: int = _default_limit(AppLimit.REQUESTS_PER_SECOND)
+    app_most_requests_at_once: int = _default_limit(AppLimit.REQUESTS_AT_ONCE)
+    app_most_replays_per_h: int = _default_limit(AppLimit.REPLAYS_PER_HOUR)
+    app_most_calendar_bytes: int = _default_limit(AppLimit.CALENDAR_BYTES)
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
@@ -485,6 +501,19 @@ class Settings(BaseSettings):
     ready_file: Path | None = Field(
         default=None, description="file that a worker writes once it takes work; the supervisor waits for it"
     )
+
+    @property
+    def app_limits(self) -> dict[AppLimit, int]:
+        """The limits of an app that has none of its own."""
+        defaults = {
+            AppLimit.TIMERS: self.app_most_timers,
+            AppLimit.FIRINGS_PER_SECOND: self.app_most_firings_per_s,
+            AppLimit.REQUESTS_PER_SECOND: self.app_most_requests_per_s,
+            AppLimit.REQUESTS_AT_ONCE: self.app_most_requests_at_once,
+            AppLimit.REPLAYS_PER_HOUR: self.app_most_replays_per_h,
+            AppLimit.CALENDAR_BYTES: self.app_most_calendar_bytes,
+        }
+        return {limit: most for limit, most in defaults.items() if most}
 
     @property
     def is_private(self) -> bool:

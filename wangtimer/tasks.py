@@ -101,10 +101,12 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete what is past its retention: settled firings, deleted timers, kept answers, finished timers."""
+    """Delete what is past its retention: firings, timers, kept answers; then count the timers of apps anew."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
-            do_in_turn(wiring().purger.purge, wiring().finished_purger.purge)
+            do_in_turn(
+                wiring().purger.purge, wiring().finished_purger.purge, wiring().total_counter.count_all
+            )
 
 
 # Timers that follow already are left as they are; one run at a time in this process.

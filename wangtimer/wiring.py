@@ -19,6 +19,7 @@ from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
@@ -57,6 +58,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.app_total import most_of
 from wangtimer.store.hot import HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
@@ -72,16 +74,19 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.seals import Seals
 from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
@@ -100,8 +105,10 @@ from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.sweeper import Sweeper
+from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.way_out_teller import WayOutTeller
 from wangtimer.ways_out_reader import WaysOutReader
@@ -170,7 +177,7 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database, self.bad_timers, self.seals)
+        return TimerStore(self.database, self.bad_timers, self.seals, self.app_totals)
 
     @once
     def seals(self) -> Seals:
@@ -190,7 +197,17 @@ class Wiring:
     @once
     def app_directory(self) -> AppDirectory:
         """Apps by name, remembered."""
-        return AppDirectory(self.apps)
+        return AppDirectory(self.apps, self.settings.app_limits)
+
+    @once
+    def app_totals(self) -> AppTotals:
+        """How many timers each app has, held against its limits."""
+        return AppTotals(lambda app: most_of(self.app_directory.limits_of(app)), self.total_counts)
+
+    @once
+    def total_counts(self) -> TotalCounts:
+        """Counts them."""
+        return TotalCounts(self.database)
 
     @once
     def api_keys(self) -> ApiKeyStore:
@@ -201,6 +218,11 @@ class Wiring:
     def key_ring(self) -> KeyRing:
         """Keys by id, remembered."""
         return KeyRing(self.api_keys)
+
+    @once
+    def quotas(self) -> Quotas:
+        """What apps may ask for within a time."""
+        return Quotas(self.redis, self.keys, self.clock)
 
     @once
     def firings(self) -> FiringStore:
@@ -323,7 +345,9 @@ class Wiring:
     @once
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
-        return CalendarStore(self.database)
+        return CalendarStore(
+            self.database, lambda app: self.app_directory.limits_of(app).of(AppLimit.CALENDAR_BYTES)
+        )
 
     @once
     def calendar_followers(self) -> CalendarFollowers:
@@ -386,7 +410,7 @@ class Wiring:
     @once
     def batches(self) -> Batches:
         """What business services ask for of many timers at once."""
-        return Batches(self.registrar, TimerBatches(self.database, self.seals), self.clock)
+        return Batches(self.registrar, TimerBatches(self.database, self.seals, self.app_totals), self.clock)
 
     @once
     def stops(self) -> Stops:
@@ -409,6 +433,7 @@ class Wiring:
             self.settings.lead_ms + self.settings.turn_ms,
             self._buckets,
             self.broker.send_chunk,
+            ReplayQuota(self.app_directory, self.quotas),
         )
 
     @once
@@ -686,7 +711,14 @@ class Wiring:
     @once
     def finished_purger(self) -> FinishedPurger:
         """Deletes finished timers that are kept no longer."""
-        return FinishedPurger(FinishedTimers(self.database), self.clock, self.settings.retention_days)
+        return FinishedPurger(
+            FinishedTimers(self.database, self.app_totals), self.clock, self.settings.retention_days
+        )
+
+    @once
+    def total_counter(self) -> TotalCounter:
+        """Counts the timers of apps anew."""
+        return TotalCounter(self.total_counts, self.app_totals, self.clock)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or came too soon after the last."""

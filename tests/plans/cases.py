@@ -21,7 +21,9 @@ from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.lane_feeder import MOST_NAMED
+from wangtimer.store.app_total import Total
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
@@ -40,6 +42,7 @@ from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
+from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000
@@ -61,7 +64,9 @@ class Stores:
     def __init__(self, database: Database, tables: BigTables) -> None:
         clock = HandClock(NOW)
         self.tables = tables
+        self.totals = TotalCounts(database)
         self.timers = TimerStore(database)
+        self.limited = TimerStore(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
         self.batches = TimerBatches(database)
         self.timer_lists = TimerLists(database)
         self.firings = FiringStore(database)
@@ -97,10 +102,10 @@ class Stores:
             *self._of_the_rest(),
         ]
 
-    def made(self, app: str = SMALL_APP, *tags: str) -> Timer:
+    def made(self, app: str = SMALL_APP, *tags: str, by: TimerStore | None = None) -> Timer:
         """Return a new timer."""
         self._number += 1
-        return self.timers.create(
+        return (by or self.timers).create(
             NewTimer(app, f"made {self._number} {self._mark}", EVERY_MINUTE, NOTIFY, tags=tags),
             next(self._moments),
         )
@@ -134,6 +139,11 @@ class Stores:
             Case(
                 "TimerStore.create_enabled",
                 lambda: timers.create_enabled(on, next(self._moments), self._near),
+            ),
+            Case(
+                "TimerStore.create: with a limit",
+                # First the total is divided by this limit, then a slot moved.
+                lambda: [self.made(SMALL_APP, by=self.limited) for _ in range(2)],
             ),
             Case("TimerStore.get", lambda: timers.get(SMALL_APP, 3)),
             Case("TimerStore.id_of", lambda: timers.id_of(SMALL_APP, "name3")),
@@ -416,6 +426,10 @@ class Stores:
         calendar = Calendar("ours")
         last = self.tables.rows - 1
         return [
+            Case("TotalCounts.to_count", lambda: self.totals.to_count(NOW, 100)),
+            Case("TotalCounts.fill_in", lambda: self.totals.fill_in(LARGE_APP, 0)),
+            Case("TotalCounts.count", lambda: self.totals.count(LARGE_APP, NOW)),
+            Case("TotalCounts.forget", lambda: self.totals.forget("app7")),
             Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),
             Case("KeptAnswers.find", lambda: self.answers.find(f"app{last // 10}", f"key{last}", NOW)),
             Case("KeptAnswers.claim", lambda: self.answers.claim(self._asked(), "mine", NOW)),

@@ -6,6 +6,7 @@ Several plans of one use are those of its statements, or of one that may be read
 EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.create": frozenset(["idempotency.PRIMARY", "insert"]),
     "TimerStore.create_enabled": frozenset(["insert"]),
+    "TimerStore.create: with a limit": frozenset(["app.PRIMARY", "app_total.PRIMARY", "insert"]),
     "TimerStore.get": frozenset(["timer.PRIMARY"]),
     "TimerStore.id_of": frozenset(["timer.timer_app_name"]),
     "TimerStore.page": frozenset(["timer.timer_of_app"]),
@@ -205,4 +206,10 @@ EXPECTED: dict[str, frozenset[str]] = {
     "CalendarStore.remove": frozenset(["calendar.PRIMARY"]),
     "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
     "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),
+    "TotalCounts.to_count": frozenset(["app.app_counted"]),
+    "TotalCounts.fill_in": frozenset(["timer.timer_of_app", "timer.PRIMARY"]),
+    "TotalCounts.count": frozenset(
+        ["app.PRIMARY", "app_total.PRIMARY", "insert", "app.PRIMARY, timer.timer_of_app, app_total.PRIMARY"]
+    ),
+    "TotalCounts.forget": frozenset(["app.PRIMARY", "app_total.PRIMARY"]),
 }

@@ -33,6 +33,7 @@ from wangtimer.store.sql import (
     timer_batches,
     timer_lists,
     timers,
+    total_counts,
 )
 from wangtimer.store.sql.database import Database
 
@@ -57,6 +58,7 @@ STORES = (
     timer_batches.TimerBatches,
     timer_lists.TimerLists,
     timers.TimerStore,
+    total_counts.TotalCounts,
 )
 pytestmark = [pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
 

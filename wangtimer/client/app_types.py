@@ -8,6 +8,12 @@ class AppLimits(TypedDict, total=False):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    timers: int | None
+    firingsPerSecond: int | None
+    requestsPerSecond: int | None
+    requestsAtOnce: int | None
+    replaysPerHour: int | None
+    calendarBytes: int | None
 
 
 class ShownAppLimits(TypedDict):
@@ -15,6 +21,12 @@ class ShownAppLimits(TypedDict):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    timers: int | None
+    firingsPerSecond: int | None
+    requestsPerSecond: int | None
+    requestsAtOnce: int | None
+    replaysPerHour: int | None
+    calendarBytes: int | None
 
 
 class AppEgress(TypedDict, total=False):

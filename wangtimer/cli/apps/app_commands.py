@@ -11,6 +11,7 @@ from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
@@ -32,9 +33,17 @@ class Limit(click.ParamType[int | str]):
 
 
 def _limits(command: Any) -> Any:
-    at_once = click.option("--calls-at-once", type=Limit(), help="Callbacks under way at once, at most.")
-    a_second = click.option("--calls-per-second", type=Limit(), help="Callbacks a second, at most.")
-    return a_second(at_once(command))
+    """Give a command an option for each limit, named as the limit is in the API."""
+    for one in reversed(AppLimit):
+        words = DESCRIBED[one].words
+        command = click.option(
+            f"--{_dashed(one)}", one.value, type=Limit(), help=f"{words[0].upper()}{words[1:]}."
+        )(command)
+    return command
+
+
+def _dashed(limit: AppLimit) -> str:
+    return limit.name.lower().replace("_", "-")
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -74,7 +83,7 @@ def limit(asked: Asked, name: str, **limits: Any) -> None:
     """Set limits of the app NAME; `none` takes one out. A limit that is not named stays."""
     given = _given(limits)
     if not given:
-        raise click.UsageError("name a limit: --calls-per-second or --calls-at-once")
+        raise click.UsageError(f"name a limit: {', '.join(f'--{_dashed(one)}' for one in AppLimit)}")
     asked.tell(asked.client.patch_app(name, limits=given), _show)
 
 
@@ -137,10 +146,9 @@ def enable(asked: Asked, name: str) -> None:
 
 
 def _given(limits: dict[str, int | str | None]) -> AppLimits:
-    names = {"calls_per_second": "callsPerSecond", "calls_at_once": "callsAtOnce"}
     return cast(
         AppLimits,
-        {names[name]: None if value == NO_LIMIT else value for name, value in limits.items() if value},
+        {name: None if value == NO_LIMIT else value for name, value in limits.items() if value},
     )
 
 
@@ -150,8 +158,7 @@ def _show(app: App) -> None:
             "app": app["name"],
             "created": app["createdAt"],
             "disabled": app["disabledAt"],
-            "calls a second": app["limits"]["callsPerSecond"],
-            "calls at once": app["limits"]["callsAtOnce"],
+            **{_spaced(limit): number for limit, number in _limits_of(app)},
             "https only": app["egress"]["httpsOnly"],
             "allowed beside": ", ".join(app["egress"]["allow"]) or None,
             "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
@@ -165,15 +172,21 @@ def _certificate(one: ShownCertificate) -> str:
 
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "calls a second", "calls at once"),
-        (
-            (
-                one["name"],
-                one["createdAt"],
-                one["disabledAt"],
-                one["limits"]["callsPerSecond"],
-                one["limits"]["callsAtOnce"],
-            )
-            for one in found
-        ),
+        ("app", "created", "disabled", "limits of its own"),
+        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one)) for one in found),
     )
+
+
+def _own_limits(app: App) -> str:
+    return ", ".join(
+        f"{_spaced(limit)} {number:,}" for limit, number in _limits_of(app) if number is not None
+    )
+
+
+def _limits_of(app: App) -> list[tuple[AppLimit, int | None]]:
+    """Return an app's limits; one that a service of another version does not know is left out."""
+    return [(limit, cast(int | None, app["limits"].get(limit))) for limit in AppLimit]
+
+
+def _spaced(limit: AppLimit) -> str:
+    return limit.name.lower().replace("_", " ")

@@ -36,6 +36,7 @@ class Keys:
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"
         self.bad_timers = f"{prefix}:bad"
+        self.quotas = f"{prefix}:quotas"
         self.bad_notes = f"{prefix}:bad:notes"
         self.refusals = f"{prefix}:egress:refusals"
 

@@ -10,12 +10,14 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.apps.described_limits import COUNTED_LIMITS
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.way_out import STRICTEST, AppEgress
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
+from wangtimer.store.sql.total_slots import forget_total
 
 log = structlog.get_logger()
 
@@ -105,6 +107,9 @@ class AppStore:
             if way_out != app.egress:
                 values["egress"] = way_out.text
             sql.execute(update(apps).where(apps.c.name == name).values(values))
+            if _bounded(app) != _bounded(changed):
+                # Its total was not kept until now, or is kept no more.
+                forget_total(sql, name)
             note_changes(sql, now, list(_differences(app, changed)))
             return changed
 
@@ -123,6 +128,10 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
         yield replace(_noted(action, app.name), fields=fields, old_status=old, new_status=new)
     elif fields:
         yield replace(_noted(Action.EDIT, app.name), fields=fields)
+
+
+def _bounded(app: RegisteredApp) -> frozenset[str]:
+    return COUNTED_LIMITS & app.limits.keys()
 
 
 def _noted(action: Action, name: str) -> AuditedChange:

@@ -109,6 +109,25 @@ apps = Table(
     Column("limits", _LongText, nullable=True),
     # JSON object of what an operator set for its way out (`core/egress/way_out.py`), NULL without any.
     Column("egress", _LongText, nullable=True),
+    # When its timers were last counted for its total; 0: its total is not kept.
+    Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
+    # Apps whose totals are old.
+    Index("app_counted", "counted_at"),
+    **_MYSQL,
+)
+
+# Of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments
+# left to plan; each is the sum over the app's slots. A slot may be below 0.
+app_totals = Table(
+    "app_total",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("timers", BigInteger, nullable=False, server_default=text("0")),
+    Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
+    # The limits by which the total was divided over the slots; -1: by none.
+    Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
+    Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
     **_MYSQL,
 )
 
@@ -193,6 +212,8 @@ timers = Table(
     # The upload that the days come from: its `updated_at`; 0 if unknown, negative if they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
+    # Of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row.
+    Column("firings_a_day", BigInteger, nullable=True),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),

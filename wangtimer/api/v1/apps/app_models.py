@@ -11,13 +11,11 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
 from wangtimer.callback.client_certificate import only_certificates
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.time.moment_text import show_moment
-
-MOST_CALLS_A_SECOND = 100_000
-MOST_CALLS_AT_ONCE = 100_000
 
 # Items that an operator allows to one app.
 MOST_ALLOWED = 100
@@ -59,14 +57,23 @@ EgressItem = Annotated[
     ),
     AfterValidator(_item),
 ]
-CallsPerSecond = Annotated[
-    int | None,
-    Field(ge=1, le=MOST_CALLS_A_SECOND, description="callbacks a second, at most; null: the default"),
-]
-CallsAtOnce = Annotated[
-    int | None,
-    Field(ge=1, le=MOST_CALLS_AT_ONCE, description="callbacks under way at once, at most; null: the default"),
-]
+
+
+def _asked(limit: AppLimit) -> Any:
+    """Return the field of a request that sets a limit."""
+    described = DESCRIBED[limit]
+    return Field(
+        alias=limit.value, ge=1, le=described.most, description=f"{described.words}; null: the default"
+    )
+
+
+def _told(limit: AppLimit) -> Any:
+    """Return the field of an answer that shows a limit."""
+    return Field(description=DESCRIBED[limit].words)
+
+
+# Each limit by the name of its field here.
+_LIMITS = {limit.name.lower(): limit for limit in AppLimit}
 
 
 class AppPath(Given):
@@ -80,8 +87,14 @@ class AppPath(Given):
 class AppLimitsBody(Given):
     """Bounds of an app. One that is not named stays as it is; null takes it out."""
 
-    calls_per_second: Annotated[CallsPerSecond, Field(alias="callsPerSecond")] = None
-    calls_at_once: Annotated[CallsAtOnce, Field(alias="callsAtOnce")] = None
+    calls_per_second: Annotated[int | None, _asked(AppLimit.CALLS_PER_SECOND)] = None
+    calls_at_once: Annotated[int | None, _asked(AppLimit.CALLS_AT_ONCE)] = None
+    timers: Annotated[int | None, _asked(AppLimit.TIMERS)] = None
+    firings_per_second: Annotated[int | None, _asked(AppLimit.FIRINGS_PER_SECOND)] = None
+    requests_per_second: Annotated[int | None, _asked(AppLimit.REQUESTS_PER_SECOND)] = None
+    requests_at_once: Annotated[int | None, _asked(AppLimit.REQUESTS_AT_ONCE)] = None
+    replays_per_hour: Annotated[int | None, _asked(AppLimit.REPLAYS_PER_HOUR)] = None
+    calendar_bytes: Annotated[int | None, _asked(AppLimit.CALENDAR_BYTES)] = None
 
     @property
     def given(self) -> dict[str, float | None]:
@@ -161,8 +174,14 @@ class AppListQuery(Given):
 class ShownLimits(Sent):
     """The bounds that an operator set for an app; null: the default."""
 
-    calls_per_second: Annotated[int | None, Field(description="callbacks a second, at most")]
-    calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")]
+    calls_per_second: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND)]
+    calls_at_once: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE)]
+    timers: Annotated[int | None, _told(AppLimit.TIMERS)]
+    firings_per_second: Annotated[int | None, _told(AppLimit.FIRINGS_PER_SECOND)]
+    requests_per_second: Annotated[int | None, _told(AppLimit.REQUESTS_PER_SECOND)]
+    requests_at_once: Annotated[int | None, _told(AppLimit.REQUESTS_AT_ONCE)]
+    replays_per_hour: Annotated[int | None, _told(AppLimit.REPLAYS_PER_HOUR)]
+    calendar_bytes: Annotated[int | None, _told(AppLimit.CALENDAR_BYTES)]
 
 
 class ShownEgress(Sent):
@@ -207,19 +226,20 @@ class AppPage(ListPage):
 
 def app_fields(app: RegisteredApp) -> dict[str, Any]:
     """Return the fields of a `ShownApp`."""
-    per_second, at_once = app.limits.get("callsPerSecond"), app.limits.get("callsAtOnce")
     return {
         "name": app.name,
         "created_at": show_moment(app.created_at),
         "updated_at": show_moment(app.updated_at),
         "disabled_at": None if app.disabled_at is None else show_moment(app.disabled_at),
-        "limits": ShownLimits(
-            calls_per_second=None if per_second is None else int(per_second),
-            calls_at_once=None if at_once is None else int(at_once),
-        ),
+        "limits": _shown_limits(app),
         "egress": ShownEgress(
             https_only=app.egress.https_only,
             allow=list(app.egress.allow),
             ca_certificates=shown_certificates(app.egress.authorities),
         ),
     }
+
+
+def _shown_limits(app: RegisteredApp) -> ShownLimits:
+    own = limits_in_force(app, {})
+    return ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()})
