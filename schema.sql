@@ -13,6 +13,17 @@ CREATE TABLE app (
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- what operators paused
+CREATE TABLE pause (
+    -- all; or app:, host: or timer: with an app, a host and port, or an id
+    name VARCHAR(300) NOT NULL,
+    -- whose it is; NULL: no single app's
+    app VARCHAR(64),
+    since BIGINT NOT NULL,
+    reason VARCHAR(255) NOT NULL,
+    PRIMARY KEY (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,

@@ -63,6 +63,7 @@ def sweep() -> None:
         if is_due:
             do_in_turn(
                 wiring().limit_teller.tell_again,
+                wiring().rule_teller.tell_again,
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,

@@ -4,6 +4,7 @@ import gc
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from random import Random
 from socket import gethostname
@@ -18,6 +19,8 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Egress, Limits
 from wangtimer.core import fail_points
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
@@ -30,6 +33,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -59,7 +63,6 @@ from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -73,6 +76,7 @@ from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.seals import Seals
 from wangtimer.store.signing_refresher import SigningRefresher
@@ -90,6 +94,7 @@ from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -237,6 +242,16 @@ class Wiring:
     def call_limits(self) -> CallLimitStore:
         """The limits of apps' calls, as callback processes read them."""
         return CallLimitStore(self.redis, self.keys)
+
+    @once
+    def call_rules(self) -> CallRuleStore:
+        """The other rules for calls, as callback processes read them."""
+        return CallRuleStore(self.redis, self.keys)
+
+    @once
+    def pauses(self) -> PauseStore:
+        """What operators paused, in SQL."""
+        return PauseStore(self.database)
 
     @once
     def app_limits(self) -> AppLimits:
@@ -471,7 +486,8 @@ class Wiring:
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        return Throttle(self.permits, self.call_limits, self.app_limits.of_calls, self.clock)
+        rules = KnownRules(self.call_limits, self.call_rules, self.app_limits.of_calls, self.pauses.of_calls)
+        return Throttle(self.permits, rules, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -584,9 +600,14 @@ class Wiring:
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
-    def limit_teller(self) -> LimitTeller:
+    def limit_teller(self) -> LimitTeller[Mapping[str, CallLimit]]:
         """Tells callback processes of apps' limits."""
         return LimitTeller(self.app_limits, self.call_limits)
+
+    @once
+    def rule_teller(self) -> LimitTeller[CallRules]:
+        """Tells callback processes of the other rules for calls."""
+        return LimitTeller(self.pauses, self.call_rules)
 
     @once
     def app_stopper(self) -> AppStopper:

@@ -24,10 +24,10 @@ class HandPermits:
         self.back: list[tuple[str, bool]] = []
         self._lock = Lock()
 
-    def is_limited(self, app: str) -> bool:
+    def is_limited(self, app: str, _host: str) -> bool:
         return app == LIMITED
 
-    def ask(self, _app: str, has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
+    def ask(self, _app: str, _host: str, has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
         with self._lock:
             self.asked.append((has_waited, answer))
 
@@ -89,9 +89,9 @@ def test_who_gets_no_permit_goes_to_the_limits_lane_and_frees_its_place(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:
     limited.submit([outcomes.call(target.url, app=LIMITED) for _ in range(3)])
-    permits.answer(0, False)
-    permits.answer(1, False)
-    permits.answer(2, False)
+    permits.answer(0, SharedLane.of_limit(LIMITED))
+    permits.answer(1, SharedLane.of_limit(LIMITED))
+    permits.answer(2, SharedLane.of_limit(LIMITED))
     outcomes.wait(3)
     assert outcomes.without_room == [SharedLane.of_limit(LIMITED)] * 3
     assert target.requests == []

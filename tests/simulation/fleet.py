@@ -342,11 +342,15 @@ class Fleet:
         every_s = s.settle_every_ms / 1_000
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
-        limit = self.scenario.limit
-        throttle = Throttle(
-            stores.permits, stores.call_limits, lambda: {APP: limit} if limit else {}, process.clock
+        limit, has_rules = self.scenario.limit, self.scenario.has_rules
+        rules = KnownRules(
+            stores.call_limits,
+            stores.call_rules,
+            lambda: {APP: limit} if limit else {},
+            lambda: self.rules_in_sql,
         )
-        permits: Permits = throttle if limit else NoLimits()
+        throttle = Throttle(stores.permits, rules, process.clock)
+        permits: Permits = throttle if has_rules else NoLimits()
         engine: Any = SimulatedEngine(
             self.sim, process, self._target, s.callback_timeout_ms, permits, self.scenario.sends_away
         )
@@ -380,9 +384,9 @@ class Fleet:
         )
         keeper.start()
         settler.start()
-        if limit:
+        if has_rules:
             throttle.start()
-        if self.scenario.sends_away or limit:
+        if self.scenario.sends_away or has_rules:
             mover.start()
             puller.start(executor.fire_pulled)
         process.drain = lambda: executor.drain(12.0)

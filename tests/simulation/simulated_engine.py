@@ -80,19 +80,20 @@ class SimulatedEngine:
         if self._process.clock.now_ms() < call.due_at_ms:  # the clock was put back
             self._await_moment(call)
             return
+        request = call.request
         if self._sends_away and self._sim.random.random() < self._sends_away:
-            request = call.request
             to = self._sim.random.choice((SharedLane.of_host(request.host), SharedLane.of_app(request.app)))
             self._send_away(call, to)
             return
         over_at_ms = self._sim.now_ms + self._timeout_ms
         if call.permit is not None and self._process.clock.monotonic() > call.permit.begins_by:
             self._give_back(call, is_unused=True)
-        if call.permit is not None or not self._permits.is_limited(call.request.app):
+        if call.permit is not None or not self._permits.is_limited(request.app, request.host):
             self._go(call, over_at_ms)
             return
         self._permits.ask(
-            call.request.app,
+            request.app,
+            request.host,
             call.has_waited,
             lambda answer: self._later(
                 self._sim.random.uniform(0.01, 2), lambda: self._go_on(call, answer, over_at_ms)
@@ -111,8 +112,8 @@ class SimulatedEngine:
         elif is_mine and answer is None:
             del self._calls[id(call)]
             call.on_held_back(call)
-        elif is_mine:
-            self._send_away(call, SharedLane.of_limit(call.request.app))
+        elif is_mine and answer is not None:
+            self._send_away(call, answer)
 
     def _send_away(self, call: Call, to: SharedLane) -> None:
         del self._calls[id(call)]

@@ -6,6 +6,7 @@ from itertools import count, pairwise
 
 import pytest
 
+from tests.stages.made_rules import no_rules, rules_of
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import DueMember, Member
@@ -62,7 +63,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    throttle = Throttle(None, None, dict, clock)  # type: ignore[arg-type]
+    throttle = Throttle(None, no_rules(), clock)  # type: ignore[arg-type]
     puller = Puller(
         lanes,  # type: ignore[arg-type]
         Claims(),
@@ -117,7 +118,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         10_000,
         clock.monotonic,
         lambda: None,
-        Throttle(None, None, dict, clock),  # type: ignore[arg-type]
+        Throttle(None, no_rules(), clock),  # type: ignore[arg-type]
     )
     puller.fire_by(send_nobody)
     counts = []
@@ -156,8 +157,11 @@ class LimitedThrottle:
         self.back = 0
         self.limits: dict[str, CallLimit] = {}
 
-    def is_limited(self, _app: str) -> bool:
+    def needs_permits(self, _app: str) -> bool:
         return True
+
+    def holds(self, _lane: SharedLane) -> bool:
+        return False
 
     def take_all(self, wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
         self.taken += wishes.values()
@@ -215,7 +219,7 @@ class LimitedSetting:
         limits = MemoryCallLimits(server)
         limits.write({"app": CallLimit(at_once=1)})
         self.permits = OneCallAtOnce(server, self.clock)
-        self.throttle = Throttle(self.permits, limits, dict, self.clock)  # type: ignore[arg-type]
+        self.throttle = Throttle(self.permits, rules_of(limits, server), self.clock)  # type: ignore[arg-type]
         self.throttle.warm_up()
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
@@ -305,7 +309,7 @@ class ManyLimited:
         (call_limits := MemoryCallLimits(server)).write(limits)
         self.others = list(others)
         self.permits = NotedPermits(server, self.clock)
-        throttle = Throttle(self.permits, call_limits, dict, self.clock)  # type: ignore[arg-type]
+        throttle = Throttle(self.permits, rules_of(call_limits, server), self.clock)  # type: ignore[arg-type]
         throttle.warm_up()
         self.trips: list[list[PullOrder]] = []
         self.fired: list[list[SharedLane]] = []

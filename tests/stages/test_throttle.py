@@ -5,15 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.stages.made_rules import rules_of
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.throttle import BEGINS_WITHIN_S, READ_EVERY_S, READ_FIRST_EVERY_S, Throttle
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
 
 APP, RATED = "shop", "rated"
+HOST = "shop.test:80"
+LANES = {app: SharedLane.of_limit(app) for app in (APP, RATED)}
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 
 
@@ -45,7 +49,7 @@ class Setting:
 
     def start(self) -> Throttle:
         """Return the throttle of a process that starts now."""
-        throttle = Throttle(self.permits, self.limits, self._of_sql, self.clock)  # type: ignore[arg-type]
+        throttle = Throttle(self.permits, rules_of(self.limits, self.server, self._of_sql), self.clock)  # type: ignore[arg-type]
         throttle.warm_up()
         return throttle
 
@@ -56,7 +60,7 @@ class Setting:
 
     def ask(self, number: int, app: str = APP, has_waited: bool = False) -> None:
         for _ in range(number):
-            self.throttle.ask(app, has_waited, self.answers.append)
+            self.throttle.ask(app, HOST, has_waited, self.answers.append)
 
     @property
     def given(self) -> list[Permit]:
@@ -76,20 +80,20 @@ def test_calls_of_all_apps_that_ask_together_share_one_trip(it: Setting) -> None
     assert [[(one.app, one.fresh) for one in orders] for orders in it.permits.trips] == [
         [(APP, 3), (RATED, 2)]
     ]
-    assert it.answers.count(False) == 0
+    assert it.answers.count(LANES[APP]) == 0
 
 
 def test_who_gets_none_is_told_so(it: Setting) -> None:
     it.ask(5)
     it.throttle.carry_out()
     assert len(it.given) == 3
-    assert it.answers.count(False) == 2
+    assert it.answers.count(LANES[APP]) == 2
 
 
 def test_who_has_waited_goes_first(it: Setting) -> None:
     it.ask(3)
     waited: list[PermitAnswer] = []
-    it.throttle.ask(APP, True, waited.append)
+    it.throttle.ask(APP, HOST, True, waited.append)
     it.throttle.carry_out()
     assert isinstance(waited[0], Permit)
     assert len(it.given) == 2
@@ -153,7 +157,7 @@ def test_while_redis_is_away_nobody_knows(it: Setting) -> None:
 def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
     it.ask(1)
     it.limits.write({})
-    it.throttle.read_limits()
+    it.throttle.read_rules()
     it.throttle.carry_out()
     assert it.answers == [None]
     assert it.permits.trips == []
@@ -162,18 +166,18 @@ def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
 
 def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
     it.server.lose()
-    it.throttle.read_limits()
-    assert it.throttle.is_limited(APP)
+    it.throttle.read_rules()
+    assert it.throttle.is_limited(APP, HOST)
     it.limits.write({})
-    it.throttle.read_limits()
-    assert not it.throttle.is_limited(APP)
+    it.throttle.read_rules()
+    assert not it.throttle.is_limited(APP, HOST)
 
 
 def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
     it.server.away = True
     throttle = it.start()
     it.server.away = False
-    throttle.read_limits()
+    throttle.read_rules()
     assert throttle.limits == it.limits.read()
 
 
@@ -181,9 +185,9 @@ def test_a_process_that_starts_while_redis_has_lost_the_limits_asks_sql(it: Sett
     it.server.lose()
     throttle = it.start()
     assert throttle.limits == it.in_sql
-    assert not throttle.is_limited(RATED)
+    assert not throttle.is_limited(RATED, HOST)
     it.limits.write({RATED: CallLimit(per_second=10)})
-    throttle.read_limits()
+    throttle.read_rules()
     assert throttle.limits == {RATED: CallLimit(per_second=10)}
 
 
@@ -191,21 +195,21 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     it.server.lose()
     it.sql_is_away = True
     throttle = it.start()
-    assert throttle.is_limited("any")
+    assert throttle.is_limited("any", HOST)
     assert throttle.take("any", 5) == ([], 0.0)
-    throttle.ask("any", False, it.answers.append)
+    throttle.ask("any", HOST, False, it.answers.append)
     with pytest.raises(StoreAway):
         throttle.run_once()
     assert it.answers == [None]
     # Until the next reading who asks waits: an answer would be asked for again at once.
-    throttle.ask("any", False, it.answers.append)
+    throttle.ask("any", HOST, False, it.answers.append)
     throttle.run_once()
     assert it.answers == [None]
     it.clock.sleep(READ_FIRST_EVERY_S)
     it.sql_is_away = False
     throttle.run_once()
     assert it.answers == [None, None]
-    assert not throttle.is_limited("any")
+    assert not throttle.is_limited("any", HOST)
     assert it.permits.trips == []
 
 
@@ -214,16 +218,17 @@ def test_limits_are_read_again_seldom(it: Setting) -> None:
     it.limits.write({})
     it.clock.sleep(READ_EVERY_S - 0.1)
     it.throttle.run_once()
-    assert it.throttle.is_limited(APP)
+    assert it.throttle.is_limited(APP, HOST)
     it.clock.sleep(0.1)
     it.throttle.run_once()
-    assert not it.throttle.is_limited(APP)
+    assert not it.throttle.is_limited(APP, HOST)
 
 
 def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
     def fail() -> None:
         raise TypeError("a later format")
 
-    throttle = Throttle(it.permits, SimpleNamespace(read=fail), dict, it.clock)  # type: ignore[arg-type]
+    rules = rules_of(SimpleNamespace(read=fail), it.server)
+    throttle = Throttle(it.permits, rules, it.clock)  # type: ignore[arg-type]
     throttle.warm_up()
     assert not throttle.has_wants

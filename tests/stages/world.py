@@ -15,6 +15,7 @@ from tests.stages.timeline import Process, Timeline
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
@@ -27,6 +28,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -56,6 +58,7 @@ from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
@@ -214,8 +217,8 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
-        super().ask(app, has_waited, answer)
+    def ask(self, app: str, host: str, has_waited: bool, answer: OnPermit) -> None:
+        super().ask(app, host, has_waited, answer)
         self.on_asked()
 
 
@@ -228,9 +231,13 @@ class ExecutorNode(Node):
         self.is_stopping = False
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
-        self.throttle = PromptThrottle(
-            self.permits, world.call_limits, lambda: world.limits_in_sql, world.time
+        rules = KnownRules(
+            world.call_limits,  # type: ignore[arg-type]
+            world.call_rules,  # type: ignore[arg-type]
+            lambda: world.limits_in_sql,
+            lambda: world.rules_in_sql,
         )
+        self.throttle = PromptThrottle(self.permits, rules, world.time)
         self.throttle.warm_up()
         self.throttle.on_asked = self._ask_for_permits
         self._is_asking = False
@@ -317,9 +324,13 @@ class ExecutorNode(Node):
         self.throttle.carry_out()
 
     def _look_at_lanes(self) -> None:
-        """Read the limits, and pull from every lane, as the puller's own loop does."""
-        if self.throttle.limits or self._world.redis.table("call_limits"):
-            self._spawn_quietly(self.throttle.read_limits)
+        """Read the rules, and pull from every lane, as the puller's own loop does."""
+        if (
+            self.throttle.limits
+            or self._world.redis.table("call_limits")
+            or self._world.redis.table("call_rules")
+        ):
+            self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
             self._keep_looking()
@@ -387,6 +398,8 @@ class World:
         self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
         self.call_limits = MemoryCallLimits(self.redis)
         self.limits_in_sql: Mapping[str, CallLimit] = {}
+        self.call_rules = MemoryCallRules(self.redis)
+        self.rules_in_sql = CallRules()
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

@@ -17,7 +17,6 @@ from tests.fakes import (
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
@@ -27,6 +26,7 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.told_rules import CallLimitStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database

@@ -46,7 +46,7 @@ class Admissions:
         if call.permit is not None and now <= call.permit.begins_by:
             return True
         self.give_back(call, is_unused=True)
-        return not self._permits.is_limited(call.request.app)
+        return not self._permits.is_limited(call.request.app, call.request.host)
 
     def give_back_without_place(self) -> None:
         """Give back the permits of calls that came with one and did not get their place at once."""
@@ -58,8 +58,8 @@ class Admissions:
         """Ask for a permit."""
         call = asked.call
         self._asked[id(call)] = asked
-        app = call.request.app
-        self._permits.ask(app, call.has_waited, partial(self._take_answer, id(call), app))
+        app, host = call.request.app, call.request.host
+        self._permits.ask(app, host, call.has_waited, partial(self._take_answer, id(call), app))
 
     def answers(self) -> list[tuple[Admission, PermitAnswer]]:
         """Return the calls for which an answer came."""

@@ -223,7 +223,7 @@ class DeliveryEngine:
             self._end(call, flow, None, True)
         else:
             self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=None)
-            _tell(call.on_no_room, call, SharedLane.of_limit(call.request.app))
+            _tell(call.on_no_room, call, answer)
 
     def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
         fault = call.request.fault

@@ -149,7 +149,9 @@ class Flows:
     def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
-        kind, _, name = lane.key.partition(":")
+        kind, _, name = (lane.paused or lane.key).partition(":")
+        if kind in ("all", "timer"):
+            return max(0, min(free, share_of(self._places_total, self.running) - self.waiting))
         if kind in ("app", "limit"):
             app = self._apps.get(name)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)

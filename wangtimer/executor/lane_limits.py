@@ -39,7 +39,11 @@ class LaneLimits:
     def count_for(self, lane: SharedLane) -> bool:
         """Tell whether firings of this lane need permits."""
         app = lane.limited_app
-        return app is not None and self._throttle.is_limited(app)
+        return app is not None and self._throttle.needs_permits(app)
+
+    def hold(self, lane: SharedLane) -> bool:
+        """Tell whether nothing is to be taken from this lane: an operator paused all that waits there."""
+        return self._throttle.holds(lane)
 
     def keep(self, lanes: Container[SharedLane]) -> None:
         """Forget what is known of all other lanes."""

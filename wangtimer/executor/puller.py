@@ -9,7 +9,8 @@ import structlog
 from wangtimer.callback.permits import Permit
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
@@ -63,6 +64,7 @@ class Puller:
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._reader = LaneReader(lanes, claims, seconds_since_reconnect)
         self._send_feed_lanes = send_feed_lanes
+        self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
@@ -106,11 +108,16 @@ class Puller:
         is_quiet = not self._known and self._clock.monotonic() >= self._expects_until
         return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
 
-    def note_ended(self, host: str, app: str) -> None:
+    @property
+    def pauses(self) -> Pauses:
+        """What operators paused, as this process last read it."""
+        return self._throttle.pauses
+
+    def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            for lane in lanes_of(host, app):
-                if lane in self._known:
+            for lane in dict.fromkeys((*lanes_of(host, app), stood_in)):
+                if isinstance(lane, SharedLane) and lane in self._known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
 
@@ -127,8 +134,8 @@ class Puller:
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._limits.keep(index)
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
-        for is_limited, some in groupby(in_order[:LANES_A_LOOK], self._limits.count_for):
-            for lanes in [list(some)] if is_limited else ([lane] for lane in some):
+        for are_together, some in groupby(in_order[:LANES_A_LOOK], self._is_pulled_with_others):
+            for lanes in [list(some)] if are_together else ([lane] for lane in some):
                 self._look_at(lanes, index)
                 self._pull_ripe()
 
@@ -142,7 +149,7 @@ class Puller:
             self._freed.pop(lane, None)
             if self._limits.count_for(lane):
                 limited.append(lane)
-            elif self._room_in(lane) > 0:
+            elif self._room_for(lane) > 0:
                 self._pull([lane])
         self._pull_ripe(sorted(limited, key=self._limits.has_rate))
 
@@ -169,7 +176,15 @@ class Puller:
             return False
         looked_at = self._looked_at.get(lane, float("-inf"))
         is_lately = self._clock.monotonic() - looked_at < LOOK_WITHOUT_ROOM_EVERY_S
-        return is_lately and self._room_in(lane) <= 0
+        return is_lately and self._room_for(lane) <= 0
+
+    def _is_pulled_with_others(self, lane: SharedLane) -> bool:
+        """Tell whether it shares trips: lanes of limits come up often, and a look takes little from paused ones."""
+        return self._limits.count_for(lane) or self._limits.hold(lane)
+
+    def _room_for(self, lane: SharedLane) -> int:
+        """Return how many firings of the lane could be sent at once; none while an operator paused them."""
+        return 0 if self._is_stopped or self._limits.hold(lane) else self._room_in(lane)
 
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
@@ -203,7 +218,7 @@ class Puller:
         wishes: dict[SharedLane, int] = {}
         most = wished = held = 0
         for lane in lanes[:LANES_A_TRIP]:
-            room = 0 if self._is_stopped else self._room_in(lane)
+            room = self._room_for(lane)
             wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
             most, wished = max(most, room), wished + wish
             held += self._most_of(lane, wish)

@@ -116,7 +116,9 @@ class Sender:
                 continue
             if attempt is None:
                 continue
-            if died >= ALONE_AFTER:
+            if (lane := self.pause_of(attempt)) is not None:
+                self.move(attempt, lane)
+            elif died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
             elif (lane := self._lane_behind(attempt)) is not None:
                 self.move(attempt, lane)
@@ -134,9 +136,17 @@ class Sender:
         """Tell whether the member is held, with a second of its lease surely left."""
         return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
 
+    def pause_of(self, attempt: "Attempt") -> SharedLane | None:
+        """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
+        request = attempt.request
+        return self._puller.pauses.lane_of(request.app, request.host, attempt.held.member.timer_id)
+
     def ask_again(self, attempt: "Attempt") -> None:
-        """Send a member whose lease may be over, if a renewal shows that it is still held."""
-        if attempt.held.claim.holds(attempt.held.member):
+        """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
+        lane = self.pause_of(attempt)
+        if lane is not None:
+            self.move(attempt, lane)
+        elif attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
@@ -150,7 +160,8 @@ class Sender:
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
-        self._puller.note_ended(attempt.request.host, attempt.request.app)
+        request = attempt.request
+        self._puller.note_ended(request.host, request.app, attempt.held.claim.stands_in)
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
         """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
@@ -268,9 +279,12 @@ class Attempt:
         return isinstance(self.held.claim.stands_in, SharedLane)
 
     def may_send(self) -> bool:
-        """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""
+        """Tell whether the member may be sent: its lease surely lasts, and it is not paused.
+
+        A signature that is old by now is made anew.
+        """
         fail_points.before(Step.SEND)
-        if not self._sender.may_send(self.held):
+        if not self._sender.may_send(self.held) or self._sender.pause_of(self) is not None:
             return False
         if self._keys:
             self._renew_signature()
@@ -284,7 +298,7 @@ class Attempt:
             self._timestamp_s = now_s
 
     def on_held_back(self, _call: Call) -> None:
-        """Check the lease again, then send."""
+        """Check the lease again, then send; or let it wait for a pause to end."""
         self._sender.ask_again(self)
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
@@ -317,7 +331,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane not in lanes_of(host, app)
+    return isinstance(lane, SharedLane) and lane.paused is None and lane not in lanes_of(host, app)
 
 
 def _hand_on(held: Iterable[Held]) -> None:

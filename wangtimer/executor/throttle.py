@@ -1,4 +1,7 @@
-"""The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script."""
+"""The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script.
+
+It sends calls of what is paused to the lanes of their pauses: a pause is a limit that leaves no call.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,17 +13,19 @@ import structlog
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.call_limits import CallLimitStore
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
 
 log = structlog.get_logger()
 
 # Calls that ask within this share one script an app.
 GATHER_S = 0.003
-# How often the limits of all apps are read, never for a firing; and the same while no app has one.
+# How often the rules of operators are read, never for a firing; and the same while no app is limited or paused.
 READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
-# The same while this process knows no limits yet: no call is made until then.
+# The same while this process knows no rules yet: no call is made until then.
 READ_FIRST_EVERY_S = 0.5
 # A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
 BEGINS_WITHIN_S = 1.0
@@ -45,45 +50,57 @@ class Wants:
 
 
 class Throttle:
-    """One thread a process; any thread may use it. It does nothing for apps without a limit.
+    """One thread a process; any thread may use it. It does nothing for apps that are neither limited nor paused.
 
-    * Until this process has read the limits of all apps once, every app counts as limited and gets no permit.
+    * Until this process has read the rules once, every app counts as limited and gets no permit.
     * Permits that could not be given back, since Redis is away, end by themselves.
     """
 
-    def __init__(
-        self,
-        permits: PermitStore,
-        call_limits: CallLimitStore,
-        limits_in_sql: Callable[[], Mapping[str, CallLimit]],
-        clock: Clock,
-    ) -> None:
+    def __init__(self, permits: PermitStore, rules: KnownRules, clock: Clock) -> None:
         self._permits = permits
-        self._call_limits = call_limits
-        self._limits_in_sql = limits_in_sql
+        self._rules = rules
         self._clock = clock
-        self._known: Mapping[str, CallLimit] | None = None
         self._read_at = float("-inf")
         self._wants: dict[str, Wants] = {}
         self._lock = Lock()
         self._wake = Event()
 
     def start(self) -> None:
-        """Begin to read limits and to ask, until the process ends."""
+        """Begin to read rules and to ask, until the process ends."""
         Thread(target=self._run, name="throttle", daemon=True).start()
 
-    def is_limited(self, app: str) -> bool:
-        """Tell whether calls of this app need a permit; they do while this process knows no limits yet."""
-        known = self._known
-        return known is None or app in known
+    def is_limited(self, app: str, host: str) -> bool:
+        """Tell whether calls of this app to this host need a permit; all do while this process knows no rules yet."""
+        rules = self._rules
+        return not rules.are_known or app in rules.limits or rules.pauses.lane_of(app, host) is not None
+
+    def needs_permits(self, app: str) -> bool:
+        """Tell whether firings from the lane of this app's limit need permits."""
+        return not self._rules.are_known or app in self._rules.limits
 
     @property
     def limits(self) -> Mapping[str, CallLimit]:
         """The limit of each app that has one, as this process last read them; none if it never did."""
-        return self._known or {}
+        return self._rules.limits
 
-    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
-        """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one."""
+    @property
+    def pauses(self) -> Pauses:
+        """What is paused, as this process last read it."""
+        return self._rules.pauses
+
+    def holds(self, lane: SharedLane) -> bool:
+        """Tell whether nothing is to be taken from a lane, since all in it is paused."""
+        return self._rules.holds(lane)
+
+    def ask(self, app: str, host: str, has_waited: bool, answer: OnPermit) -> None:
+        """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one.
+
+        What is paused is sent away at once.
+        """
+        paused_in = self.pauses.lane_of(app, host)
+        if paused_in is not None:
+            answer(paused_in)
+            return
         with self._lock:
             wants = self._wants.setdefault(app, Wants())
             (wants.waited if has_waited else wants.fresh).append(answer)
@@ -143,25 +160,18 @@ class Throttle:
         """Whether something is to be asked or given back."""
         return bool(self._wants)
 
-    def read_limits(self) -> None:
-        """Read the limits of all apps; keep the former ones while Redis has lost them. Raises `StoreAway`.
-
-        A process without former ones asks SQL: sweeps tell Redis later than calls come due.
-        """
-        limits = self._call_limits.read()
-        if limits is None and self._known is None:
-            limits = self._limits_in_sql()
-        if limits is not None:
-            self._known = limits
+    def read_rules(self) -> None:
+        """Read the rules; raises `StoreAway`."""
+        self._rules.read()
 
     def warm_up(self) -> None:
-        """Read the limits before the first call; what cannot be read stops no start, and is read later."""
+        """Read the rules before the first call; what cannot be read stops no start, and is read later."""
         try:
-            self.read_limits()
+            self.read_rules()
         except StoreAway as error:
-            log.info("limits_not_read", error=str(error))
+            log.info("rules_not_read", error=str(error))
         except Exception:
-            log.exception("limits_not_read")
+            log.exception("rules_not_read")
 
     def carry_out(self) -> None:
         """Ask and give back what has gathered, in one trip; while Redis is away nobody gets an answer but "unknown"."""
@@ -189,30 +199,31 @@ class Throttle:
             for theirs in wanted:
                 _answer(theirs.answers, [])
             raise
-        for theirs, given in zip(wanted, permitted, strict=True):
-            _answer(theirs.waited, _with_refusals(theirs.waited, given.to_waited, asked_at))
-            _answer(theirs.fresh, _with_refusals(theirs.fresh, given.to_fresh, asked_at))
+        for order, theirs, given in zip(orders, wanted, permitted, strict=True):
+            lane = SharedLane.of_limit(order.app)
+            _answer(theirs.waited, _with_refusals(theirs.waited, given.to_waited, asked_at, lane))
+            _answer(theirs.fresh, _with_refusals(theirs.fresh, given.to_fresh, asked_at, lane))
 
     def run_once(self) -> None:
-        """Ask and give back what has gathered; read the limits when it is time. Raises `StoreAway`.
+        """Ask and give back what has gathered; read the rules when it is time. Raises `StoreAway`.
 
-        Until the limits are known, who asks waits for the next reading of them.
+        Until the rules are known, who asks waits for the next reading of them.
         """
-        if self.has_wants and self._known is not None:
+        if self.has_wants and self._rules.are_known:
             self._clock.sleep(GATHER_S)
             self.carry_out()
         if self._clock.monotonic() >= self._next_read_at:
             self._read_at = self._clock.monotonic()
             try:
-                self.read_limits()
+                self.read_rules()
             finally:
                 self.carry_out()
 
     @property
     def _next_read_at(self) -> float:
-        if self._known is None:
+        if not self._rules.are_known:
             return self._read_at + READ_FIRST_EVERY_S
-        return self._read_at + (READ_EVERY_S if self._known else READ_NONE_EVERY_S)
+        return self._read_at + (READ_EVERY_S if self._rules.has_any else READ_NONE_EVERY_S)
 
     def _run(self) -> None:
         while True:
@@ -221,7 +232,7 @@ class Throttle:
             try:
                 self.run_once()
             except StoreAway as error:
-                log.info("limits_not_read", error=str(error))
+                log.info("rules_not_read", error=str(error))
             except Exception:
                 log.exception("throttle_stumbled")
                 self._clock.sleep(PAUSE_AFTER_FAULT_S)
@@ -243,8 +254,10 @@ def _permits(names: Iterable[str], asked_at: float) -> list[Permit]:
     return [Permit(name, asked_at + BEGINS_WITHIN_S) for name in names]
 
 
-def _with_refusals(answers: list[OnPermit], names: tuple[str, ...], asked_at: float) -> list[PermitAnswer]:
-    return [*_permits(names, asked_at), *([False] * (len(answers) - len(names)))]
+def _with_refusals(
+    answers: list[OnPermit], names: tuple[str, ...], asked_at: float, lane: SharedLane
+) -> list[PermitAnswer]:
+    return [*_permits(names, asked_at), *([lane] * (len(answers) - len(names)))]
 
 
 def _answer(asked: list[OnPermit], answers: list[PermitAnswer]) -> None:

@@ -46,7 +46,8 @@ class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now.
+    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now; or `pause:` and
+    what an operator paused.
     """
 
     key: str
@@ -65,6 +66,17 @@ class SharedLane:
     def of_limit(cls, app: str) -> "SharedLane":
         """Return the lane of an app whose calls are limited."""
         return cls(f"limit:{app}")
+
+    @classmethod
+    def of_pause(cls, what: str) -> "SharedLane":
+        """Return the lane of what an operator paused; `what` is its name among the pauses."""
+        return cls(f"pause:{what}"[:LANE_CHARACTERS])
+
+    @property
+    def paused(self) -> str | None:
+        """The name of the pause for whose end firings wait here; None in any other lane."""
+        kind, _, what = self.key.partition(":")
+        return what if kind == "pause" else None
 
     @property
     def limited_app(self) -> str | None:

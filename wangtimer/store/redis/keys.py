@@ -31,6 +31,7 @@ class Keys:
         self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
+        self.call_rules = f"{prefix}:call-rules"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"

@@ -155,13 +155,17 @@ class LaneStore:
 
     def throttled(self) -> int:
         """Return how many firings wait in Redis for the limits of their apps."""
-        lanes = [lane for lane in self.index() if lane.limited_app is not None]
+        return self._waiting_in([lane for lane in self.index() if lane.limited_app is not None])
+
+    def paused(self) -> int:
+        """Return how many firings wait in Redis since an operator paused them."""
+        return self._waiting_in([lane for lane in self.index() if lane.paused is not None])
+
+    def _waiting_in(self, lanes: Sequence[SharedLane]) -> int:
         number = 0
         for start in range(0, len(lanes), LANES_A_TRIP):
-            told = self._connection.command(
-                partial(self._read_rests, lanes=lanes[start : start + LANES_A_TRIP])
-            )
-            number += sum(told[::2])
+            some = lanes[start : start + LANES_A_TRIP]
+            number += sum(self._connection.command(partial(self._read_rests, lanes=some))[::2])
         return number
 
     def feed(self, lane: SharedLane, token: str) -> int | None:

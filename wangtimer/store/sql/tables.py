@@ -25,6 +25,7 @@ from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
@@ -107,6 +108,19 @@ apps = Table(
     Column("disabled_at", BigInteger, nullable=True),
     # JSON object of the bounds that an operator set, NULL without any.
     Column("limits", _LongText, nullable=True),
+    **_MYSQL,
+)
+
+# What operators paused.
+pauses = Table(
+    "pause",
+    metadata,
+    # `all`; or `app:`, `host:` or `timer:` with an app, a host and port, or an id.
+    Column("name", String(LANE_CHARACTERS), primary_key=True),
+    # Whose it is; NULL: no single app's.
+    Column("app", String(APP_CHARACTERS), nullable=True),
+    Column("since", BigInteger, nullable=False),
+    Column("reason", String(REASON_CHARACTERS), nullable=False),
     **_MYSQL,
 )
 

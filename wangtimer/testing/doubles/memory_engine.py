@@ -114,7 +114,7 @@ class MemoryEngine:
                 if answer is None:
                     call.on_held_back(call)
                 else:
-                    call.on_no_room(call, SharedLane.of_limit(call.request.app))
+                    call.on_no_room(call, answer)
                 self._send_all()
 
     def _look_for_crowds(self) -> None:
