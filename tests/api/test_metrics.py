@@ -18,12 +18,14 @@ OF_SQL = {
     "wangtimer_overdue_firings",
     "wangtimer_oldest_overdue_seconds",
     "wangtimer_planning_lag_seconds",
+    "wangtimer_pauses",
 }
 OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
     "wangtimer_throttled_firings",
+    "wangtimer_paused_firings",
     "wangtimer_bad_timers",
     "wangtimer_bad_timer_notes_total",
     "wangtimer_egress_refusals_total",
@@ -50,6 +52,8 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
         "wangtimer_throttled_firings": 0,
+        "wangtimer_paused_firings": 0,
+        "wangtimer_pauses": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
         "wangtimer_egress_refusals_total": 0,

@@ -151,3 +151,20 @@ def test_the_first_key_needs_no_key(
     refused = run("keys", "create", "x", "--app", "shpo", "--database")
     assert (refused.exit_code, "did you mean 'shop'" in refused.stderr) == (1, True)
     assert run("keys", "create", "x", "--app", "shop", "--scope", "apps:admin", "--database").exit_code == 2
+
+
+def test_what_is_paused_is_listed_and_goes_on(operator: Run) -> None:
+    operator("apps", "create", "ads")
+    paused = json_of(operator("pause", "app", "ads", "--reason", "deploying", "--json"))
+    assert (paused["name"], paused["app"], paused["reason"]) == ("app:ads", "ads", "deploying")
+    operator("pause", "all")
+    operator("pause", "host", "shop.test:443")
+    assert [one["name"] for one in json_of(operator("pauses", "--json"))] == [
+        "all",
+        "app:ads",
+        "host:shop.test:443",
+    ]
+    assert "app:ads goes on" in operator("resume", "app", "ads").output
+    assert operator("resume", "app", "ads").exit_code == 1
+    for wrong in (["all", "ads"], ["app"], ["timer"]):
+        assert operator("pause", *wrong).exit_code == 2

@@ -12,6 +12,7 @@ import structlog
 from tests.simulation.fault import (
     IN_LANES,
     IN_LIMITS,
+    IN_PAUSES,
     TYPICAL,
     Fault,
     draw_clock_steps,
@@ -27,6 +28,7 @@ from tests.simulation.scenario import (
     draw_demands,
     draw_limited_app,
     draw_many_migrators,
+    draw_pauses,
     draw_scenario,
 )
 from tests.simulation.simulated_threads import simulated_threads
@@ -53,10 +55,11 @@ KINDS = {
     "clock": Kind(faults=draw_clock_steps),
     "lanes": Kind(draw_crowded_targets),
     "limits": Kind(draw_limited_app),
+    "pauses": Kind(draw_pauses),
     "migrators": Kind(draw_many_migrators, draw_losses),
 }
-# In a campaign, three runs of eight are plain ones.
-TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators")
+# In a campaign, three runs of nine are plain ones.
+TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators", "pauses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,15 @@ def run_seed(
     """Run one seed; `faults`, `is_slow` and what `draw` returns instead of its own."""
     random = Random(seed)
     scenario = draw(random)
-    often = IN_LIMITS if scenario.limit else IN_LANES if scenario.sends_away else TYPICAL
+    often = (
+        IN_PAUSES
+        if scenario.pauses
+        else IN_LIMITS
+        if scenario.limit
+        else IN_LANES
+        if scenario.sends_away
+        else TYPICAL
+    )
     drawn = draw_faults(random, often)
     is_slow = scenario.is_slow if is_slow is None else is_slow
     sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)

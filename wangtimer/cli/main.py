@@ -12,6 +12,7 @@ from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.apps.app_commands import apps
 from wangtimer.cli.apps.audit_command import audit
 from wangtimer.cli.apps.key_commands import keys
+from wangtimer.cli.apps.pause_commands import pause, pauses, resume
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
@@ -65,6 +66,9 @@ commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)
 commands.add_command(audit)
+commands.add_command(pause)
+commands.add_command(resume)
+commands.add_command(pauses)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)

@@ -40,6 +40,22 @@ class AppsPage(TypedDict):
     nextCursor: str | None
 
 
+class Pause(TypedDict):
+    """Something that an operator paused; `app` None: no single app's."""
+
+    name: str
+    app: str | None
+    since: str
+    reason: str
+
+
+class PausesPage(TypedDict):
+    """A page of pauses."""
+
+    items: list[Pause]
+    nextCursor: str | None
+
+
 class ApiKey(TypedDict):
     """An API key, without its secret; `app` None: an operator's."""
 

@@ -11,6 +11,7 @@ from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .follow_calls import FollowCalls
 from .many_timer_calls import ManyTimerCalls
+from .pause_calls import PauseCalls
 from .signing_calls import SigningCalls
 from .transport import Transport
 
@@ -18,7 +19,9 @@ TIMEOUT_S = 30.0
 RETRIES = 3
 
 
-class Client(FollowCalls, ManyTimerCalls, CalendarCalls, AppCalls, SigningCalls, AuditCalls, HealthCalls):
+class Client(
+    FollowCalls, ManyTimerCalls, CalendarCalls, AppCalls, PauseCalls, SigningCalls, AuditCalls, HealthCalls
+):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.
 
     `key` is the API key. Without it, it is that of `WANGTIMER_KEY`, of the file `WANGTIMER_KEY_FILE`, or, for a service

@@ -27,7 +27,8 @@ WaitedFor = Annotated[
     Field(
         description="what its last attempt waits or waited for: a place at its target (`host:` and the host), a "
         "connection of its app's share (`app:` and the app), or its app's limit of callbacks (`limit:` and the app): "
-        "then it was throttled, and `latenessMs` says for how long; empty: it did not wait"
+        "then it was throttled, and `latenessMs` says for how long; `pause:all`, or `pause:` with `app:`, `host:` or "
+        "`timer:` and a name: an operator had paused that; empty: it did not wait"
     ),
 ]
 

@@ -78,6 +78,9 @@ RIGHTS: Mapping[str, Right] = {
     "POST /v1/operator-keys": _ADMIN,
     "DELETE /v1/operator-keys/{key_id}": _ADMIN,
     "GET /v1/audit": _ADMIN,
+    "GET /v1/pauses": _ADMIN,
+    "PUT /v1/pauses/{name}": _ADMIN,
+    "DELETE /v1/pauses/{name}": _ADMIN,
     # Compatible with xTimer.
     "POST /api/timer/v1/def": _WRITE,
     "PUT /api/timer/v1/def": _WRITE,

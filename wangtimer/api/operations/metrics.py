@@ -97,6 +97,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         _gauge(
             "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
         ),
+        _gauge("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
         _gauge(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
@@ -132,6 +133,11 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "wangtimer_throttled_firings",
             "Firings of apps with a limit on their callbacks that wait in Redis for it",
             wiring.lanes.throttled(),
+        ),
+        _gauge(
+            "wangtimer_paused_firings",
+            "Firings that wait in Redis since an operator paused them",
+            wiring.lanes.paused(),
         ),
         _gauge(
             "wangtimer_bad_timers",

@@ -1,7 +1,7 @@
 """What operators set for calls, beside the limits of apps."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wangtimer.core.flow.pauses import Pauses
 
@@ -10,7 +10,7 @@ from wangtimer.core.flow.pauses import Pauses
 class CallRules:
     """The rules of all calls; without any, nothing is paused."""
 
-    pauses: Pauses = Pauses()
+    pauses: Pauses = field(default_factory=Pauses)
 
 
 def rules_to_text(rules: CallRules) -> str:
