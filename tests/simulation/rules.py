@@ -24,6 +24,7 @@ from tests.simulation.scenario import (
     draw_failing_targets,
     draw_limited_app,
     draw_many_migrators,
+    draw_pauses,
     draw_scenario,
     draw_slow_targets,
     draw_slow_targets_each_second,
@@ -34,7 +35,7 @@ from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor import executor, keeper, settler, throttle, verifier, wanted
+from wangtimer.executor import executor, keeper, sender, settler, throttle, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
@@ -650,6 +651,14 @@ _LIMITS = (
     ),
 )
 
+_PAUSES = (
+    Rule(
+        "what is paused is sent to the lane of its pause",
+        attribute(sender.Sender, "pause_of", lambda self, attempt: None),
+        draw=draw_pauses,
+    ),
+)
+
 RULES: Mapping[str, Rule] = {
-    rule.name: rule for rule in (*_LIMITS, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
+    rule.name: rule for rule in (*_LIMITS, *_PAUSES, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
 }
