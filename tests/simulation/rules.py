@@ -660,5 +660,6 @@ _PAUSES = (
 )
 
 RULES: Mapping[str, Rule] = {
-    rule.name: rule for rule in (*_LIMITS, *_PAUSES, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
+    rule.name: rule
+    for rule in (*_LIMITS, *_PAUSES, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
 }
