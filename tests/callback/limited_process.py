@@ -35,7 +35,7 @@ class EndlessCall:
     def __init__(self, request: Request, submit: Callable[[list[Call]], None]) -> None:
         self.request = request
         self.due_at_ms = 0.0
-        self.permit: Permit | None = None
+        self.permits: tuple[Permit, ...] = ()
         self._submit = submit
 
     def may_send(self) -> bool:

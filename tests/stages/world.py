@@ -12,6 +12,7 @@ from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryS
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
+from wangtimer.callback.permits import Permit
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
@@ -217,8 +218,8 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, host: str, has_waited: bool, answer: OnPermit) -> None:
-        super().ask(app, host, has_waited, answer)
+    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
+        super().ask(app, host, has_waited, held, answer)
         self.on_asked()
 
 
@@ -306,10 +307,10 @@ class ExecutorNode(Node):
         if self.throttle.has_wants:
             self._ask_for_permits()
         self._settle_soon()
-        is_throttled = self.throttle.limits and self._world.redis.table("lanes")
+        is_throttled = self.throttle.limits.has_any and self._world.redis.table("lanes")
         self._is_looking = bool(is_throttled or self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
-            every_ms = RATE_LOOK_MS if self.throttle.limits else self._settle_every_ms
+            every_ms = RATE_LOOK_MS if self.throttle.limits.has_any else self._settle_every_ms
             self._time.at(self._time.now_ms() + every_ms, self.process, self._look)
 
     def _ask_for_permits(self) -> None:
@@ -326,7 +327,7 @@ class ExecutorNode(Node):
     def _look_at_lanes(self) -> None:
         """Read the rules, and pull from every lane, as the puller's own loop does."""
         if (
-            self.throttle.limits
+            self.throttle.limits.has_any
             or self._world.redis.table("call_limits")
             or self._world.redis.table("call_rules")
         ):

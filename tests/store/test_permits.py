@@ -19,7 +19,7 @@ LANE = SharedLane.of_limit(APP)
 
 
 def order(token: str = "a", per_second: float | None = None, at_once: int | None = None) -> PermitOrder:
-    return PermitOrder(APP, CallLimit(per_second, at_once), token)
+    return PermitOrder(LANE, CallLimit(per_second, at_once), token)
 
 
 def given(hot: HotWorld, order: PermitOrder) -> Permitted:

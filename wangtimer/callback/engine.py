@@ -18,7 +18,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
-from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer, Permits
+from wangtimer.callback.permits import NoLimits, PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
@@ -214,10 +214,10 @@ class DeliveryEngine:
         self._admissions.give_back_without_place()
 
     def _go_on(self, asked: Admission, answer: PermitAnswer) -> None:
-        """Send a call that got its permit; send away one that got none."""
+        """Send a call that got its permits; send away one that did not."""
         call, flow, deadline_at = asked
-        if isinstance(answer, Permit):
-            call.permit = answer
+        if isinstance(answer, tuple):
+            call.permits = answer
             self._start(flow, call, deadline_at)
         elif answer is None:
             self._end(call, flow, None, True)

@@ -1,12 +1,15 @@
-"""What this process knows of operators' rules for calls: the limits of apps, and what is paused."""
+"""What this process knows of operators' rules for calls: limits, and what is paused."""
 
 from collections.abc import Callable, Mapping
 
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+
+_NONE = CallLimits()
 
 
 class KnownRules:
@@ -29,6 +32,7 @@ class KnownRules:
         self._rules_in_sql = rules_in_sql
         self._limits: Mapping[str, CallLimit] | None = None
         self._rules: CallRules | None = None
+        self._known: CallLimits | None = None
 
     def read(self) -> None:
         """Read all; raises `StoreAway`."""
@@ -38,29 +42,25 @@ class KnownRules:
         rules = self._call_rules.read()
         if rules is None and self._rules is None:
             rules = self._rules_in_sql()
-        # The limits last: once they are known, so is all.
         self._rules = self._rules if rules is None else rules
         self._limits = self._limits if limits is None else limits
+        if self._limits is not None and self._rules is not None:
+            self._known = CallLimits(self._limits, self._rules)
 
     @property
     def are_known(self) -> bool:
         """Whether they were read once."""
-        return self._limits is not None
+        return self._known is not None
 
     @property
-    def has_any(self) -> bool:
-        """Whether some call needs a permit, or is paused."""
-        return bool(self._limits or self.pauses.names)
-
-    @property
-    def limits(self) -> Mapping[str, CallLimit]:
-        """The limit of each app that has one; none while they are not known."""
-        return self._limits or {}
+    def limits(self) -> CallLimits:
+        """All limits; none while they are not known."""
+        return self._known or _NONE
 
     @property
     def pauses(self) -> Pauses:
         """What is paused."""
-        return Pauses() if self._rules is None else self._rules.pauses
+        return self.limits.rules.pauses
 
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""

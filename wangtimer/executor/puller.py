@@ -94,6 +94,11 @@ class Puller:
         first = self._known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
 
+    @property
+    def knows_lanes(self) -> bool:
+        """Whether firings wait in some lane, as far as this process knows."""
+        return bool(self._known)
+
     def expect(self) -> None:
         """Learn that this process sends a firing to a lane, which is in the index soon; quick, from any thread."""
         was_idle = self.rest_s > LOOK_EVERY_S
@@ -205,8 +210,8 @@ class Puller:
                     permits, {lane: wish for lane, wish in wishes.items() if is_look or permits[lane] != []}
                 )
             finally:
-                for lane, left in permits.items():
-                    self._limits.give_back(lane, left or [])
+                for left in permits.values():
+                    self._limits.give_back(left or [])
         return found
 
     def _wishes(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
@@ -320,6 +325,12 @@ class Puller:
                 log.exception("puller_stumbled")
 
 
-def lanes_of(host: str, app: str) -> tuple[SharedLane, SharedLane, SharedLane]:
-    """Return the lanes in which a call of this app to this host may wait."""
-    return SharedLane.of_host(host), SharedLane.of_app(app), SharedLane.of_limit(app)
+def lanes_of(host: str, app: str) -> tuple[SharedLane, ...]:
+    """Return the lanes in which a call of this app to this host may wait for room or for a limit."""
+    return (
+        SharedLane.of_host(host),
+        SharedLane.of_app(app),
+        SharedLane.of_host_limit(host),
+        SharedLane.of_app_at_host(app, host),
+        SharedLane.of_limit(app),
+    )

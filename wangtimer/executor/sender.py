@@ -32,6 +32,9 @@ from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
 OLDEST_TIMESTAMP_S = 1
+# Who goes from one limit to another rests for this part of the time that it is late by then, within these bounds.
+REST_SHARE = 0.2
+SHORTEST_REST_S, LONGEST_REST_S = 0.05, 1.0
 
 
 class Ready(NamedTuple):
@@ -123,7 +126,7 @@ class Sender:
             elif (lane := self._lane_behind(attempt)) is not None:
                 self.move(attempt, lane)
             else:
-                attempt.permit = one.held.claim.take_permit()
+                attempt.permits = one.held.claim.take_permit()
                 calls.append(attempt)
         self._engine.submit(calls)
         _hand_on(call.held for call in calls)
@@ -150,10 +153,22 @@ class Sender:
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
-        """Move a member without room to a lane, outside this process."""
-        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit."""
+        rest_s = self._rest_s(attempt, lane)
+        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms), rest_s)
         self._puller.expect()
         _hand_on([attempt.held])
+
+    def _rest_s(self, attempt: "Attempt", lane: SharedLane) -> float:
+        """Return how long a member rests that one limit let go and another one refuses, ever longer.
+
+        Where both limits are exceeded by far, it would else go to and fro as often as permits come back.
+        """
+        stood_in = attempt.held.claim.stands_in
+        if not (isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit):
+            return 0.0
+        late_s = (self._clock.now_ms() - attempt.due_at_ms) / 1_000
+        return min(max(late_s * REST_SHARE, SHORTEST_REST_S), LONGEST_REST_S)
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
@@ -165,7 +180,7 @@ class Sender:
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
         """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
-        if isinstance(attempt.held.claim.stands_in, SharedLane):
+        if isinstance(attempt.held.claim.stands_in, SharedLane) or not self._puller.knows_lanes:
             return None
         request = attempt.request
         for lane in lanes_of(request.host, request.app):
@@ -242,7 +257,7 @@ class Attempt:
         "due_at_ms",
         "held",
         "keep_output",
-        "permit",
+        "permits",
         "request",
         "secrets",
         "timeout_ms",
@@ -271,7 +286,7 @@ class Attempt:
         self.timeout_ms = timeout_ms
         self.keep_output = keep_output
         self.secrets = secrets
-        self.permit: Permit | None = None
+        self.permits: tuple[Permit, ...] = ()
 
     @property
     def has_waited(self) -> bool:

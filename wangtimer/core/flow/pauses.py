@@ -51,5 +51,7 @@ def _names_for(lane: SharedLane) -> Iterator[str]:
         yield lane.paused
     elif lane.limited_app is not None:
         yield f"app:{lane.limited_app}"
+    elif lane.limited_host is not None:
+        yield f"host:{lane.limited_host}"
     else:
         yield lane.key

@@ -154,8 +154,8 @@ class LaneStore:
         return found
 
     def throttled(self) -> int:
-        """Return how many firings wait in Redis for the limits of their apps."""
-        return self._waiting_in([lane for lane in self.index() if lane.limited_app is not None])
+        """Return how many firings wait in Redis for limits of calls."""
+        return self._waiting_in([lane for lane in self.index() if lane.is_of_limit])
 
     def paused(self) -> int:
         """Return how many firings wait in Redis since an operator paused them."""

@@ -7,7 +7,7 @@ from functools import partial
 from wangtimer.callback import Call, EngineStopped, Reply
 from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
-from wangtimer.callback.permits import NoLimits, Permit, Permits
+from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -105,8 +105,8 @@ class MemoryEngine:
         for (call, flow, _), answer in self._admissions.answers():
             if self._is_stopped:
                 self._leave(flow, None)
-            elif isinstance(answer, Permit):
-                call.permit = answer
+            elif isinstance(answer, tuple):
+                call.permits = answer
                 self._send(flow, call)
             else:
                 del self._waiting[call]

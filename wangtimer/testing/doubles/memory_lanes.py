@@ -117,7 +117,7 @@ class MemoryLanes:
         return [lane for lane, (_, has_rest) in found.items() if has_rest]
 
     def throttled(self) -> int:
-        return self._waiting_in(lambda lane: lane.limited_app is not None)
+        return self._waiting_in(lambda lane: lane.is_of_limit)
 
     def paused(self) -> int:
         return self._waiting_in(lambda lane: lane.paused is not None)
