@@ -24,6 +24,16 @@ CREATE TABLE pause (
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- limits of calls to target hosts, over all apps
+CREATE TABLE host_limit (
+    -- a host and port; *: every other
+    host VARCHAR(300) NOT NULL,
+    calls_per_second INTEGER,
+    calls_at_once INTEGER,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (host)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,

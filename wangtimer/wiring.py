@@ -87,12 +87,14 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
@@ -252,6 +254,16 @@ class Wiring:
     def pauses(self) -> PauseStore:
         """What operators paused, in SQL."""
         return PauseStore(self.database)
+
+    @once
+    def host_limits(self) -> HostLimitStore:
+        """Limits of calls to target hosts, in SQL."""
+        return HostLimitStore(self.database)
+
+    @once
+    def rule_source(self) -> CallRuleSource:
+        """The other rules in SQL."""
+        return CallRuleSource(self.pauses, self.host_limits, self.app_limits)
 
     @once
     def app_limits(self) -> AppLimits:
@@ -486,7 +498,9 @@ class Wiring:
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        rules = KnownRules(self.call_limits, self.call_rules, self.app_limits.of_calls, self.pauses.of_calls)
+        rules = KnownRules(
+            self.call_limits, self.call_rules, self.app_limits.of_calls, self.rule_source.of_calls
+        )
         return Throttle(self.permits, rules, self.clock)
 
     @once
@@ -607,7 +621,7 @@ class Wiring:
     @once
     def rule_teller(self) -> LimitTeller[CallRules]:
         """Tells callback processes of the other rules for calls."""
-        return LimitTeller(self.pauses, self.call_rules)
+        return LimitTeller(self.rule_source, self.call_rules)
 
     @once
     def app_stopper(self) -> AppStopper:

@@ -11,6 +11,7 @@ from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.apps.app_commands import apps
 from wangtimer.cli.apps.audit_command import audit
+from wangtimer.cli.apps.host_commands import hosts
 from wangtimer.cli.apps.key_commands import keys
 from wangtimer.cli.apps.pause_commands import pause, pauses, resume
 from wangtimer.cli.as_code.apply_command import apply
@@ -66,6 +67,7 @@ commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)
 commands.add_command(audit)
+commands.add_command(hosts)
 commands.add_command(pause)
 commands.add_command(resume)
 commands.add_command(pauses)

@@ -8,6 +8,8 @@ class AppLimits(TypedDict, total=False):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    callsPerSecondToOneHost: int | None
+    callsAtOnceToOneHost: int | None
 
 
 class ShownAppLimits(TypedDict):
@@ -15,6 +17,8 @@ class ShownAppLimits(TypedDict):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    callsPerSecondToOneHost: int | None
+    callsAtOnceToOneHost: int | None
 
 
 class App(TypedDict):
@@ -53,6 +57,21 @@ class PausesPage(TypedDict):
     """A page of pauses."""
 
     items: list[Pause]
+    nextCursor: str | None
+
+
+class HostLimit(TypedDict):
+    """The limit of a target's host and port, over all apps; `host` `*`: every other. None: no such limit."""
+
+    host: str
+    callsPerSecond: int | None
+    callsAtOnce: int | None
+
+
+class HostLimitsPage(TypedDict):
+    """A page of limits of hosts."""
+
+    items: list[HostLimit]
     nextCursor: str | None
 
 

@@ -10,6 +10,7 @@ from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .follow_calls import FollowCalls
+from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
 from .pause_calls import PauseCalls
 from .signing_calls import SigningCalls
@@ -20,7 +21,15 @@ RETRIES = 3
 
 
 class Client(
-    FollowCalls, ManyTimerCalls, CalendarCalls, AppCalls, PauseCalls, SigningCalls, AuditCalls, HealthCalls
+    FollowCalls,
+    ManyTimerCalls,
+    CalendarCalls,
+    AppCalls,
+    HostLimitCalls,
+    PauseCalls,
+    SigningCalls,
+    AuditCalls,
+    HealthCalls,
 ):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.
 

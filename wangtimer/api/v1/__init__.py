@@ -6,6 +6,7 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.v1.apps.app_routes import add_app_routes
 from wangtimer.api.v1.apps.audit_routes import add_audit_routes
+from wangtimer.api.v1.apps.host_routes import add_host_routes
 from wangtimer.api.v1.apps.key_routes import add_key_routes
 from wangtimer.api.v1.apps.pause_routes import add_pause_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
@@ -32,10 +33,11 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
 
 
 def _operators_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of apps, keys, the audit and pauses."""
+    """Return the routes of apps, keys, the audit, pauses and limits of hosts."""
     routes = Routes.of("apps", "apps")
     add_app_routes(routes, wiring)
     add_key_routes(routes, wiring)
     add_audit_routes(routes, wiring)
     add_pause_routes(routes, wiring)
+    add_host_routes(routes, wiring)
     return routes.blueprint

@@ -31,9 +31,14 @@ class Limit(click.ParamType[int | str]):
 
 
 def _limits(command: Any) -> Any:
-    at_once = click.option("--calls-at-once", type=Limit(), help="Callbacks under way at once, at most.")
-    a_second = click.option("--calls-per-second", type=Limit(), help="Callbacks a second, at most.")
-    return a_second(at_once(command))
+    for name, what in (
+        ("calls-at-once-to-one-host", "Callbacks under way at once to each target host, at most."),
+        ("calls-per-second-to-one-host", "Callbacks a second to each target host, at most."),
+        ("calls-at-once", "Callbacks under way at once, at most."),
+        ("calls-per-second", "Callbacks a second, at most."),
+    ):
+        command = click.option(f"--{name}", type=Limit(), help=what)(command)
+    return command
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -73,7 +78,9 @@ def limit(asked: Asked, name: str, **limits: Any) -> None:
     """Set limits of the app NAME; `none` takes one out. A limit that is not named stays."""
     given = _given(limits)
     if not given:
-        raise click.UsageError("name a limit: --calls-per-second or --calls-at-once")
+        raise click.UsageError(
+            "name a limit: --calls-per-second, --calls-at-once, or one of them -to-one-host"
+        )
     asked.tell(asked.client.patch_app(name, limits=given), _show)
 
 
@@ -105,7 +112,12 @@ def enable(asked: Asked, name: str) -> None:
 
 
 def _given(limits: dict[str, int | str | None]) -> AppLimits:
-    names = {"calls_per_second": "callsPerSecond", "calls_at_once": "callsAtOnce"}
+    names = {
+        "calls_per_second": "callsPerSecond",
+        "calls_at_once": "callsAtOnce",
+        "calls_per_second_to_one_host": "callsPerSecondToOneHost",
+        "calls_at_once_to_one_host": "callsAtOnceToOneHost",
+    }
     return cast(
         AppLimits,
         {names[name]: None if value == NO_LIMIT else value for name, value in limits.items() if value},
@@ -120,6 +132,8 @@ def _show(app: App) -> None:
             "disabled": app["disabledAt"],
             "calls a second": app["limits"]["callsPerSecond"],
             "calls at once": app["limits"]["callsAtOnce"],
+            "calls a second to one host": app["limits"]["callsPerSecondToOneHost"],
+            "calls at once to one host": app["limits"]["callsAtOnceToOneHost"],
         }
     )
 

@@ -124,6 +124,18 @@ pauses = Table(
     **_MYSQL,
 )
 
+# Limits of calls to target hosts, over all apps.
+host_limits = Table(
+    "host_limit",
+    metadata,
+    # A host and port; `*`: every other.
+    Column("host", String(LANE_CHARACTERS), primary_key=True),
+    Column("calls_per_second", Integer, nullable=True),
+    Column("calls_at_once", Integer, nullable=True),
+    Column("updated_at", BigInteger, nullable=False),
+    **_MYSQL,
+)
+
 # The keys by which apps and operators call the API.
 api_keys = Table(
     "api_key",

@@ -37,6 +37,13 @@ class AppLimitsBody(Given):
 
     calls_per_second: Annotated[CallsPerSecond, Field(alias="callsPerSecond")] = None
     calls_at_once: Annotated[CallsAtOnce, Field(alias="callsAtOnce")] = None
+    calls_per_second_to_one_host: Annotated[
+        CallsPerSecond,
+        Field(alias="callsPerSecondToOneHost", description="the same to each target host and port"),
+    ] = None
+    calls_at_once_to_one_host: Annotated[
+        CallsAtOnce, Field(alias="callsAtOnceToOneHost", description="the same to each target host and port")
+    ] = None
 
     @property
     def given(self) -> dict[str, float | None]:
@@ -82,6 +89,12 @@ class ShownLimits(Sent):
 
     calls_per_second: Annotated[int | None, Field(description="callbacks a second, at most")]
     calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")]
+    calls_per_second_to_one_host: Annotated[
+        int | None, Field(description="callbacks a second to each target host and port, at most")
+    ]
+    calls_at_once_to_one_host: Annotated[
+        int | None, Field(description="callbacks under way at once to each target host and port, at most")
+    ]
 
 
 class ShownApp(Sent):
@@ -114,14 +127,20 @@ class AppPage(ListPage):
 
 def app_fields(app: RegisteredApp) -> dict[str, Any]:
     """Return the fields of a `ShownApp`."""
-    per_second, at_once = app.limits.get("callsPerSecond"), app.limits.get("callsAtOnce")
     return {
         "name": app.name,
         "created_at": show_moment(app.created_at),
         "updated_at": show_moment(app.updated_at),
         "disabled_at": None if app.disabled_at is None else show_moment(app.disabled_at),
         "limits": ShownLimits(
-            calls_per_second=None if per_second is None else int(per_second),
-            calls_at_once=None if at_once is None else int(at_once),
+            calls_per_second=_whole(app, "callsPerSecond"),
+            calls_at_once=_whole(app, "callsAtOnce"),
+            calls_per_second_to_one_host=_whole(app, "callsPerSecondToOneHost"),
+            calls_at_once_to_one_host=_whole(app, "callsAtOnceToOneHost"),
         ),
     }
+
+
+def _whole(app: RegisteredApp, limit: str) -> int | None:
+    value = app.limits.get(limit)
+    return None if value is None else int(value)

@@ -9,6 +9,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_routes import known_app
+from wangtimer.api.v1.apps.host_names import host_port
 from wangtimer.api.v1.apps.pause_models import (
     PauseBody,
     PauseListQuery,
@@ -18,7 +19,6 @@ from wangtimer.api.v1.apps.pause_models import (
     pause_fields,
 )
 from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.callback.origin import read_url
 from wangtimer.core.errors import StoreAway, Subject
 from wangtimer.core.flow.pauses import EVERYTHING, Pause
 from wangtimer.core.timers.timer import TimerStatus
@@ -99,7 +99,7 @@ def _written(given: str) -> str:
         return given
     if kind == "timer" and subject.isdecimal() and subject.isascii() and len(subject) <= MOST_DIGITS:
         return f"timer:{int(subject)}"
-    if kind == "host" and (host := _host_port(subject)) is not None:
+    if kind == "host" and (host := host_port(subject)) is not None:
         return f"host:{host}"
     raise Refused(
         ErrorCode.BAD_VALUE,
@@ -107,14 +107,6 @@ def _written(given: str) -> str:
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",
     )
-
-
-def _host_port(text: str) -> str | None:
-    """Return a host and port as lanes name them; None where it is none."""
-    if not text.rpartition(":")[2].isdecimal() or "/" in text or "@" in text:
-        return None
-    origin = read_url(f"http://{text}")[0]
-    return None if origin.fault else origin.host_port
 
 
 def _tell(wiring: Wiring) -> None:
