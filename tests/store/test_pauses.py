@@ -33,12 +33,13 @@ def test_a_pause_is_kept_once_and_removed_once(database: Database) -> None:
 
 def test_each_pause_and_its_end_are_audited_once(database: Database) -> None:
     store = PauseStore(database)
+    things = (("timer:17", "shop"), ("host:h.test:80", None), ("all", None))
     with calling(Caller(None, "test", None, frozenset(), "")):
-        for name, app in (("timer:17", "shop"), ("host:h.test:80", None), ("all", None)):
-            store.add(Pause(name, 5, app))
-            store.add(Pause(name, 5, app))
-            store.remove(name, 6)
-            store.remove(name, 6)
+        for at, (name, app) in enumerate(things):
+            store.add(Pause(name, 2 * at, app))
+            store.add(Pause(name, 2 * at, app))
+            store.remove(name, 2 * at + 1)
+            store.remove(name, 2 * at + 1)
     entries = AuditLog(database).page(AuditFilter(), 100)
     found = [(one.action, one.kind, one.subject, one.app) for one in reversed(entries)]
     expected = [
