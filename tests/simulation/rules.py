@@ -654,7 +654,7 @@ _LIMITS = (
 _PAUSES = (
     Rule(
         "what is paused is sent to the lane of its pause",
-        attribute(sender.Sender, "pause_of", lambda self, attempt: None),
+        attribute(sender.Sender, "pause_of", lambda self, held, app, host: None),
         draw=draw_pauses,
     ),
 )

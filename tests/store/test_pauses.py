@@ -4,6 +4,7 @@ import pytest
 
 from tests.store.worlds import HotWorld
 from wangtimer.core.apps.audited_change import Action, AuditedKind
+from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import Pause, Pauses
@@ -32,11 +33,13 @@ def test_a_pause_is_kept_once_and_removed_once(database: Database) -> None:
 
 def test_each_pause_and_its_end_are_audited_once(database: Database) -> None:
     store = PauseStore(database)
-    for name, app in (("timer:17", "shop"), ("host:h.test:80", None), ("all", None)):
-        store.add(Pause(name, 5, app))
-        store.add(Pause(name, 5, app))
-        store.remove(name, 6)
-        store.remove(name, 6)
+    things = (("timer:17", "shop"), ("host:h.test:80", None), ("all", None))
+    with calling(Caller(None, "test", None, frozenset(), "")):
+        for at, (name, app) in enumerate(things):
+            store.add(Pause(name, 2 * at, app))
+            store.add(Pause(name, 2 * at, app))
+            store.remove(name, 2 * at + 1)
+            store.remove(name, 2 * at + 1)
     entries = AuditLog(database).page(AuditFilter(), 100)
     found = [(one.action, one.kind, one.subject, one.app) for one in reversed(entries)]
     expected = [

@@ -94,11 +94,6 @@ class Puller:
         first = self._known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
 
-    @property
-    def knows_lanes(self) -> bool:
-        """Whether firings wait in some lane, as far as this process knows."""
-        return bool(self._known)
-
     def expect(self) -> None:
         """Learn that this process sends a firing to a lane, which is in the index soon; quick, from any thread."""
         was_idle = self.rest_s > LOOK_EVERY_S

@@ -62,6 +62,23 @@ class Sent(NamedTuple):
     unopened: dict[Member, str]
 
 
+class LanesBehind:
+    """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
+
+    def __init__(self, puller: Puller) -> None:
+        self._puller = puller
+        self._known: dict[tuple[str, str], SharedLane | None] = {}
+
+    def of(self, ready: Ready) -> SharedLane | None:
+        """Return the lane in which a member is to wait; None for a member pulled from a lane."""
+        if isinstance(ready.held.claim.stands_in, SharedLane):
+            return None
+        app, host = ready.definition.app, _host_of(ready.definition)
+        if (app, host) not in self._known:
+            self._known[app, host] = next(filter(self._puller.is_behind, lanes_of(host, app)), None)
+        return self._known[app, host]
+
+
 class Sender:
     """Sends members that are surely still held; members on which two executors died go alone."""
 
@@ -99,6 +116,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
+        behind = LanesBehind(self._puller)
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -108,6 +126,13 @@ class Sender:
                     "each executor that ran it died, the last of them while it ran alone",
                     one.bucket,
                 )
+                continue
+            # A lane may be far behind, and most of an app's firings go there: no request is made for them.
+            lane = self.pause_of(one.held, one.definition.app, _host_of(one.definition))
+            if lane is None and died < ALONE_AFTER:
+                lane = behind.of(one)
+            if lane is not None:
+                self.move(one.held, lane, one.due_at)
                 continue
             try:
                 attempt = self._attempt(one)
@@ -119,12 +144,8 @@ class Sender:
                 continue
             if attempt is None:
                 continue
-            if (lane := self.pause_of(attempt)) is not None:
-                self.move(attempt, lane)
-            elif died >= ALONE_AFTER:
+            if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
-            elif (lane := self._lane_behind(attempt)) is not None:
-                self.move(attempt, lane)
             else:
                 attempt.permits = one.held.claim.take_permit()
                 calls.append(attempt)
@@ -139,35 +160,33 @@ class Sender:
         """Tell whether the member is held, with a second of its lease surely left."""
         return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
 
-    def pause_of(self, attempt: "Attempt") -> SharedLane | None:
+    def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
-        request = attempt.request
-        return self._puller.pauses.lane_of(request.app, request.host, attempt.held.member.timer_id)
+        return self._puller.pauses.lane_of(app, host, held.member.timer_id)
 
     def ask_again(self, attempt: "Attempt") -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
-        lane = self.pause_of(attempt)
+        lane = attempt.paused_in
         if lane is not None:
-            self.move(attempt, lane)
+            self.move(attempt.held, lane, attempt.due_at_ms)
         elif attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
-    def move(self, attempt: "Attempt", lane: SharedLane) -> None:
+    def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
         """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit."""
-        rest_s = self._rest_s(attempt, lane)
-        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms), rest_s)
+        self._mover.take(Move(held, lane, due_at), self._rest_s(held, lane, due_at))
         self._puller.expect()
-        _hand_on([attempt.held])
+        _hand_on([held])
 
-    def _rest_s(self, attempt: "Attempt", lane: SharedLane) -> float:
+    def _rest_s(self, held: Held, lane: SharedLane, due_at: int) -> float:
         """Return how long a member rests that one limit let go and another one refuses, ever longer.
 
         Where both limits are exceeded by far, it would else go to and fro as often as permits come back.
         """
-        stood_in = attempt.held.claim.stands_in
+        stood_in = held.claim.stands_in
         if not (isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit):
             return 0.0
-        late_s = (self._clock.now_ms() - attempt.due_at_ms) / 1_000
+        late_s = (self._clock.now_ms() - due_at) / 1_000
         return min(max(late_s * REST_SHARE, SHORTEST_REST_S), LONGEST_REST_S)
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
@@ -177,16 +196,6 @@ class Sender:
             self._settler.hurry()
         request = attempt.request
         self._puller.note_ended(request.host, request.app, attempt.held.claim.stands_in)
-
-    def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
-        """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
-        if isinstance(attempt.held.claim.stands_in, SharedLane) or not self._puller.knows_lanes:
-            return None
-        request = attempt.request
-        for lane in lanes_of(request.host, request.app):
-            if self._puller.is_behind(lane):
-                return lane
-        return None
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
@@ -293,13 +302,18 @@ class Attempt:
         """Whether it was pulled from a lane."""
         return isinstance(self.held.claim.stands_in, SharedLane)
 
+    @property
+    def paused_in(self) -> SharedLane | None:
+        """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
+        return self._sender.pause_of(self.held, self.request.app, self.request.host)
+
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts, and it is not paused.
 
         A signature that is old by now is made anew.
         """
         fail_points.before(Step.SEND)
-        if not self._sender.may_send(self.held) or self._sender.pause_of(self) is not None:
+        if not self._sender.may_send(self.held) or self.paused_in is not None:
             return False
         if self._keys:
             self._renew_signature()
@@ -318,7 +332,7 @@ class Attempt:
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """Let it wait in a lane."""
-        self._sender.move(self, lane)
+        self._sender.move(self.held, lane, self.due_at_ms)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""
@@ -333,7 +347,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, read_url(one.definition.notify.url)[0].host_port, one.definition.app):
+        if _leads_elsewhere(one.held, _host_of(one.definition), one.definition.app):
             going.append(one)
         elif most > 0:
             most -= 1
@@ -341,6 +355,10 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
         else:
             staying.append(one)
     return going, staying
+
+
+def _host_of(definition: Definition) -> str:
+    return read_url(definition.notify.url)[0].host_port
 
 
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:

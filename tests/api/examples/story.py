@@ -133,9 +133,9 @@ def _apps(recorder: Recorder) -> None:
     made = shows("v1CreateOperatorKey", {"name": "prometheus", "scopes": ["metrics:read"]})
     shows("v1ListOperatorKeys", limit=20)
     shows("v1RevokeOperatorKey", key_id=made["id"])
-    shows("v1PutPause", {"reason": "moving its database"}, name="app:billing")
+    shows("v1Pause", {"reason": "moving its database"}, name="app:billing")
     shows("v1ListPauses", limit=20)
-    shows("v1DeletePause", name="app:billing")
+    shows("v1Resume", name="app:billing")
     shows("v1ListAudit", app="billing", limit=2)
 
 

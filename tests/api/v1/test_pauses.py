@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.v1.world import V1World
+from tests.api.v1.world import Answered, V1World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import Pauses
@@ -15,22 +15,22 @@ def told(world: V1World) -> frozenset[str]:
     return frozenset() if rules is None else rules.pauses.names
 
 
-def put(world: V1World, name: str, reason: str = "") -> object:
+def put(world: V1World, name: str, reason: str = "") -> Answered:
     return world.send("PUT", f"{ALL}/{name}", {"reason": reason}, app=None, rule=ONE)
 
 
 def test_what_is_paused_is_told_listed_and_goes_on(small_world: V1World) -> None:
     world = small_world
     world.send("POST", "/v1/apps", {"name": "ads"}, app=None)
-    assert put(world, "app:ads", "deploying").body["reason"] == "deploying"
-    again = put(world, "app:ads", "again").body
+    assert put(world, "app:ads", "deploying").json["reason"] == "deploying"
+    again = put(world, "app:ads", "again").json
     assert (again["app"], again["reason"]) == ("ads", "deploying")
-    assert put(world, "host:Shop.TEST:443").body["name"] == "host:shop.test:443"
+    assert put(world, "host:Shop.TEST:443").json["name"] == "host:shop.test:443"
     assert put(world, "all").status == 200
     assert told(world) == {"app:ads", "host:shop.test:443", "all"}
-    listed = world.send("GET", f"{ALL}?limit=2", app=None, rule=ALL).body
+    listed = world.send("GET", f"{ALL}?limit=2", app=None, rule=ALL).json
     assert [one["name"] for one in listed["items"]] == ["all", "app:ads"]
-    rest = world.send("GET", f"{ALL}?limit=2&cursor={listed['nextCursor']}", app=None, rule=ALL).body
+    rest = world.send("GET", f"{ALL}?limit=2&cursor={listed['nextCursor']}", app=None, rule=ALL).json
     assert [one["name"] for one in rest["items"]] == ["host:shop.test:443"]
     assert world.send("DELETE", f"{ALL}/app:ads", app=None, rule=ONE).status == 204
     assert world.send("DELETE", f"{ALL}/app:ads", app=None, rule=ONE).status == 404
@@ -58,8 +58,8 @@ def test_what_does_not_exist_is_not_paused(small_world: V1World, name: str, stat
 
 def test_a_timer_is_paused_by_its_id(small_world: V1World) -> None:
     body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
-    made = small_world.send("POST", "/v1/timers", body).body
-    paused = put(small_world, f"timer:{made['id']}").body
+    made = small_world.send("POST", "/v1/timers", body).json
+    paused = put(small_world, f"timer:{made['id']}").json
     assert paused["name"] == f"timer:{made['id']}"
     assert paused["app"] is not None
     assert told(small_world) == {f"timer:{made['id']}"}

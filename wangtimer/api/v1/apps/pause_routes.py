@@ -43,7 +43,7 @@ class PauseResource:
         cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
         return PausePage(items=[ShownPause(**pause_fields(one)) for one in items], next_cursor=cursor)
 
-    def put(self, path: PausePath, body: PauseBody) -> ShownPause:
+    def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
         """Pause everything, an app, a target's host and port, or a timer.
 
         From 5 s after this answer no call of it begins. Firings that come due wait without using an attempt, and their
@@ -56,7 +56,7 @@ class PauseResource:
         _tell(wiring)
         return ShownPause(**pause_fields(pause))
 
-    def delete(self, path: PausePath) -> Reply:
+    def resume(self, path: PausePath) -> Reply:
         """Let what is paused go on: within 5 s firings that waited are called, or skipped by their misfire policies."""
         wiring = self.wiring()
         name = _written(path.name)
@@ -119,5 +119,5 @@ def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of pauses. Names of apps may have slashes."""
     resource, one = PauseResource(wiring), "/pauses/<path:name>"
     routes.add("get", "/pauses", resource.page, "listPauses", {200: PausePage})
-    routes.add("put", one, resource.put, "putPause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)
-    routes.add("delete", one, resource.delete, "deletePause", {204: None}, 404)
+    routes.add("put", one, resource.pause, "pause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)
+    routes.add("delete", one, resource.resume, "resume", {204: None}, 404)
