@@ -30,6 +30,8 @@ SPELLED = {
     "firing_id": "firing_id",
     "expires_at": "expiresAt",
     "timer": "timer",
+    "calls_per_second": "callsPerSecond",
+    "calls_at_once": "callsAtOnce",
 }
 # A typed dictionary that is an argument of its own, where the service has its fields beside the others.
 SPREAD = "spread"

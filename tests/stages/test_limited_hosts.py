@@ -86,10 +86,6 @@ def test_where_host_and_app_are_both_far_over_their_limits_both_limits_hold_and_
     rules = CallRules(hosts={PORTED: CallLimit(per_second=4)})
     world = limited(make_world, rules, apps={BIG: CallLimit(per_second=4)})
     moves: Counter[object] = Counter()
-    for node in world.executor_nodes:
-        note = node.firings.note_lanes
-        node.taps["after firings.note_lanes"] = lambda *_: None
-        assert note
     noted = world.firings.note_lanes
 
     def counted(by_lane: dict[SharedLane, list[object]]) -> None:
@@ -103,8 +99,10 @@ def test_where_host_and_app_are_both_far_over_their_limits_both_limits_hold_and_
     at_host = arrivals_of(world)
     lasted_s = (at_host[-1].at_ms - at_host[0].at_ms) / 1_000
     assert 0.9 * 4 * lasted_s <= len(at_host) <= 4 * lasted_s + CallLimit(4).burst
-    assert max(moves.values()) <= 70
-    assert sum(moves.values()) / len(moves) <= 4
+    called = [one for one in world.target.arrivals if one.request.app == BIG]
+    assert 0.85 * 4 * lasted_s <= len(called) <= 4 * lasted_s + CallLimit(4).burst
+    assert max(moves.values()) <= 40
+    assert sum(moves.values()) / len(moves) <= 2.5
 
 
 def test_waiting_for_a_host_uses_no_attempt_and_a_limit_that_goes_lets_all_go(make_world: MakeWorld) -> None:

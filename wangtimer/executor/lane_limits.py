@@ -1,5 +1,6 @@
 """Lanes of limits: how many permits to take for their firings, and when to ask a limit again."""
 
+from collections import deque
 from collections.abc import Container, Mapping, Sequence
 
 import structlog
@@ -33,6 +34,8 @@ class LaneLimits:
         self._again_at: dict[SharedLane, float] = {}
         # The next pause of a lane whose limit left no call.
         self._pauses_s: dict[SharedLane, float] = {}
+        # Lanes whose firings could not use their permits.
+        self._unused: deque[SharedLane] = deque()
         # How many firings a lane had at the last pull.
         self._crowds: dict[SharedLane, int] = {}
 
@@ -50,13 +53,27 @@ class LaneLimits:
         self._pauses_s = {lane: pause_s for lane, pause_s in self._pauses_s.items() if lane in lanes}
         self._crowds = {lane: number for lane, number in self._crowds.items() if lane in lanes}
 
+    def note_unused(self, lane: SharedLane) -> None:
+        """Learn that a permit came back unused, as another limit refused its call; quick, from any thread.
+
+        The limit is asked again after `RATE_EVERY_S`.
+        """
+        self._unused.append(lane)
+
+    def _note_all_unused(self) -> None:
+        while self._unused:
+            lane, at = self._unused.popleft(), self._clock.monotonic() + RATE_EVERY_S
+            self._again_at[lane] = min(at, self._again_at.get(lane, at))
+
     @property
     def next_at(self) -> float:
         """When a limit is to be asked again, s of the stop-watch."""
+        self._note_all_unused()
         return min(self._again_at.values(), default=float("inf"))
 
     def take_ripe(self) -> list[SharedLane]:
         """Take out the lanes whose limits are to be asked again now, the longest ripe first."""
+        self._note_all_unused()
         now = self._clock.monotonic()
         ripe = sorted((at, lane.key, lane) for lane, at in self._again_at.items() if at <= now)
         for _, _, lane in ripe:

@@ -121,6 +121,20 @@ class Puller:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
 
+    def note_unused(self, lane: SharedLane) -> None:
+        """Learn that a firing of a limit's lane could not use its permit: another one may; quick, from any thread.
+
+        The lane of a host is pulled at once, so that its other apps' calls go. That of an app waits a little: else each
+        would find the permit that it lacks taken by the other, again and again.
+        """
+        if lane not in self._known:
+            return
+        if lane.limited_host is not None:
+            self._pull_soon(lane)
+        else:
+            self._limits.note_unused(lane)
+            self._wake.set()
+
     @property
     def has_freed(self) -> bool:
         """Whether some lane is to be pulled before the next look."""

@@ -174,18 +174,19 @@ class Sender:
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
         """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit."""
-        self._mover.take(Move(held, lane, due_at), self._rest_s(held, lane, due_at))
+        rest_s, stood_in = 0.0, held.claim.stands_in
+        if isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit:
+            rest_s = self._rest_s(due_at)
+            self._puller.note_unused(stood_in)
+        self._mover.take(Move(held, lane, due_at), rest_s)
         self._puller.expect()
         _hand_on([held])
 
-    def _rest_s(self, held: Held, lane: SharedLane, due_at: int) -> float:
+    def _rest_s(self, due_at: int) -> float:
         """Return how long a member rests that one limit let go and another one refuses, ever longer.
 
         Where both limits are exceeded by far, it would else go to and fro as often as permits come back.
         """
-        stood_in = held.claim.stands_in
-        if not (isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit):
-            return 0.0
         late_s = (self._clock.now_ms() - due_at) / 1_000
         return min(max(late_s * REST_SHARE, SHORTEST_REST_S), LONGEST_REST_S)
 

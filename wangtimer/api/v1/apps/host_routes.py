@@ -83,7 +83,7 @@ class HostLimitResource:
         cursor = cursors.write(listed, items[-1].host, 0) if len(found) > query.limit else None
         return HostLimitPage(items=[ShownHostLimit(**_fields(one)) for one in items], next_cursor=cursor)
 
-    def put(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
+    def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
         """Limit the calls to a target's host and port, over all apps.
 
         It counts within 5 s for calls that begin then. What exceeds it waits in due order, without using an attempt.
@@ -101,7 +101,7 @@ class HostLimitResource:
         _tell(wiring)
         return ShownHostLimit(**_fields(limit))
 
-    def delete(self, path: HostPath) -> Reply:
+    def free(self, path: HostPath) -> Reply:
         """Take out the limit of a host; that of every other host (`*`) counts for it then."""
         wiring = self.wiring()
         wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
@@ -138,5 +138,5 @@ def add_host_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     resource, one = HostLimitResource(wiring), "/host-limits/<string:host>"
     shown_one = {200: ShownHostLimit}
     routes.add("get", "/host-limits", resource.page, "listHostLimits", {200: HostLimitPage})
-    routes.add("put", one, resource.put, "putHostLimit", shown_one, 409, wrap=refusing_callbacks)
-    routes.add("delete", one, resource.delete, "deleteHostLimit", {204: None})
+    routes.add("put", one, resource.limit, "limitHost", shown_one, 409, wrap=refusing_callbacks)
+    routes.add("delete", one, resource.free, "freeHost", {204: None})
