@@ -155,8 +155,8 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         [("host", "create")],
     ),
     "DELETE /v1/host-limits/{host}": (lambda day: ("/v1/host-limits/*", None), [("host", "delete")]),
-    "PUT /v1/pauses/{name}": (lambda day: ("/v1/pauses/app:shop", {}), [("app", "pause")]),
-    "DELETE /v1/pauses/{name}": (lambda day: ("/v1/pauses/app:bank", None), [("app", "resume")]),
+    "PUT /v1/pauses/{what}": (lambda day: ("/v1/pauses/app:shop", {}), [("app", "pause")]),
+    "DELETE /v1/pauses/{what}": (lambda day: ("/v1/pauses/app:bank", None), [("app", "resume")]),
     "POST /v1/apps": (lambda day: ("/v1/apps", {"name": "ads"}), [("app", "create")]),
     "PATCH /v1/apps/{name}": (
         lambda day: ("/v1/apps/shop", {"disabled": True}),

@@ -15,17 +15,17 @@ PAUSES = "/v1/pauses"
 class PauseCalls(Calls):
     """Pause, list, let go on. Each method raises `ClientError`. They need an operator's key.
 
-    `name` is `all`; or `app:`, `host:` or `timer:` with an app, a target's host and port, or a timer's id.
+    `what` is `all`; or `app:`, `host:` or `timer:` with an app, a target's host and port, or a timer's id.
     """
 
-    def pause(self, name: str, *, reason: str = "") -> Pause:
+    def pause(self, what: str, *, reason: str = "") -> Pause:
         """Pause something: from 5 s on no call of it begins. What came due follows the misfire policies later."""
-        return self._transport.ask(Call("PUT", _place(name), body={"reason": reason})).typed(Pause, "name")
+        return self._transport.ask(Call("PUT", _place(what), body={"reason": reason})).typed(Pause, "name")
 
-    def resume(self, name: str) -> None:
+    def resume(self, what: str) -> None:
         """Let something that is paused go on."""
         try:
-            self._transport.ask(Call("DELETE", _place(name)))
+            self._transport.ask(Call("DELETE", _place(what)))
         except NotFound as error:
             # An earlier try whose answer was lost did it.
             if not error.was_in_doubt:
@@ -41,5 +41,5 @@ class PauseCalls(Calls):
         return self._transport.ask(Call("GET", PAUSES, query=query)).typed(PausesPage, "items", "nextCursor")
 
 
-def _place(name: str) -> str:
-    return f"{PAUSES}/{quote(name, safe='')}"
+def _place(what: str) -> str:
+    return f"{PAUSES}/{quote(what, safe='')}"

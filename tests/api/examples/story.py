@@ -136,9 +136,9 @@ def _apps(recorder: Recorder) -> None:
     shows("v1LimitHost", {"callsAtOnce": 50}, host="shop.example.org:443")
     shows("v1ListHostLimits", limit=20)
     shows("v1FreeHost", host="shop.example.org:443")
-    shows("v1Pause", {"reason": "moving its database"}, name="app:billing")
+    shows("v1Pause", {"reason": "moving its database"}, what="app:billing")
     shows("v1ListPauses", limit=20)
-    shows("v1Resume", name="app:billing")
+    shows("v1Resume", what="app:billing")
     shows("v1ListAudit", app="billing", limit=2)
 
 

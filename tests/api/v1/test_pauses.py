@@ -7,7 +7,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import Pauses
 
-ALL, ONE = "/v1/pauses", "/v1/pauses/{name}"
+ALL, ONE = "/v1/pauses", "/v1/pauses/{what}"
 
 
 def told(world: V1World) -> frozenset[str]:

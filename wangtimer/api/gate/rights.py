@@ -82,8 +82,8 @@ RIGHTS: Mapping[str, Right] = {
     "PUT /v1/host-limits/{host}": _ADMIN,
     "DELETE /v1/host-limits/{host}": _ADMIN,
     "GET /v1/pauses": _ADMIN,
-    "PUT /v1/pauses/{name}": _ADMIN,
-    "DELETE /v1/pauses/{name}": _ADMIN,
+    "PUT /v1/pauses/{what}": _ADMIN,
+    "DELETE /v1/pauses/{what}": _ADMIN,
     # Compatible with xTimer.
     "POST /api/timer/v1/def": _WRITE,
     "PUT /api/timer/v1/def": _WRITE,

@@ -27,12 +27,12 @@ class PausePath(Given):
     """Which pause."""
 
     named_by: ClassVar[dict[Subject, str]] = {
-        Subject.PAUSE: "name",
-        Subject.TIMER: "name",
-        Subject.APP: "name",
+        Subject.PAUSE: "what",
+        Subject.TIMER: "what",
+        Subject.APP: "what",
     }
 
-    name: PauseName
+    what: PauseName
 
 
 class PauseBody(Given):

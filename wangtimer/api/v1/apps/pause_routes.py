@@ -51,7 +51,7 @@ class PauseResource:
         paused already stays so. At most 1,000 pauses (409).
         """
         wiring = self.wiring()
-        name, app = _read(wiring, path.name)
+        name, app = _read(wiring, path.what)
         pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
         _tell(wiring)
         return ShownPause(**pause_fields(pause))
@@ -59,11 +59,11 @@ class PauseResource:
     def resume(self, path: PausePath) -> Reply:
         """Let what is paused go on: within 5 s firings that waited are called, or skipped by their misfire policies."""
         wiring = self.wiring()
-        name = _written(path.name)
+        name = _written(path.what)
         if wiring.pauses.remove(name, int(wiring.clock.now_ms())) is None:
             raise Refused(
                 ErrorCode.UNKNOWN_PAUSE,
-                "name",
+                "what",
                 f"{shown(name)} is not paused",
                 "list the pauses",
                 about=Subject.PAUSE,
@@ -77,13 +77,13 @@ def _read(wiring: Wiring, given: str) -> tuple[str, str | None]:
     name = _written(given)
     kind, _, subject = name.partition(":")
     if kind == "app":
-        return name, known_app(wiring, subject).name
+        return name, known_app(wiring, subject, "what").name
     if kind == "timer":
         definition = wiring.timers.definitions({int(subject)}).get(int(subject))
         if definition is None or definition.status is TimerStatus.DELETED:
             raise Refused(
                 ErrorCode.UNKNOWN_TIMER,
-                "name",
+                "what",
                 f"there is no timer {shown(subject)}",
                 "list the timers",
                 about=Subject.TIMER,
@@ -103,7 +103,7 @@ def _written(given: str) -> str:
         return f"host:{host}"
     raise Refused(
         ErrorCode.BAD_VALUE,
-        "name",
+        "what",
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",
     )
@@ -117,7 +117,7 @@ def _tell(wiring: Wiring) -> None:
 
 def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of pauses. Names of apps may have slashes."""
-    resource, one = PauseResource(wiring), "/pauses/<path:name>"
+    resource, one = PauseResource(wiring), "/pauses/<path:what>"
     routes.add("get", "/pauses", resource.page, "listPauses", {200: PausePage})
     routes.add("put", one, resource.pause, "pause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)
     routes.add("delete", one, resource.resume, "resume", {204: None}, 404)
