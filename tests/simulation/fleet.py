@@ -12,7 +12,7 @@ from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryT
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
 from tests.simulation.feeders import Feeders, WatchedWindow
-from tests.simulation.scenario import APP, PlannedTimer, Scenario, Wish
+from tests.simulation.scenario import APP, HOST, PlannedTimer, Scenario, Wish
 from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
@@ -136,7 +136,8 @@ class Fleet:
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
-        self.rules_in_sql = CallRules()
+        limit = scenario.host_limit
+        self.rules_in_sql = CallRules(hosts={} if limit is None else {HOST: limit})
         if scenario.has_rules:
             limits = {} if scenario.limit is None else {APP: scenario.limit}
             sim.redis.server.table("call_limits").update(all=limits)
@@ -246,7 +247,7 @@ class Fleet:
         self.evidence.note_send(dict(request.headers), process, is_told)
         if not is_told:
             return Answer(200, math.inf)
-        slow = LIMITED_MS if self.scenario.limit else (3_000, 7_000, 9_500, 12_000)
+        slow = LIMITED_MS if self.scenario.limits else (3_000, 7_000, 9_500, 12_000)
         after_ms = random.choice((5, 20, 50, 300) if random.random() < timer.is_fast else slow)
         self.evidence.note_under_way(process, min(after_ms, SETTINGS.callback_timeout_ms))
         return Answer(200 if random.random() >= timer.fails else 500, after_ms)
@@ -332,9 +333,9 @@ class Fleet:
         self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
         if (limit := self.scenario.limit) is not None:
             source: Any = SimpleNamespace(of_calls=lambda: {APP: limit})
-            teller = LimitTeller[Any](source, stores.call_limits)
+            teller = LimitTeller(source, stores.call_limits)
             self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
-        if self.scenario.pauses:
+        if self.scenario.has_rules:
             tell_again = self._rule_teller(stores).tell_again
             self._repeat(process, "tell rules", s.sweep_every_s, s.sweep_every_s / 2, tell_again)
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)

@@ -8,6 +8,7 @@ from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
 from tests.simulation.scenario import ACTIVE_MS, APP, HOST
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
@@ -64,7 +65,7 @@ def judge(fleet: Fleet) -> list[Violation]:
     found += _unwanted(evidence)
     found += _cancelled(evidence)
     found += _left_over(fleet)
-    found += _late(evidence, fleet.scenario.limit is not None, _paused_ms(evidence))
+    found += _late(evidence, bool(fleet.scenario.limits), _paused_ms(evidence))
     found += _hot(evidence)
     found += _over_the_limit(fleet)
     found += _though_paused(evidence)
@@ -312,14 +313,16 @@ def _left_over(fleet: Fleet) -> list[Violation]:
 
 
 def _over_the_limit(fleet: Fleet) -> Iterator[Violation]:
-    """No target has more calls at once than its app's limit, and none is called faster, unless Redis forgot some.
+    """No target has more calls at once than its limits, and none is called faster, unless Redis forgot some.
 
     Exception: a process was frozen between its last look and the send, so that its permit had ended.
     """
-    limit, evidence = fleet.scenario.limit, fleet.evidence
-    if limit is None:
-        return
-    sim = fleet.sim
+    for limit in fleet.scenario.limits:
+        yield from _over(limit, fleet.evidence)
+
+
+def _over(limit: CallLimit, evidence: Evidence) -> Iterator[Violation]:
+    sim = evidence.sim
     forgotten_at = [moment for moment, kind in sim.world_events if kind in FORGETTING]
     if any(fault.label == "target.send" and fault.kind in FROZEN for fault in sim.struck):
         return

@@ -23,6 +23,7 @@ from tests.simulation.scenario import (
     draw_demands,
     draw_failing_targets,
     draw_limited_app,
+    draw_limited_host,
     draw_many_migrators,
     draw_pauses,
     draw_scenario,
@@ -33,7 +34,9 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
+from wangtimer.core.flow import limits
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor import executor, keeper, sender, settler, throttle, verifier, wanted
 from wangtimer.executor.claim import Claim
@@ -646,8 +649,13 @@ _LIMITS = (
     ),
     Rule(
         "a limited call has a permit",
-        attribute(throttle.Throttle, "is_limited", lambda self, app: False),
+        attribute(throttle.Throttle, "may_begin", lambda self, app, host, permits: True),
         draw=draw_limited_app,
+    ),
+    Rule(
+        "a call has a permit of its host too",
+        attribute(limits.CallLimits, "lanes_of", lambda self, app, host: [SharedLane.of_limit(app)]),
+        draw=draw_limited_host,
     ),
 )
 

@@ -27,6 +27,7 @@ from tests.simulation.scenario import (
     draw_crowded_targets,
     draw_demands,
     draw_limited_app,
+    draw_limited_host,
     draw_many_migrators,
     draw_pauses,
     draw_scenario,
@@ -55,11 +56,12 @@ KINDS = {
     "clock": Kind(faults=draw_clock_steps),
     "lanes": Kind(draw_crowded_targets),
     "limits": Kind(draw_limited_app),
+    "hosts": Kind(draw_limited_host),
     "pauses": Kind(draw_pauses),
     "migrators": Kind(draw_many_migrators, draw_losses),
 }
-# In a campaign, three runs of nine are plain ones.
-TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators", "pauses")
+# In a campaign, three runs of ten are plain ones.
+TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators", "pauses", "hosts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def run_seed(
         IN_PAUSES
         if scenario.pauses
         else IN_LIMITS
-        if scenario.limit
+        if scenario.limits
         else IN_LANES
         if scenario.sends_away
         else TYPICAL

@@ -53,7 +53,8 @@ class Scenario:
     `credit`, `firings_per_bucket`, `chunk_size` and `lane_firings`, how many Redis may hold in lanes, stand for the
     settings; `never_told` is the share of calls whose
     engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
-    process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make.
+    process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make,
+    `host_limit` how many its target's host may get.
     `pauses` are what operators pause, each from a moment (ms after the start) until the next one of them.
     """
 
@@ -71,12 +72,18 @@ class Scenario:
     plan_threads: int = 1
     lane_firings: int = 1_000
     limit: CallLimit | None = None
+    host_limit: CallLimit | None = None
     pauses: list[tuple[float, CallRules]] = field(default_factory=list)
 
     @property
     def has_rules(self) -> bool:
         """Whether operators limit or pause something."""
-        return self.limit is not None or bool(self.pauses)
+        return bool(self.limits or self.pauses)
+
+    @property
+    def limits(self) -> list[CallLimit]:
+        """All limits; each counts for every call of the run."""
+        return [limit for limit in (self.limit, self.host_limit) if limit is not None]
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -154,6 +161,14 @@ def draw_limited_app(random: Random) -> Scenario:
     limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
     sends_away = random.choice((0.0, 0.0, 0.2))
     return replace(scenario, timers=timers, limit=limit, sends_away=sends_away)
+
+
+def draw_limited_host(random: Random) -> Scenario:
+    """Return a run whose target's host has a limit, and mostly the app too: a call needs two permits."""
+    scenario = draw_limited_app(random)
+    host_limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
+    limit = random.choice((None, scenario.limit, scenario.limit))
+    return replace(scenario, limit=limit, host_limit=host_limit)
 
 
 def draw_pauses(random: Random) -> Scenario:
