@@ -18,6 +18,10 @@ from wangtimer.core.apps.key_text import KeyText
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.tables import timers
 
+NO_LIMITS = dict.fromkeys(
+    ("callsPerSecond", "callsAtOnce", "callsPerSecondToOneHost", "callsAtOnceToOneHost")
+)
+
 
 @pytest.fixture
 def keyed(sqlite_url: str, redis_url: str) -> KeyedWorld:
@@ -42,11 +46,13 @@ def test_apps_are_made_limited_and_disabled(
 ) -> None:
     monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
     made = json_of(operator("apps", "create", "ads", "--calls-per-second", "9", "--json"))
-    assert made["limits"] == {"callsPerSecond": 9, "callsAtOnce": None}
+    assert made["limits"] == NO_LIMITS | {"callsPerSecond": 9}
     limited = json_of(
         operator("apps", "limit", "ads", "--calls-per-second", "none", "--calls-at-once", 3, "--json")
     )
-    assert limited["limits"] == {"callsPerSecond": None, "callsAtOnce": 3}
+    assert limited["limits"] == NO_LIMITS | {"callsAtOnce": 3}
+    more = operator("apps", "limit", "ads", "--calls-at-once-to-one-host", 2, "--json")
+    assert json_of(more)["limits"] == NO_LIMITS | {"callsAtOnce": 3, "callsAtOnceToOneHost": 2}
     assert [one["name"] for one in json_of(operator("apps", "list", "--json"))] == ["ads"]
     key = keyed.key("ads")
     body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
@@ -168,3 +174,13 @@ def test_what_is_paused_is_listed_and_goes_on(operator: Run) -> None:
     assert operator("resume", "app", "ads").exit_code == 1
     for wrong in (["all", "ads"], ["app"], ["timer"]):
         assert operator("pause", *wrong).exit_code == 2
+
+
+def test_hosts_are_limited_listed_and_freed(operator: Run) -> None:
+    limited = json_of(operator("hosts", "limit", "shop.test:443", "--calls-per-second", 9, "--json"))
+    assert limited == {"host": "shop.test:443", "callsPerSecond": 9, "callsAtOnce": None}
+    operator("hosts", "limit", "*", "--calls-at-once", 3)
+    assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*", "shop.test:443"]
+    assert "shop.test:443 has no limit" in operator("hosts", "free", "shop.test:443").output
+    assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*"]
+    assert operator("hosts", "limit", "shop.test:443").exit_code == 2
