@@ -131,7 +131,7 @@ def _of_store(wiring: Wiring) -> list[Metric]:
         ),
         _gauge(
             "wangtimer_throttled_firings",
-            "Firings of apps with a limit on their callbacks that wait in Redis for it",
+            "Firings that wait in Redis for a limit of calls, of an app or a target host",
             wiring.lanes.throttled(),
         ),
         _gauge(
