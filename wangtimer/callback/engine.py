@@ -222,7 +222,7 @@ class DeliveryEngine:
         elif answer is None:
             self._end(call, flow, None, True)
         else:
-            self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=None)
+            self._flows.leave(flow, self._clock.monotonic(), None, is_unreachable=False)
             _tell(call.on_no_room, call, SharedLane.of_limit(call.request.app))
 
     def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
@@ -246,9 +246,8 @@ class DeliveryEngine:
 
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, give back its permit, and tell its listener the result."""
-        has_failed = None if reply is None else bool(reply.error)
         now = self._clock.monotonic()
-        self._flows.leave(flow, now, is_unreachable=not is_reachable, has_failed=has_failed)
+        self._flows.leave(flow, now, reply, is_unreachable=not is_reachable)
         self._admissions.give_back(call, is_unused=reply is None)
         if reply is None:
             _tell(call.on_held_back, call)
@@ -312,7 +311,7 @@ class DeliveryEngine:
         self._unsent += self._flows.clear()
         now = self._clock.monotonic()
         for call, flow, _ in self._admissions.drop():
-            self._flows.leave(flow, now, is_unreachable=False, has_failed=None)
+            self._flows.leave(flow, now, None, is_unreachable=False)
             self._unsent.append(call)
         for call in self._unsent:
             self._admissions.give_back(call, is_unused=True)

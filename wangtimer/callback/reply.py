@@ -35,3 +35,10 @@ class Reply(NamedTuple):
     def succeeded(self) -> bool:
         """Tell whether a complete 2xx answer came."""
         return not self.error and self.http_status is not None and 200 <= self.http_status < 300
+
+    @property
+    def shown_error(self) -> str:
+        """Why the call did not succeed, as records say it; "" if it did."""
+        if self.error or self.succeeded:
+            return self.error
+        return f"HTTP {self.http_status}"

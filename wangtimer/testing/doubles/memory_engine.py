@@ -14,6 +14,7 @@ from wangtimer.core.time.clock import Clock
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0
+_ANSWERED = Reply(0.0, 0.0, 200, "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,13 @@ class MemoryEngine:
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
-        self._leave(flow, self._learns_from_failures and bool(reply.error))
+        self._leave(flow, reply if self._learns_from_failures else _ANSWERED)
         self._admissions.give_back(call, is_unused=False)
         call.on_reply(call, reply)
         self._send_all()
 
-    def _leave(self, flow: Flow, has_failed: bool | None) -> None:
-        self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=has_failed)
+    def _leave(self, flow: Flow, reply: Reply | None) -> None:
+        self._flows.leave(flow, self._clock.monotonic(), reply, is_unreachable=False)
 
 
 def _reply(answer: ScriptedAnswer, sent_at: float, cost_ms: float, most_ms: float) -> Reply:
