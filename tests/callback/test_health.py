@@ -1,5 +1,7 @@
 """The one rule for a target's health: failures in a row, then one call at a time, until an answer."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.callback.calls import Outcomes
@@ -64,7 +66,7 @@ def test_failures_in_a_row_make_a_host_failing_and_no_fewer() -> None:
     fail_in_a_row(flows, 1, until=1.0)
     assert flows.failing().keys() == {ROUTE}
     health = flows.failing()[ROUTE]
-    assert (health.failures, health.failing_since, health.error) == (FAILING_AFTER, -3.0, "timed out")
+    assert (health.failures, health.since, health.error) == (FAILING_AFTER, -3.0, "timed out")
 
 
 def test_failures_with_answers_between_are_no_row() -> None:
@@ -104,7 +106,7 @@ def test_the_pauses_grow_to_a_few_seconds() -> None:
         for flow in started(flows, at=now):
             end(flows, flow, at=now, has_failed=True)
             tried_at.append(now)
-    pauses = [round(later - before, 1) for before, later in zip(tried_at, tried_at[1:], strict=False)]
+    pauses = [round(later - before, 1) for before, later in pairwise(tried_at)]
     assert pauses == pytest.approx([1, 2, 4, TRIED_AGAIN_S, TRIED_AGAIN_S], abs=0.11)
 
 
@@ -142,13 +144,28 @@ def test_a_host_that_is_forgotten_is_failing_no_more(monkeypatch: pytest.MonkeyP
     assert (flows.failing(), flows.health_of(ROUTE)) == ({}, None)
 
 
-def test_it_is_known_how_long_a_host_failed_between_two_moments() -> None:
+def test_it_is_known_how_long_a_host_was_failing_between_two_moments() -> None:
     health = Health()
-    assert health.failed_within(0.0, 100.0) == 0.0
-    for at in (10.0, 11.0):
-        health.fail(at, "timed out")
-    assert health.failed_within(5.0, 15.0) == 5.0
+    for at in range(FAILING_AFTER):
+        assert health.failing_within(-100.0, 100.0) == 0.0
+        health.fail(10.0 + at, "timed out")
+    assert health.failing_within(5.0, 15.0) == 5.0
     health.answer(20.0)
-    assert health.failed_within(5.0, 100.0) == 10.0
-    assert health.failed_within(19.0, 100.0) == 1.0
-    assert health.failed_within(30.0, 100.0) == 0.0
+    assert health.failing_within(5.0, 100.0) == 10.0
+    assert health.failing_within(19.0, 100.0) == 1.0
+    assert health.failing_within(30.0, 100.0) == 0.0
+
+
+def test_a_reply_says_how_long_its_host_was_failing_while_its_call_waited() -> None:
+    flows = failing()
+    call = Outcomes().call("http://a/", due_at_ms=NOW_MS)
+    flows.join(Waiting(call, 0.0))
+    flows.try_again(6.0)
+    (flow,) = started(flows, at=6.0)
+    reply = Reply(NOW_MS + 6_000, 1.0, 200, "", "")
+    told = flows.with_wait(flow, call, reply, NOW_MS + 7_000, now=7.0)
+    assert told == reply._replace(host_failing_ms=6_000)
+    healthy = Flows(places_per_host=8, places_total=100)
+    join_of(healthy, "app", "a")
+    (flow,) = started(healthy)
+    assert healthy.with_wait(flow, call, reply, NOW_MS + 7_000, now=7.0) is reply

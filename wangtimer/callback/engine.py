@@ -13,6 +13,7 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.flows import Flows
+from wangtimer.callback.health import Health
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
@@ -21,7 +22,7 @@ from wangtimer.callback.openings import Openings
 from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Request
+from wangtimer.callback.request import Request, Route
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
@@ -144,6 +145,14 @@ class DeliveryEngine:
         """Return how many more calls of a lane could start at once."""
         return self._flows.room_in(lane, self._clock.monotonic())
 
+    def failing(self) -> dict[Route, Health]:
+        """Return the hosts that are failing now, for an app's calls each. Any thread may ask."""
+        return self._flows.failing()
+
+    def health_of(self, route: Route) -> Health | None:
+        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
+        return self._flows.health_of(route)
+
     def _run(self) -> None:
         while not self._is_over():
             try:
@@ -247,6 +256,8 @@ class DeliveryEngine:
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, give back its permit, and tell its listener the result."""
         now = self._clock.monotonic()
+        if reply is not None and flow.to.health.was_ever_failing:
+            reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
         self._flows.leave(flow, now, reply, is_unreachable=not is_reachable)
         self._admissions.give_back(call, is_unused=reply is None)
         if reply is None:

@@ -24,8 +24,8 @@ _MOST_WAYS = 10_000
 class Flows:
     """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
-    * An app has `places_per_host` places at a host, fewer while its calls there fail, one while the host is failing. All
-      apps together have as many.
+    * An app has `places_per_host` places at a host, fewer while its calls there fail, one while the host is failing.
+      All apps together have as many.
     * An app has as many of all connections as are free. So another app's calls start at once, however many targets of
       one app hang.
     * A host has as many of its app's share as are free of that. So an app's calls to its other targets start at once,
@@ -113,6 +113,15 @@ class Flows:
         self._let_in(flow.to.host)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
+
+    def with_wait(self, flow: Flow, call: Call, reply: Reply, now_ms: float, now: float) -> Reply:
+        """Return a reply that says how long its host was failing while its call waited.
+
+        Call it before `leave`; `now_ms` and `now` are the same moment by the deployment's clock and the stop-watch.
+        """
+        due_at, sent_at = (now - (now_ms - at_ms) / 1_000 for at_ms in (call.due_at_ms, reply.sent_at_ms))
+        failing_ms = round(1_000 * flow.to.health.failing_within(due_at, sent_at))
+        return reply._replace(host_failing_ms=failing_ms) if failing_ms else reply
 
     def health_of(self, route: Route) -> Health | None:
         """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""

@@ -39,20 +39,20 @@ def sign_of(reply: Reply) -> Sign:
 class Health:
     """The failures in a row of one app's calls to one scheme, host and port, as this process saw them.
 
-    The host fails from the first of them on; it *is failing* (a circuit breaker is open, as others say) after
-    `FAILING_AFTER`. Then one call at a time tries it, with pauses between. The first answer ends that.
-    Moments are in monotonic seconds.
+    After `FAILING_AFTER` the host *is failing* (others say: its circuit breaker is open), and was so since the first of
+    them. Then one call at a time tries it, with pauses between. The first answer ends that. Moments are in monotonic
+    seconds.
     """
 
-    __slots__ = ("_failed_at", "answered_at", "error", "failed_until", "failing_since", "failures")
+    __slots__ = ("_failing_from", "_failing_until", "answered_at", "error", "failed_at", "failures", "since")
 
     def __init__(self) -> None:
         self.failures = 0  # in a row; those within `ONE_FAILURE_S` are one
-        self.failing_since: float | None = None  # the first failure of this row; else of the last one
-        self.failed_until: float | None = None  # when an answer ended the last row; None while it lasts
-        self.answered_at = float("-inf")
+        self.since = float("-inf")  # the first of them
+        self.failed_at = float("-inf")  # the last of them
         self.error = ""  # of the last failure
-        self._failed_at = float("-inf")
+        self.answered_at = float("-inf")
+        self._failing_from = self._failing_until = float("-inf")
 
     @property
     def is_failing(self) -> bool:
@@ -60,9 +60,9 @@ class Health:
         return self.failures >= FAILING_AFTER
 
     @property
-    def tried_at(self) -> float:
-        """When the last failure came that was counted."""
-        return self._failed_at
+    def was_ever_failing(self) -> bool:
+        """Whether `failing_within` may say anything."""
+        return self._failing_until > float("-inf")
 
     @property
     def pause_s(self) -> float:
@@ -72,24 +72,23 @@ class Health:
     def answer(self, now: float) -> None:
         """Learn of an answer: it ends the row."""
         self.answered_at = now
-        if self.failures:
-            self.failures = 0
-            self.failed_until = now
+        if self.is_failing:
+            self._failing_until = now
+        self.failures = 0
 
     def fail(self, now: float, error: str) -> bool:
         """Learn of a failure; False if it counts as one with the failure before it."""
         self.error = error
-        if now - self._failed_at < ONE_FAILURE_S:
+        if now - self.failed_at < ONE_FAILURE_S:
             return False
-        self._failed_at = now
+        self.failed_at = now
         if not self.failures:
-            self.failing_since, self.failed_until = now, None
+            self.since = now
         self.failures += 1
+        if self.is_failing:
+            self._failing_from, self._failing_until = self.since, float("inf")
         return True
 
-    def failed_within(self, begin: float, end: float) -> float:
-        """Return how long it failed between two moments, in seconds, as far as the last row shows."""
-        if self.failing_since is None:
-            return 0.0
-        until = end if self.failed_until is None else min(end, self.failed_until)
-        return max(0.0, until - max(begin, self.failing_since))
+    def failing_within(self, begin: float, end: float) -> float:
+        """Return for how long between two moments it was failing, when it last was; in seconds."""
+        return max(0.0, min(end, self._failing_until) - max(begin, self._failing_from))

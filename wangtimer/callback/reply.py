@@ -18,6 +18,8 @@ class Reply(NamedTuple):
     `connect_ms`   the part of the cost until the connection was open (name, TCP, TLS; 0 for one
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
+    `host_failing_ms`  of the time between the call's moment and its sending, how long its host was failing; None: not at
+                   all
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     """
 
@@ -30,6 +32,7 @@ class Reply(NamedTuple):
     connect_ms: int | None = None
     first_byte_ms: int | None = None
     is_refused: bool = False
+    host_failing_ms: int | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -23,6 +23,7 @@ class Firing(TypedDict):
     output: str
     error: str
     waitedFor: str
+    hostFailingMs: int | None
 
 
 class FiringsPage(TypedDict):

@@ -217,6 +217,7 @@ class Sender:
             reply.shown_error,
             reply.connect_ms,
             reply.first_byte_ms,
+            reply.host_failing_ms,
         )
 
 

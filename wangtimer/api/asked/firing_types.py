@@ -30,6 +30,13 @@ WaitedFor = Annotated[
         "then it was throttled, and `latenessMs` says for how long; empty: it did not wait"
     ),
 ]
+HostFailingMs = Annotated[
+    int | None,
+    Field(
+        description="while its last attempt waited to be sent, how long its host was failing, in ms: calls to a host "
+        "that is failing wait, and one at a time tries it; null: not at all"
+    ),
+]
 
 # Of an attempt.
 Number = Annotated[int, Field(description="from 1")]

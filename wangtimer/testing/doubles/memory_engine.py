@@ -7,8 +7,10 @@ from functools import partial
 from wangtimer.callback import Call, EngineStopped, Reply
 from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
+from wangtimer.callback.health import Health
 from wangtimer.callback.permits import NoLimits, Permit, Permits
 from wangtimer.callback.places import Flow, Waiting
+from wangtimer.callback.request import Route
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 
@@ -75,6 +77,12 @@ class MemoryEngine:
 
     def room_in(self, lane: SharedLane) -> int:
         return self._flows.room_in(lane, self._clock.monotonic())
+
+    def failing(self) -> dict[Route, Health]:
+        return self._flows.failing()
+
+    def health_of(self, route: Route) -> Health | None:
+        return self._flows.health_of(route)
 
     def stop(self, timeout_s: float) -> list[Call]:
         self._is_stopped = True
@@ -150,6 +158,8 @@ class MemoryEngine:
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
+        now = self._clock.monotonic()
+        reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
         self._leave(flow, reply if self._learns_from_failures else _ANSWERED)
         self._admissions.give_back(call, is_unused=False)
         call.on_reply(call, reply)
