@@ -18,8 +18,7 @@ class Reply(NamedTuple):
     `connect_ms`   the part of the cost until the connection was open (name, TCP, TLS; 0 for one
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
-    `host_failing_ms`  of the time between the call's moment and its sending, how long its host was failing; None: not at
-                   all
+    `host_failing_ms`  between the call's moment and its sending, how long its host was failing; None: not at all
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     """
 

@@ -9,6 +9,7 @@ import requests
 from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
+from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
 from .many_timer_calls import ManyTimerCalls
 from .signing_calls import SigningCalls
@@ -18,7 +19,16 @@ TIMEOUT_S = 30.0
 RETRIES = 3
 
 
-class Client(FollowCalls, ManyTimerCalls, CalendarCalls, AppCalls, SigningCalls, AuditCalls, HealthCalls):
+class Client(
+    FollowCalls,
+    ManyTimerCalls,
+    FailingHostCalls,
+    CalendarCalls,
+    AppCalls,
+    SigningCalls,
+    AuditCalls,
+    HealthCalls,
+):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.
 
     `key` is the API key. Without it, it is that of `WANGTIMER_KEY`, of the file `WANGTIMER_KEY_FILE`, or, for a service

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
@@ -18,7 +19,7 @@ MOST = 1_000
 # A process tells of its failing hosts every few seconds. One not told of for so long is failing for no living process.
 PRESENT_MS = 10_000
 # Since when a host fails is kept for so long after the last word of it: its processes may have been restarted.
-FORGOTTEN_AFTER_MS = 7 * 86_400_000
+FORGOTTEN_AFTER_S = 7 * 86_400
 
 # The app, and the scheme, host and port that it calls.
 HostKey = tuple[str, str]
@@ -44,6 +45,11 @@ class FailingHost:
         """What it is: an app's calls to a host."""
         return self.app, self.origin
 
+    @property
+    def lane(self) -> SharedLane:
+        """Where its calls wait, with those of other apps to the host."""
+        return SharedLane.of_host(self.origin.partition("://")[2].replace("[", "").replace("]", ""))
+
 
 class FailingHostRecord:
     """A hash; all processes that see a host fail write the same entry. Every method raises `StoreAway`."""
@@ -64,7 +70,7 @@ class FailingHostRecord:
                     pipe.hdel(self._key, *struck)
                 if texts:
                     pipe.hset(self._key, mapping=texts)
-                    pipe.pexpire(self._key, FORGOTTEN_AFTER_MS)
+                    pipe.expire(self._key, FORGOTTEN_AFTER_S)
                 pipe.execute()
 
         if texts or struck:
@@ -72,7 +78,11 @@ class FailingHostRecord:
 
     def entries(self) -> dict[HostKey, FailingHost]:
         """Return all entries, also those that no living process tells of; what cannot be read is left out."""
-        texts: dict[str, str] = self._connection.command(lambda client: client.hgetall(self._key))
+
+        def read(client: Any) -> Any:
+            return client.hgetall(self._key)
+
+        texts: dict[str, str] = self._connection.command(read)
         found = (_read(text) for text in texts.values())
         return {host.key: host for host in found if host is not None}
 
@@ -86,7 +96,7 @@ class FailingHostRecord:
 def surplus(entries: Sequence[FailingHost], now_ms: float) -> list[FailingHost]:
     """Return the entries that the record is to hold no longer: too old, or too many."""
     latest = sorted(entries, key=lambda host: host.told_at, reverse=True)
-    kept = [host for host in latest[:MOST] if host.told_at >= now_ms - FORGOTTEN_AFTER_MS]
+    kept = [host for host in latest[:MOST] if host.told_at >= now_ms - 1_000 * FORGOTTEN_AFTER_S]
     return latest[len(kept) :]
 
 
