@@ -31,11 +31,13 @@ def bare_target() -> Iterator[Target]:
     target.close()
 
 
-def fail_in_a_row(engine: DeliveryEngine, outcomes: Outcomes, url: str) -> None:
+def fail_in_a_row(
+    engine: DeliveryEngine, outcomes: Outcomes, url: str, timeout_ms: int | None = None
+) -> None:
     """Make one call after another until the host is failing."""
     for number in range(1, FAILING_AFTER + 1):
         assert engine.failing() == {}
-        engine.submit([outcomes.call(url)])
+        engine.submit([outcomes.call(url, timeout_ms=timeout_ms)])
         outcomes.wait(number)
         time.sleep(2 * ONE_FAILURE_S)
     assert len(engine.failing()) == 1
@@ -61,10 +63,10 @@ def test_a_target_that_refuses_is_tried_by_one_call_until_it_listens_again(
 def test_a_target_that_hangs_is_tried_by_one_call(
     new_engine: NewEngine, outcomes: Outcomes, bare_target: Target
 ) -> None:
-    engine = new_engine(timeout_ms=300)
+    engine = new_engine()
     bare_target.answer = hold
-    fail_in_a_row(engine, outcomes, bare_target.url)
-    engine.submit([outcomes.call(bare_target.url) for _ in range(20)])
+    fail_in_a_row(engine, outcomes, bare_target.url, timeout_ms=300)
+    engine.submit([outcomes.call(bare_target.url, timeout_ms=300) for _ in range(20)])
     bare_target.wait_for_requests(FAILING_AFTER + 1)
     outcomes.wait(FAILING_AFTER + 1)
     assert len(bare_target.requests) == FAILING_AFTER + 1
