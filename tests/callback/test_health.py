@@ -7,7 +7,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from tests.callback.test_flows import NOW_MS, end, join_of, started
 from wangtimer.callback import Reply
-from wangtimer.callback.flows import Flows
+from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
 from wangtimer.callback.health import FAILING_AFTER, FIRST_PAUSE_S, TRIED_AGAIN_S, Health, Sign, sign_of
 from wangtimer.callback.places import Waiting
 from wangtimer.core.flow.slicing import SharedLane
@@ -126,6 +126,20 @@ def test_what_waits_in_a_lane_is_pulled_when_the_pause_is_over_one_at_a_time() -
     assert flows.room_in(LANE, FIRST_PAUSE_S) == 1
     flows.join(Waiting(Outcomes().call("http://a/"), FIRST_PAUSE_S))
     assert flows.room_in(LANE, FIRST_PAUSE_S) == 0
+
+
+def test_how_fast_it_was_before_keeps_no_calls_in_the_process_once_it_is_failing() -> None:
+    flows = Flows(places_per_host=50, places_total=9_000)
+    for _ in range(40):
+        join_of(flows, "app", "a", 50)
+        for flow in started(flows):
+            end(flows, flow, at=-5.0, has_failed=False)
+    for at in range(-FAILING_AFTER, 0):
+        fail_in_a_row(flows, 1, until=float(at))
+    join_of(flows, "app", "a", 500)
+    assert flows.room_in(LANE, FIRST_PAUSE_S - 0.01) == 0
+    gone = flows.crowded_out(PATIENCE_S + 1.0, 9.0)
+    assert (len(gone), flows.waiting) == (500 - FEW, FEW)
 
 
 def test_another_app_at_the_same_host_goes_on() -> None:

@@ -168,7 +168,7 @@ class Flows:
                 out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
             for flow in flows:
                 if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
-                    too_many = flow.to.waiting - max(FEW, int(flow.to.throughput.per_s(now) * longest_wait_s))
+                    too_many = flow.to.waiting - max(FEW, int(flow.to.ends_per_s(now) * longest_wait_s))
                     out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
         return out
 
@@ -222,7 +222,7 @@ class Flows:
         places = min(1, at_host + 1) if way.may_be_tried_again(now) else min(free, at_host)
         if way.app is not None:
             places = min(places, self._free_of(way.app) - way.running)
-        return places - way.waiting + int(way.throughput.per_s(now) * PULL_S)
+        return places - way.waiting + int(way.ends_per_s(now) * PULL_S)
 
     def _flow(self, route: Route, host: str) -> Flow:
         flow = self._flows.get(route)

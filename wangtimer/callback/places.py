@@ -144,6 +144,10 @@ class Way:
         """Whether no call is here."""
         return not (self.running or self.waiting)
 
+    def ends_per_s(self, now: float) -> float:
+        """Return how many calls a second will end soon: as many as did lately, none to count on while it is failing."""
+        return 0.0 if self.health.is_failing else self.throughput.per_s(now)
+
     def may_be_tried_again(self, now: float) -> bool:
         """Whether calls that hang hold all its places, and one more call may try."""
         has_room = self.running < self.host.most and self.running <= self.places + MOST_BESIDE
