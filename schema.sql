@@ -228,6 +228,8 @@ CREATE TABLE firing (
     asked_at BIGINT,
     -- the lane in which the attempt waits or waited: 'host:...' or 'app:...'
     lane VARCHAR(300) NOT NULL DEFAULT '',
+    -- while the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all
+    host_failing_ms BIGINT,
     PRIMARY KEY (fire_at, timer_id),
     -- overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index
     INDEX firing_due (status, due_at, fire_at, timer_id, lane),

@@ -46,6 +46,7 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
+from wangtimer.health_teller import HealthTeller
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
@@ -66,6 +67,7 @@ from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
@@ -519,6 +521,16 @@ class Wiring:
         return EgressWatch(self.egress, self.refusal_count, self.clock)
 
     @once
+    def failing_hosts(self) -> FailingHostRecord:
+        """Which hosts fail, as callback processes tell."""
+        return FailingHostRecord(self.redis, self.keys, self.clock)
+
+    @once
+    def health_teller(self) -> HealthTeller:
+        """Tells which hosts fail."""
+        return HealthTeller(self.engine, self.failing_hosts, self.clock)
+
+    @once
     def keeper(self) -> Keeper:
         """Renews the leases of calls that last."""
         return Keeper(self._keeper_slices(), self.claims, self.clock, self.settings.renew_every_ms / 1_000)
@@ -591,8 +603,10 @@ class Wiring:
         """Start what works beside the executor."""
         _favour_punctuality()
         self.throttle.warm_up()
-        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
+        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover):
             part.start()
+        for watching in (self.egress_watch, self.health_teller):
+            watching.start()
         self.puller.start(executor.fire_pulled)
 
     @once

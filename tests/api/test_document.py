@@ -78,6 +78,8 @@ V1 = {
     "v1EndSecret": ("DELETE", "/v1/signing-secrets/{secret_id}"),
     "v1GetLoad": ("GET", "/v1/load"),
     "v1GetLoadOfAllApps": ("GET", "/v1/load:allApps"),
+    "v1GetFailingHosts": ("GET", "/v1/failing-hosts"),
+    "v1GetFailingHostsOfAllApps": ("GET", "/v1/failing-hosts:allApps"),
     "v1ListAudit": ("GET", "/v1/audit"),
     "v1ListHostLimits": ("GET", "/v1/host-limits"),
     "v1LimitHost": ("PUT", "/v1/host-limits/{host}"),

@@ -17,6 +17,7 @@ from wangtimer.cli.apps.pause_commands import pause, pauses, resume
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
+from wangtimer.cli.firings.failing_hosts_command import failing_hosts
 from wangtimer.cli.firings.firing_commands import firings
 from wangtimer.cli.firings.load_command import load
 from wangtimer.cli.importing.import_commands import import_timers
@@ -63,6 +64,7 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(failing_hosts)
 commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)

@@ -9,6 +9,7 @@ import requests
 from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
+from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
 from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
@@ -23,6 +24,7 @@ RETRIES = 3
 class Client(
     FollowCalls,
     ManyTimerCalls,
+    FailingHostCalls,
     CalendarCalls,
     AppCalls,
     HostLimitCalls,

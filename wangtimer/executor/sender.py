@@ -250,9 +250,10 @@ class Sender:
             int(reply.cost_ms),
             reply.http_status,
             without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
-            _error_of(reply),
+            reply.shown_error,
             reply.connect_ms,
             reply.first_byte_ms,
+            reply.host_failing_ms,
         )
 
 
@@ -371,9 +372,3 @@ def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
 def _hand_on(held: Iterable[Held]) -> None:
     for claim, member in held:
         claim.hand_on([member])
-
-
-def _error_of(reply: Reply) -> str:
-    if reply.error or reply.succeeded:
-        return reply.error
-    return f"HTTP {reply.http_status}"

@@ -7,6 +7,7 @@ from tests.api.examples.recorder import Recorder
 from tests.api.world import World
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
 NIGHTLY = {
@@ -34,9 +35,19 @@ def tell(recorder: Recorder) -> None:
     _signing(recorder)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
+    _failing_hosts(recorder, world)
     _apps(recorder)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
+
+
+def _failing_hosts(recorder: Recorder, world: World) -> None:
+    now = world.clock.now
+    world.wiring.failing_hosts.tell(
+        [FailingHost("shop", "http://localhost:8080", now - 95_000, now - 2_000, "HTTP 503", now)]
+    )
+    recorder.shows("v1GetFailingHosts")
+    recorder.shows("v1GetFailingHostsOfAllApps")
 
 
 def _timers(recorder: Recorder, world: World) -> None:

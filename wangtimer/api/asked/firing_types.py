@@ -32,6 +32,13 @@ WaitedFor = Annotated[
         "`timer:` and a name: an operator had paused that; empty: it did not wait"
     ),
 ]
+HostFailingMs = Annotated[
+    int | None,
+    Field(
+        description="while its last attempt waited to be sent, how long its host was failing, in ms: calls to a host "
+        "that is failing wait, and one at a time tries it; null: not at all"
+    ),
+]
 
 # Of an attempt.
 Number = Annotated[int, Field(description="from 1")]

@@ -27,6 +27,7 @@ _TAGS = {
     "calendars": "Calendars: the days on which timers that name one do not fire.",
     "signing": "Signing: the secrets with which an app's callbacks are signed.",
     "load": "Load: how many firings are planned in each future minute.",
+    "failing hosts": "Failing hosts: those to which calls wait, because call after call failed.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",
     "apps": "Apps and their API keys: for operators.",

@@ -67,6 +67,8 @@ RIGHTS: Mapping[str, Right] = {
     "DELETE /v1/signing-secrets/{secret_id}": Scope.SIGNING_WRITE,
     "GET /v1/load": _SEEN,
     "GET /v1/load:allApps": Scope.LOAD_READ,
+    "GET /v1/failing-hosts": _SEEN,
+    "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
     "GET /v1/apps": _ADMIN,
     "POST /v1/apps": _ADMIN,
     "GET /v1/apps/{name}": _ADMIN,

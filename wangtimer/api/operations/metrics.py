@@ -1,6 +1,6 @@
 """Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 
 import structlog
@@ -14,6 +14,7 @@ from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
+from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
 
 log = structlog.get_logger()
@@ -21,6 +22,8 @@ log = structlog.get_logger()
 # A firing is silent once it has been due longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
+# Failing hosts with a series of their own.
+MOST_HOSTS = 20
 # Prometheus gives a scrape 10 s by default. A frozen part takes its own time-out, SQL up to 10 s.
 READ_WITHIN_S = 5.0
 
@@ -149,11 +152,28 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "How often a process noted such a timer, once a minute for each at most",
             wiring.bad_timers.notes(),
         ),
+        *_of_failing_hosts(wiring.failing_hosts.present(), wiring.clock.now_ms()),
         CounterMetricFamily(
             "wangtimer_egress_refusals",
             "Connections that WANGTIMER_EGRESS refused, once for each address tried",
             wiring.refusal_count.total(),
         ),
+    ]
+
+
+def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Metric]:
+    failing_s = GaugeMetricFamily(
+        "wangtimer_host_failing_seconds",
+        f"For how long a host has failed each call of an app: the {MOST_HOSTS} that are failing longest",
+        labels=("app", "host"),
+    )
+    for one in present[:MOST_HOSTS]:
+        failing_s.add_metric((one.app, one.origin), max(0.0, (now_ms - one.since) / 1_000))
+    return [
+        _gauge(
+            "wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(present)
+        ),
+        failing_s,
     ]
 
 

@@ -10,6 +10,7 @@ from wangtimer.api.v1.apps.host_routes import add_host_routes
 from wangtimer.api.v1.apps.key_routes import add_key_routes
 from wangtimer.api.v1.apps.pause_routes import add_pause_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
+from wangtimer.api.v1.failing_host_routes import failing_host_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
@@ -27,6 +28,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         demand_routes(wiring),
         calendar_routes(wiring),
         load_routes(wiring),
+        failing_host_routes(wiring),
         _operators_routes(wiring),
         signing_routes(wiring),
     )

@@ -37,6 +37,7 @@ class Keys:
         self.signing = f"{prefix}:signing"
         self.bad_timers = f"{prefix}:bad"
         self.bad_notes = f"{prefix}:bad:notes"
+        self.failing_hosts = f"{prefix}:failing-hosts"
         self.refusals = f"{prefix}:egress:refusals"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:

@@ -155,18 +155,20 @@ class LaneStore:
 
     def throttled(self) -> int:
         """Return how many firings wait in Redis for limits of calls."""
-        return self._waiting_in([lane for lane in self.index() if lane.is_of_limit])
+        return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
 
     def paused(self) -> int:
         """Return how many firings wait in Redis since an operator paused them."""
-        return self._waiting_in([lane for lane in self.index() if lane.paused is not None])
+        return sum(self.waiting_in([lane for lane in self.index() if lane.paused is not None]).values())
 
-    def _waiting_in(self, lanes: Sequence[SharedLane]) -> int:
-        number = 0
+    def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
+        """Return how many firings wait in Redis in each of these lanes."""
+        found: dict[SharedLane, int] = {}
         for start in range(0, len(lanes), LANES_A_TRIP):
             some = lanes[start : start + LANES_A_TRIP]
-            number += sum(self._connection.command(partial(self._read_rests, lanes=some))[::2])
-        return number
+            told = self._connection.command(partial(self._read_rests, lanes=some))
+            found |= zip(some, told[::2], strict=True)
+        return found
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         """Begin to feed a lane; return from when on SQL alone holds its firings, ms UTC; None if Redis holds all.

@@ -1,6 +1,6 @@
 """Lanes in memory: the rules of the Lua scripts lane_add, lane_pull, lane_feed, lane_fed and lane_forget."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -117,17 +117,13 @@ class MemoryLanes:
         return [lane for lane, (_, has_rest) in found.items() if has_rest]
 
     def throttled(self) -> int:
-        return self._waiting_in(lambda lane: lane.is_of_limit)
+        return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
 
     def paused(self) -> int:
-        return self._waiting_in(lambda lane: lane.paused is not None)
+        return sum(self.waiting_in([lane for lane in self.index() if lane.paused is not None]).values())
 
-    def _waiting_in(self, is_meant: Callable[[SharedLane], bool]) -> int:
-        def work() -> int:
-            lanes = [one for one in self._server.table("lanes") if is_meant(one)]
-            return sum(len(self._slices._written(one).due) for one in lanes)
-
-        return self._server.call(work)
+    def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
+        return self._server.call(lambda: {lane: len(self._slices._written(lane).due) for lane in lanes})
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         def work() -> int | None:
