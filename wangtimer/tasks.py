@@ -64,6 +64,7 @@ def sweep() -> None:
             do_in_turn(
                 wiring().limit_teller.tell_again,
                 wiring().way_out_teller.tell_again,
+                wiring().rule_teller.tell_again,
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,

@@ -4,6 +4,7 @@ import gc
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from random import Random
 from socket import gethostname
@@ -21,6 +22,8 @@ from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
@@ -34,6 +37,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -46,6 +50,7 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
+from wangtimer.health_teller import HealthTeller
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
@@ -64,10 +69,10 @@ from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
@@ -79,6 +84,7 @@ from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
@@ -92,6 +98,7 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
@@ -99,7 +106,9 @@ from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -267,6 +276,26 @@ class Wiring:
     def call_limits(self) -> CallLimitStore:
         """The limits of apps' calls, as callback processes read them."""
         return CallLimitStore(self.redis, self.keys)
+
+    @once
+    def call_rules(self) -> CallRuleStore:
+        """The other rules for calls, as callback processes read them."""
+        return CallRuleStore(self.redis, self.keys)
+
+    @once
+    def pauses(self) -> PauseStore:
+        """What operators paused, in SQL."""
+        return PauseStore(self.database)
+
+    @once
+    def host_limits(self) -> HostLimitStore:
+        """Limits of calls to target hosts, in SQL."""
+        return HostLimitStore(self.database)
+
+    @once
+    def rule_source(self) -> CallRuleSource:
+        """The other rules in SQL."""
+        return CallRuleSource(self.pauses, self.host_limits, self.app_limits)
 
     @once
     def app_limits(self) -> AppLimits:
@@ -537,7 +566,10 @@ class Wiring:
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        return Throttle(self.permits, self.call_limits, self.app_limits.of_calls, self.clock)
+        rules = KnownRules(
+            self.call_limits, self.call_rules, self.app_limits.of_calls, self.rule_source.of_calls
+        )
+        return Throttle(self.permits, rules, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -553,6 +585,16 @@ class Wiring:
     def egress_watch(self) -> EgressWatch:
         """Tells what was refused."""
         return EgressWatch(self.egress, self.refusal_count, self.clock)
+
+    @once
+    def failing_hosts(self) -> FailingHostRecord:
+        """Which hosts fail, as callback processes tell."""
+        return FailingHostRecord(self.redis, self.keys, self.clock)
+
+    @once
+    def health_teller(self) -> HealthTeller:
+        """Tells which hosts fail."""
+        return HealthTeller(self.engine, self.failing_hosts, self.clock)
 
     @once
     def keeper(self) -> Keeper:
@@ -648,9 +690,10 @@ class Wiring:
             self.keeper,
             self.settler,
             self.mover,
-            self.egress_watch,
         ):
             part.start()
+        for watching in (self.egress_watch, self.health_teller):
+            watching.start()
         self.puller.start(executor.fire_pulled)
 
     @once
@@ -672,7 +715,7 @@ class Wiring:
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
-    def limit_teller(self) -> LimitTeller:
+    def limit_teller(self) -> LimitTeller[Mapping[str, CallLimit]]:
         """Tells callback processes of apps' limits."""
         return LimitTeller(self.app_limits, self.call_limits)
 
@@ -680,6 +723,11 @@ class Wiring:
     def way_out_teller(self) -> WayOutTeller:
         """Tells callback processes of apps' ways out."""
         return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
+
+    @once
+    def rule_teller(self) -> LimitTeller[CallRules]:
+        """Tells callback processes of the other rules for calls."""
+        return LimitTeller(self.rule_source, self.call_rules)
 
     @once
     def app_stopper(self) -> AppStopper:

@@ -12,9 +12,11 @@ from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryS
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
+from wangtimer.callback.permits import Permit
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
@@ -27,6 +29,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -56,6 +59,7 @@ from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
@@ -214,8 +218,8 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
-        super().ask(app, has_waited, answer)
+    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
+        super().ask(app, host, has_waited, held, answer)
         self.on_asked()
 
 
@@ -228,9 +232,13 @@ class ExecutorNode(Node):
         self.is_stopping = False
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
-        self.throttle = PromptThrottle(
-            self.permits, world.call_limits, lambda: world.limits_in_sql, world.time
+        rules = KnownRules(
+            world.call_limits,  # type: ignore[arg-type]
+            world.call_rules,  # type: ignore[arg-type]
+            lambda: world.limits_in_sql,
+            lambda: world.rules_in_sql,
         )
+        self.throttle = PromptThrottle(self.permits, rules, world.time)
         self.throttle.warm_up()
         self.throttle.on_asked = self._ask_for_permits
         self._is_asking = False
@@ -299,10 +307,10 @@ class ExecutorNode(Node):
         if self.throttle.has_wants:
             self._ask_for_permits()
         self._settle_soon()
-        is_throttled = self.throttle.limits and self._world.redis.table("lanes")
+        is_throttled = self.throttle.limits.has_any and self._world.redis.table("lanes")
         self._is_looking = bool(is_throttled or self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
-            every_ms = RATE_LOOK_MS if self.throttle.limits else self._settle_every_ms
+            every_ms = RATE_LOOK_MS if self.throttle.limits.has_any else self._settle_every_ms
             self._time.at(self._time.now_ms() + every_ms, self.process, self._look)
 
     def _ask_for_permits(self) -> None:
@@ -317,9 +325,13 @@ class ExecutorNode(Node):
         self.throttle.carry_out()
 
     def _look_at_lanes(self) -> None:
-        """Read the limits, and pull from every lane, as the puller's own loop does."""
-        if self.throttle.limits or self._world.redis.table("call_limits"):
-            self._spawn_quietly(self.throttle.read_limits)
+        """Read the rules, and pull from every lane, as the puller's own loop does."""
+        if (
+            self.throttle.limits.has_any
+            or self._world.redis.table("call_limits")
+            or self._world.redis.table("call_rules")
+        ):
+            self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
             self._keep_looking()
@@ -387,6 +399,8 @@ class World:
         self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
         self.call_limits = MemoryCallLimits(self.redis)
         self.limits_in_sql: Mapping[str, CallLimit] = {}
+        self.call_rules = MemoryCallRules(self.redis)
+        self.rules_in_sql = CallRules()
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

@@ -17,7 +17,6 @@ from tests.fakes import (
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
@@ -27,6 +26,7 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -39,6 +39,7 @@ from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
@@ -73,6 +74,7 @@ class HotWorld:
     lanes: LaneStore
     permits: PermitStore
     call_limits: CallLimitStore
+    call_rules: CallRuleStore
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -142,6 +144,7 @@ def memory_hot() -> HotWorld:
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryPermits(slices, TIMEOUT_MS),
         MemoryCallLimits(server),
+        MemoryCallRules(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -194,6 +197,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         PermitStore(connection, keys, clock, TIMEOUT_MS),
         CallLimitStore(connection, keys),
+        CallRuleStore(connection, keys),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

@@ -10,8 +10,11 @@ from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .certificate_calls import CertificateCalls
+from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
+from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
+from .pause_calls import PauseCalls
 from .signing_calls import SigningCalls
 from .transport import Transport
 
@@ -22,8 +25,11 @@ RETRIES = 3
 class Client(
     FollowCalls,
     ManyTimerCalls,
+    FailingHostCalls,
     CalendarCalls,
     AppCalls,
+    HostLimitCalls,
+    PauseCalls,
     SigningCalls,
     CertificateCalls,
     AuditCalls,

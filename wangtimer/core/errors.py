@@ -34,6 +34,7 @@ class Subject(Enum):
     APP = auto()
     KEY = auto()
     SECRET = auto()
+    PAUSE = auto()
 
 
 class WangTimerError(Exception):

@@ -14,12 +14,14 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
+from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryBroker,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
@@ -103,6 +105,14 @@ class NoStrain:
         return False
 
 
+class NoFailingHosts:
+    """Every host is called as ever, however often it fails."""
+
+    def present(self) -> list[FailingHost]:
+        """Return none."""
+        return []
+
+
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -136,11 +146,13 @@ class Deployment(Wiring):
             lanes=MemoryLanes(slices, self.lane_budget),
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
+            call_rules=MemoryCallRules(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             signing_copies=MemorySigningCopies(server),
             load=MemoryLoad(server),
             strain_mark=NoStrain(),
+            failing_hosts=NoFailingHosts(),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),

@@ -46,7 +46,8 @@ class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now.
+    `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app, `host-limit:`
+    and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator paused.
     """
 
     key: str
@@ -66,11 +67,43 @@ class SharedLane:
         """Return the lane of an app whose calls are limited."""
         return cls(f"limit:{app}")
 
+    @classmethod
+    def of_host_limit(cls, host: str) -> "SharedLane":
+        """Return the lane of a host to which calls are limited, over all apps."""
+        return cls(f"host-limit:{host}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_app_at_host(cls, app: str, host: str) -> "SharedLane":
+        """Return the lane of an app whose calls to one host are limited."""
+        return cls(f"app-at-host:{host} {app}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_pause(cls, what: str) -> "SharedLane":
+        """Return the lane of what an operator paused; `what` is its name among the pauses."""
+        return cls(f"pause:{what}"[:LANE_CHARACTERS])
+
+    @property
+    def paused(self) -> str | None:
+        """The name of the pause for whose end firings wait here; None in any other lane."""
+        kind, _, what = self.key.partition(":")
+        return what if kind == "pause" else None
+
     @property
     def limited_app(self) -> str | None:
         """The app whose limit firings wait for here; None in any other lane."""
         kind, _, app = self.key.partition(":")
         return app if kind == "limit" else None
+
+    @property
+    def is_of_limit(self) -> bool:
+        """Whether firings wait here for a limit that somebody set."""
+        return self.key.partition(":")[0] in ("limit", "host-limit", "app-at-host")
+
+    @property
+    def limited_host(self) -> str | None:
+        """The host to which calls that wait here are limited; None in any other lane."""
+        kind, _, name = self.key.partition(":")
+        return name.partition(" ")[0] if kind in ("host-limit", "app-at-host") else None
 
     @property
     def tag(self) -> str:

@@ -32,12 +32,14 @@ class Keys:
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
         self.ways_out = f"{prefix}:ways-out"
+        self.call_rules = f"{prefix}:call-rules"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"
         self.bad_timers = f"{prefix}:bad"
         self.quotas = f"{prefix}:quotas"
         self.bad_notes = f"{prefix}:bad:notes"
+        self.failing_hosts = f"{prefix}:failing-hosts"
         self.refusals = f"{prefix}:egress:refusals"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:

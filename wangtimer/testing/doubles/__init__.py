@@ -8,7 +8,7 @@ away, lose its data, or go back in time.
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_broker import MemoryBroker
-from wangtimer.testing.doubles.memory_call_limits import MemoryCallLimits
+from wangtimer.testing.doubles.memory_call_limits import MemoryCallLimits, MemoryCallRules
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
@@ -27,6 +27,7 @@ __all__ = [
     "MemoryAgenda",
     "MemoryBroker",
     "MemoryCallLimits",
+    "MemoryCallRules",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",

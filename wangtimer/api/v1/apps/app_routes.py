@@ -90,6 +90,7 @@ def _tell_limits(wiring: Wiring) -> None:
     """Let limits of calls count within seconds; while Redis is away, the next sweep tells."""
     with suppress(StoreAway):
         wiring.limit_teller.tell()
+        wiring.rule_teller.tell()
 
 
 def tell_ways_out(wiring: Wiring) -> None:

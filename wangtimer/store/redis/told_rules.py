@@ -1,0 +1,71 @@
+"""What operators set for calls, as callback processes read it in Redis: SQL is the truth."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
+from wangtimer.core.flow.call_rules import CallRules, rules_from_text, rules_to_text
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
+
+log = structlog.get_logger()
+
+Told = TypeVar("Told")
+
+
+class ToldRules(Generic[Told]):
+    """One key with all of one kind, so that none is read by half; both methods raise `StoreAway`."""
+
+    def __init__(
+        self,
+        connection: RedisConnection,
+        key: str,
+        to_text: Callable[[Told], str],
+        from_text: Callable[[str], Told],
+    ) -> None:
+        self._connection = connection
+        self._key = key
+        self._to_text = to_text
+        self._from_text = from_text
+        self._last: tuple[str, Told | None] = "", None
+
+    def write(self, rules: Told) -> None:
+        """Replace all."""
+        text = self._to_text(rules)
+        self._connection.command(lambda client: client.set(self._key, text))
+
+    def read(self) -> Told | None:
+        """Return all; None if Redis lost them, or has what cannot be read."""
+
+        def get(client: Any) -> Any:
+            return client.get(self._key)
+
+        text: str | None = self._connection.command(get)
+        if text is None:
+            return None
+        if text != self._last[0]:
+            self._last = text, self._read(text)
+        return self._last[1]
+
+    def _read(self, text: str) -> Told | None:
+        try:
+            return self._from_text(text)
+        except ValueError as error:
+            log.warning("call_rules_unread", key=self._key, error=str(error))
+            return None
+
+
+class CallLimitStore(ToldRules[Mapping[str, CallLimit]]):
+    """The limit of each app that has one."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.call_limits, limits_to_text, limits_from_text)
+
+
+class CallRuleStore(ToldRules[CallRules]):
+    """The other rules. They have a key of their own: an older version writes that of the limits."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.call_rules, rules_to_text, rules_from_text)
