@@ -47,8 +47,8 @@ CREATE TABLE pause (
 CREATE TABLE host_limit (
     -- a host and port; *: every other
     host VARCHAR(300) NOT NULL,
-    calls_per_second INTEGER,
-    calls_at_once INTEGER,
+    calls_per_second BIGINT,
+    calls_at_once BIGINT,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -121,7 +121,7 @@ def test_two_processes_each_try_by_one_call_and_tell_since_when_over_a_restart(
             wait_until(lambda: record.present() != [], WITHIN_S)
             (first,) = record.present()
             assert (first.app, first.error) == ("shop", "HTTP 503")
-            # Both are failing when all pauses are longest: then each makes one call in five seconds.
+            # Both are failing when all rests are longest: then each makes one call in five seconds.
             wait_until(lambda: calls_within(bare_target, TRIED_AGAIN_S) <= 3, WITHIN_S)
         with closing(Processes(redis_url, bare_target.url)):
             wait_until(lambda: any(one.told_at > first.told_at + 5_000 for one in record.present()), WITHIN_S)

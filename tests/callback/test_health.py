@@ -8,7 +8,7 @@ from tests.callback.calls import Outcomes
 from tests.callback.test_flows import NOW_MS, end, join_of, started
 from wangtimer.callback import Reply
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
-from wangtimer.callback.health import FAILING_AFTER, FIRST_PAUSE_S, TRIED_AGAIN_S, Health, Sign, sign_of
+from wangtimer.callback.health import FAILING_AFTER, FIRST_REST_S, TRIED_AGAIN_S, Health, Sign, sign_of
 from wangtimer.callback.places import Waiting
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -87,16 +87,16 @@ def test_a_host_that_turns_calls_away_keeps_its_places_until_it_is_failing() -> 
     assert flows.failing()[ROUTE].error == "HTTP 503"
 
 
-def test_a_failing_host_is_tried_by_one_call_after_a_pause() -> None:
+def test_a_failing_host_is_tried_by_one_call_after_a_rest() -> None:
     flows = failing()
     join_of(flows, "app", "a", 9)
-    flows.try_again(FIRST_PAUSE_S - 0.01)
+    flows.try_again(FIRST_REST_S - 0.01)
     assert started(flows) == []
-    flows.try_again(FIRST_PAUSE_S)
-    assert len(started(flows, at=FIRST_PAUSE_S)) == 1
+    flows.try_again(FIRST_REST_S)
+    assert len(started(flows, at=FIRST_REST_S)) == 1
 
 
-def test_the_pauses_grow_to_a_few_seconds() -> None:
+def test_the_rests_grow_to_a_few_seconds() -> None:
     flows = failing()
     join_of(flows, "app", "a", 20)
     now, tried_at = 0.0, [0.0]
@@ -106,8 +106,8 @@ def test_the_pauses_grow_to_a_few_seconds() -> None:
         for flow in started(flows, at=now):
             end(flows, flow, at=now, has_failed=True)
             tried_at.append(now)
-    pauses = [round(later - before, 1) for before, later in pairwise(tried_at)]
-    assert pauses == pytest.approx([1, 2, 4, TRIED_AGAIN_S, TRIED_AGAIN_S], abs=0.11)
+    rests = [round(later - before, 1) for before, later in pairwise(tried_at)]
+    assert rests == pytest.approx([1, 2, 4, TRIED_AGAIN_S, TRIED_AGAIN_S], abs=0.11)
 
 
 def test_an_answer_ends_it_at_once() -> None:
@@ -120,12 +120,12 @@ def test_an_answer_ends_it_at_once() -> None:
     assert len(started(flows, at=5.1)) == 2
 
 
-def test_what_waits_in_a_lane_is_pulled_when_the_pause_is_over_one_at_a_time() -> None:
+def test_what_waits_in_a_lane_is_pulled_when_the_rest_is_over_one_at_a_time() -> None:
     flows = failing()
-    assert flows.room_in(LANE, FIRST_PAUSE_S - 0.01) == 0
-    assert flows.room_in(LANE, FIRST_PAUSE_S) == 1
-    flows.join(Waiting(Outcomes().call("http://a/"), FIRST_PAUSE_S))
-    assert flows.room_in(LANE, FIRST_PAUSE_S) == 0
+    assert flows.room_in(LANE, FIRST_REST_S - 0.01) == 0
+    assert flows.room_in(LANE, FIRST_REST_S) == 1
+    flows.join(Waiting(Outcomes().call("http://a/"), FIRST_REST_S))
+    assert flows.room_in(LANE, FIRST_REST_S) == 0
 
 
 def test_how_fast_it_was_before_keeps_no_calls_in_the_process_once_it_is_failing() -> None:
@@ -137,7 +137,7 @@ def test_how_fast_it_was_before_keeps_no_calls_in_the_process_once_it_is_failing
     for at in range(-FAILING_AFTER, 0):
         fail_in_a_row(flows, 1, until=float(at))
     join_of(flows, "app", "a", 500)
-    assert flows.room_in(LANE, FIRST_PAUSE_S - 0.01) == 0
+    assert flows.room_in(LANE, FIRST_REST_S - 0.01) == 0
     gone = flows.crowded_out(PATIENCE_S + 1.0, 9.0)
     assert (len(gone), flows.waiting) == (500 - FEW, FEW)
 

@@ -133,7 +133,7 @@ class Flows:
         return {route: way.health for route, way in list(self._failing.items())}
 
     def try_again(self, now: float) -> None:
-        """Let in one more call of each flow whose calls have hung for a while, or whose pause is over."""
+        """Let in one more call of each flow whose calls have hung for a while, or whose rest is over."""
         for flow in self._flows.values():
             if not flow.has_waiting:
                 continue

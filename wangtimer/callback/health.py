@@ -9,8 +9,8 @@ FAILING_AFTER = 5
 # Calls that began together time out together: they count as one failure.
 ONE_FAILURE_S = 0.05
 # A call tries a failing host this long after the one before it began, then after twice as long, and so on.
-FIRST_PAUSE_S = 1.0
-# The longest such pause. After so long one more call also tries a host whose calls seem to hang. So it is seen within
+FIRST_REST_S = 1.0
+# The longest such rest. After so long one more call also tries a host whose calls seem to hang. So it is seen within
 # that time, not within a time-out, that the host answers again.
 TRIED_AGAIN_S = 5.0
 # Too many requests, bad gateway, unavailable, gateway time-out: who answers so says that it, or what stands behind it,
@@ -40,7 +40,7 @@ class Health:
     """The failures in a row of one app's calls to one scheme, host and port, as this process saw them.
 
     After `FAILING_AFTER` the host *is failing* (others say: its circuit breaker is open), and was so since the first of
-    them. Then one call at a time tries it, with pauses between. The first answer ends that. Moments are in monotonic
+    them. Then one call at a time tries it, with rests between. The first answer ends that. Moments are in monotonic
     seconds.
     """
 
@@ -65,9 +65,9 @@ class Health:
         return self._failing_until > float("-inf")
 
     @property
-    def pause_s(self) -> float:
+    def rest_s(self) -> float:
         """How long after a call to a failing host began the next one may."""
-        return float(min(TRIED_AGAIN_S, FIRST_PAUSE_S * 2 ** min(10, self.failures - FAILING_AFTER)))
+        return float(min(TRIED_AGAIN_S, FIRST_REST_S * 2 ** min(10, self.failures - FAILING_AFTER)))
 
     def answer(self, now: float) -> None:
         """Learn of an answer: it ends the row."""

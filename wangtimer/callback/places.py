@@ -101,7 +101,7 @@ class Way:
         self.host = host
         self.health = Health()
         self.places = host.most
-        self.rests = False  # it is failing, and the pause after the last try is not known to be over
+        self.rests = False  # it is failing, and the rest after the last try is not known to be over
         self.running = 0
         self.waiting = 0
         self.is_reached = False
@@ -124,8 +124,8 @@ class Way:
         return min(self.places, self.tried_beside + PLACES_UNTIL_REACHED) - self.running
 
     def rests_at(self, now: float) -> bool:
-        """Whether the pause after the last try lasts."""
-        return self.rests and now - self.started_at < self.health.pause_s
+        """Whether the rest after the last try lasts."""
+        return self.rests and now - self.started_at < self.health.rest_s
 
     @property
     def free_at_host(self) -> int:

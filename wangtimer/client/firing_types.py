@@ -152,7 +152,7 @@ class FailingHosts(TypedDict):
 
 
 class FailingHostOfApp(FailingHost):
-    """The same, of one of all apps; `waiting` firings wait for the host, those of other apps included."""
+    """The same, of one of all apps; `waiting` firings wait for it or a limit of it, those of other apps included."""
 
     app: str
     waiting: int

@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.keyed_world import KeyedWorld
 from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 
@@ -46,11 +47,28 @@ def test_an_app_sees_its_own_failing_hosts_alone(keyed: KeyedWorld) -> None:
 def test_operators_see_those_of_all_apps_and_how_many_wait(keyed: KeyedWorld) -> None:
     operators = keyed.key(None)
     told(keyed)
-    (lane,) = {host.lane for host in keyed.wiring.failing_hosts.present()}
-    waiting = [DueMember(Member(number, keyed.clock.now, 1), keyed.clock.now) for number in (1, 2, 3)]
-    keyed.wiring.lanes.add({lane: waiting}, is_repair=False)
+    _wait(keyed, SharedLane.of_host("a:80"), 3)
     found = items(keyed, "/v1/failing-hosts:allApps", operators)
     assert [(one["app"], one["waiting"]) for one in found] == [("shop", 3), ("bank", 3)]
+
+
+def test_what_waits_for_a_limit_of_a_failing_host_counts_and_what_is_paused_does_not(
+    keyed: KeyedWorld,
+) -> None:
+    operators = keyed.key(None)
+    told(keyed)
+    _wait(keyed, SharedLane.of_host("a:80"), 1)
+    _wait(keyed, SharedLane.of_host_limit("a:80"), 2)
+    _wait(keyed, SharedLane.of_app_at_host("shop", "a:80"), 4)
+    _wait(keyed, SharedLane.of_pause("host:a:80"), 8)
+    found = items(keyed, "/v1/failing-hosts:allApps", operators)
+    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 7), ("bank", 3)]
+
+
+def _wait(keyed: KeyedWorld, lane: SharedLane, number: int) -> None:
+    now = keyed.clock.now
+    waiting = [DueMember(Member(timer_id, now, 1), now) for timer_id in range(1, number + 1)]
+    keyed.wiring.lanes.add({lane: waiting}, is_repair=False)
 
 
 def test_no_app_sees_those_of_all_apps(keyed: KeyedWorld) -> None:

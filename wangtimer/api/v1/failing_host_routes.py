@@ -38,7 +38,11 @@ class FailingHostOfApp(ShownFailingHost):
 
     app: str
     waiting: Annotated[
-        int, Field(description="firings that wait for the host in Redis, those of other apps included")
+        int,
+        Field(
+            description="firings that wait in Redis for the host or for a limit of calls to it, those of other apps "
+            "included; not those that an operator paused"
+        ),
     ]
 
 
@@ -74,9 +78,12 @@ class FailingHostResource:
         """
         wiring = self.wiring()
         present = wiring.failing_hosts.present()
-        waiting = wiring.lanes.waiting_in(list({one.lane for one in present}))
+        waiting = wiring.lanes.waiting_in(list({lane for one in present for lane in one.lanes}))
         return FailingHostsOfAllApps(
-            items=[FailingHostOfApp(**_shown(one), app=one.app, waiting=waiting[one.lane]) for one in present]
+            items=[
+                FailingHostOfApp(**_shown(one), app=one.app, waiting=sum(waiting[lane] for lane in one.lanes))
+                for one in present
+            ]
         )
 
 

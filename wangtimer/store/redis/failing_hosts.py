@@ -46,9 +46,14 @@ class FailingHost:
         return self.app, self.origin
 
     @property
-    def lane(self) -> SharedLane:
-        """Where its calls wait, with those of other apps to the host."""
-        return SharedLane.of_host(self.origin.partition("://")[2].replace("[", "").replace("]", ""))
+    def lanes(self) -> tuple[SharedLane, ...]:
+        """Where its calls wait, with those of other apps: for the host, or for a limit of calls to it."""
+        host = self.origin.partition("://")[2].replace("[", "").replace("]", "")
+        return (
+            SharedLane.of_host(host),
+            SharedLane.of_host_limit(host),
+            SharedLane.of_app_at_host(self.app, host),
+        )
 
 
 class FailingHostRecord:

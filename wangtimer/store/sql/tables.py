@@ -151,8 +151,8 @@ host_limits = Table(
     metadata,
     # A host and port; `*`: every other.
     Column("host", String(LANE_CHARACTERS), primary_key=True),
-    Column("calls_per_second", Integer, nullable=True),
-    Column("calls_at_once", Integer, nullable=True),
+    Column("calls_per_second", BigInteger, nullable=True),
+    Column("calls_at_once", BigInteger, nullable=True),
     Column("updated_at", BigInteger, nullable=False),
     **_MYSQL,
 )

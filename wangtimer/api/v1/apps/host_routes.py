@@ -59,8 +59,10 @@ class ShownHostLimit(Sent):
     """The limit of a target's host and port, over all apps; null: no such limit."""
 
     host: HostName
-    calls_per_second: int | None
-    calls_at_once: int | None
+    calls_per_second: Annotated[int | None, Field(description="calls a second, at most; null: no such limit")]
+    calls_at_once: Annotated[
+        int | None, Field(description="calls under way at once, at most; null: no such limit")
+    ]
 
 
 class HostLimitPage(ListPage):

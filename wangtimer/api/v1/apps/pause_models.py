@@ -58,7 +58,7 @@ class ShownPause(Sent):
     name: PauseName
     app: Annotated[str | None, Field(description="whose it is; null: no single app's")]
     since: Text
-    reason: str
+    reason: Annotated[str, Field(description="why, as it was given; empty: nothing was")]
 
 
 class PausePage(ListPage):
