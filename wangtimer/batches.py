@@ -5,14 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from wangtimer.core.errors import Conflict, StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import is_over
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import Draft, NameTaken, TimerBatches, Versions, draft
+from wangtimer.store.sql.timer_batches import Draft, NameTaken, Stored, TimerBatches, Versions, draft
 from wangtimer.store.sql.timers import name_taken
 
 
@@ -297,7 +297,9 @@ def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Re
     return results
 
 
-def _made(stored: Timer | NameTaken, wanted: _Wanted, is_told: bool) -> Made:
+def _made(stored: Stored, wanted: _Wanted, is_told: bool) -> Made:
+    if isinstance(stored, InvalidInput):
+        return Made(error=stored)
     if isinstance(stored, NameTaken):
         assert wanted.draft is not None
         new = wanted.draft.new

@@ -34,7 +34,9 @@ from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.shared import Shared
 from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.targets import SharedTargets
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -54,6 +56,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
@@ -73,9 +76,9 @@ from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
+from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.seals import Seals
-from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
@@ -92,10 +95,12 @@ from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.sweeper import Sweeper
+from wangtimer.target_changes import TargetChanges
 from wangtimer.trigger import ArmRule, Trigger
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
@@ -328,6 +333,21 @@ class Wiring:
         return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
 
     @once
+    def target_store(self) -> TargetStore:
+        """Named targets, in SQL."""
+        return TargetStore(self.database, self.seals)
+
+    @once
+    def target_copies(self) -> TargetCopies:
+        """The same in Redis."""
+        return TargetCopies(self.redis, self.keys, self.seals)
+
+    @once
+    def target_changes(self) -> TargetChanges:
+        """What apps change of them."""
+        return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
+
+    @once
     def kept_answers(self) -> KeptAnswers:
         """Answers for callers who repeat a request."""
         return KeptAnswers(self.database)
@@ -531,7 +551,10 @@ class Wiring:
         s = self.settings
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         signings = SharedSignings(self.signing_copies, self.signing_store, self.clock, verifier.sql_rest)
-        asker = Asker(self.timers, self.clock, signings.refresh)
+        targets = SharedTargets(
+            self.target_copies, self.target_store, self.seals, self.clock, verifier.sql_rest
+        )
+        asker = Asker(self.timers, self.clock, Shared(signings, targets).refresh)
         executor = Executor(
             self.slices,
             self.hot,
@@ -553,6 +576,7 @@ class Wiring:
             tell_strain=self.strain_mark.tell,
             is_stopping=self.stopping.is_set,
             call_of=self.seals.call_of,
+            targets=targets,
         )
         self._start_threads(executor)
         return executor
@@ -575,7 +599,10 @@ class Wiring:
             self.definitions,
             self.outbox,
             self.clock,
-            SigningRefresher(self.signing_store, self.signing_copies),
+            (
+                CopyRefresher("signing", self.signing_store, self.signing_copies),
+                CopyRefresher("target", self.target_store, self.target_copies, names=2),
+            ),
         )
 
     @once

@@ -18,6 +18,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.claim import Held
@@ -37,7 +38,7 @@ OLDEST_TIMESTAMP_S = 1
 class Ready(NamedTuple):
     """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's.
 
-    `signing` is how its app's calls are signed.
+    `signing` is how its app's calls are signed; `target` is what its definition names, whole; None: none.
     """
 
     held: Held
@@ -45,6 +46,13 @@ class Ready(NamedTuple):
     definition: Definition
     bucket: int
     signing: AppSigning
+    target: NamedTarget | None = None
+
+    @property
+    def host_port(self) -> str:
+        """Where the call goes, as lanes name it."""
+        url = self.definition.notify.url if self.target is None else self.target.call.url
+        return read_url(url)[0].host_port
 
 
 class Sent(NamedTuple):
@@ -164,11 +172,13 @@ class Sender:
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
-        held, due_at, definition, bucket, signing = ready
+        held, due_at, definition, bucket, signing, target = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
             call = self._call_of(definition)
+            if target is not None:
+                call = target.called_by(call)
             request = request_of(call, definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
@@ -179,11 +189,11 @@ class Sender:
             due_at,
             request,
             bucket,
-            definition.timeout_ms,
+            definition.timeout_ms if target is None else target.timeout_of(definition.timeout_ms),
             keys,
             timestamp_s,
-            definition.keep_output,
-            secret_texts(call) if definition.notify.sealed else (),
+            definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
+            secret_texts(call) if definition.notify.sealed or target is not None else (),
         )
 
     def now_s(self) -> int:
@@ -304,7 +314,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, read_url(one.definition.notify.url)[0].host_port, one.definition.app):
+        if _leads_elsewhere(one.held, one.host_port, one.definition.app):
             going.append(one)
         elif most > 0:
             most -= 1

@@ -29,6 +29,7 @@ from wangtimer.testing.doubles import (
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
+    MemoryTargetCopies,
 )
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
@@ -139,6 +140,7 @@ class Deployment(Wiring):
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             signing_copies=MemorySigningCopies(server),
+            target_copies=MemoryTargetCopies(server, self.seals),
             load=MemoryLoad(server),
             strain_mark=NoStrain(),
             bad_timers=BadTimers(),

@@ -11,7 +11,7 @@ from wangtimer.api.asked.asked_schedule import (
 )
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
-from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
+from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.timer_rows import terms
@@ -63,12 +63,15 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     return _fitting(replaced.with_values(asked_values(asked, default_of)))
 
 
-def _check(call: Notify, kept_from: str) -> None:
+def _check(call: Notify, kept_from: Notify | None) -> None:
     """Raise `Refused` where the masks stood for so much that the call is too long, or for another host's secrets."""
     check_headers(call.headers)
-    check_url(call.url)
-    if kept_from:
-        check_same_origin(call.url, kept_from)
+    if call.target:
+        check_path(call.url)
+    else:
+        check_url(call.url)
+    if kept_from is not None:
+        check_same_place(call, kept_from)
 
 
 def _fitting(timer: Timer) -> Timer:

@@ -13,6 +13,7 @@ from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.signing_routes import signing_routes
+from wangtimer.api.v1.targets.target_routes import target_routes
 from wangtimer.api.v1.timers.timer_routes import timer_routes
 from wangtimer.wiring import Wiring
 
@@ -27,6 +28,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         load_routes(wiring),
         _operators_routes(wiring),
         signing_routes(wiring),
+        target_routes(wiring),
     )
 
 

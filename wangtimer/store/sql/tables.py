@@ -29,6 +29,7 @@ from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
 from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS, TimerStatus
 
 OUTPUT_CHARACTERS = 1024
@@ -191,6 +192,8 @@ timers = Table(
     # The upload that the days come from: its `updated_at`; 0 if unknown, negative if they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
+    # The name of the target that the call goes through.
+    Column("target", String(TARGET_CHARACTERS), nullable=True),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
@@ -214,6 +217,8 @@ timers = Table(
     Index("timer_finished", "status", "next_fire_at", "keep_days", "planned_until"),
     # Timers that name a calendar that was uploaded again, and still have its older days.
     Index("timer_follows", "app", "calendar", "calendar_at"),
+    # How many living timers name a target.
+    Index("timer_of_target", "app", "target", "tombstone"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
@@ -237,6 +242,23 @@ calendars = Table(
     Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
     # Calendars that are to be followed.
     Index("calendar_followed", "followed_at", "updated_at"),
+    **_MYSQL,
+)
+
+# Calls of an app that its timers name.
+targets = Table(
+    "target",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("name", String(TARGET_CHARACTERS), primary_key=True),
+    # JSON (`store/target_text.py`)
+    Column("content", _LongText, nullable=False),
+    # Grows with every change, also over a deletion.
+    Column("version", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # The sweep tells Redis of what changed lately.
+    Index("target_updated", "updated_at", "app", "name"),
     **_MYSQL,
 )
 

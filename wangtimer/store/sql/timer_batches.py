@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict
+from wangtimer.core.errors import Conflict, InvalidInput
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -16,6 +16,7 @@ from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
@@ -25,11 +26,11 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
+from wangtimer.store.sql.named_targets import unknown_target, unknown_targets
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
     inserting,
-    notify_text,
     read_rows,
     terms,
     timer_of,
@@ -85,6 +86,10 @@ class NameTaken:
     by: int
 
 
+# What becomes of a draft.
+Stored = Timer | NameTaken | InvalidInput
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A new timer: its row, and how it stands once it is stored. With its first plan, `near`, it is stored enabled."""
@@ -125,9 +130,12 @@ def draft(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> Dra
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What became of each draft, in their order, and the firings that wait to be added to slices."""
+    """What became of each draft, in their order, and the firings that wait to be added to slices.
 
-    timers: list[Timer | NameTaken]
+    `InvalidInput`: the app has no target of the name that the timer gives.
+    """
+
+    timers: list[Stored]
     pending: list[Firing]
 
 
@@ -142,7 +150,8 @@ class TimerBatches:
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
         """Store timers of one app, the enabled ones with their near firings, in one transaction.
 
-        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. Raises
+        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. An error
+        stands in place of each that names a target which the app does not have. Raises
         `StoreAway`, and `Conflict` if others keep creating timers of these names: nothing is stored then.
         """
         for number in range(TRIES):
@@ -264,14 +273,14 @@ class TimerBatches:
 
     def _insert_free(
         self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing]
-    ) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
-        """Insert the drafts whose names are free, with their firings.
+    ) -> tuple[dict[str, Stored], list[Firing]]:
+        """Insert the drafts whose names are free, and whose targets are there, with their firings.
 
-        Return by name their timers, and `NameTaken` for the others; and those of the firings that wait to be fired.
+        Return by name their timers, and why the others are not stored; and those of the firings that wait to be fired.
         """
         tries = 0
 
-        def work(sql: Connection) -> tuple[dict[str, Timer | NameTaken], list[Firing]]:
+        def work(sql: Connection) -> tuple[dict[str, Stored], list[Firing]]:
             nonlocal tries
             tries += 1
             named = {"of_app": app, "names": list(drafts)}
@@ -280,13 +289,18 @@ class TimerBatches:
             own = {name for name, row in held.items() if tries > 1 and row["id"] == drafts[name].timer.id}
             # In order of name, as all others insert them: so that no two wait for each other.
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
+            unknown = unknown_targets(sql, app, filter(None, map(_target_of, free)))
+            aimless = {
+                one.timer.name: unknown_target(_target_of(one)) for one in free if _target_of(one) in unknown
+            }
+            free = [one for one in free if one.timer.name not in aimless]
             if free:
                 _insert(sql, app, free)
             made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
             ids = {timer.id for timer in made.values()}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
-            taken: dict[str, Timer | NameTaken] = {name: NameTaken(row["id"]) for name, row in held.items()}
-            return taken | made, pending
+            refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
+            return refused | aimless | made, pending
 
         return self._database.write(work, Step.SQL_CREATE_MANY)
 
@@ -299,8 +313,13 @@ def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     note_changes(sql, drafts[0].timer.created_at, [creation_of(one.timer) for one in drafts])
 
 
-def _taken_by(found: Timer | NameTaken) -> NameTaken:
-    return found if isinstance(found, NameTaken) else NameTaken(found.id)
+def _taken_by(found: Stored) -> Stored:
+    """Return what becomes of a later draft of the same name."""
+    return NameTaken(found.id) if isinstance(found, Timer) else found
+
+
+def _target_of(one: Draft) -> str:
+    return one.timer.definition.notify.target
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:

@@ -36,6 +36,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
+from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -148,7 +149,9 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
-            has_more = bool(made.tags or firings or keep) or is_marked(made.definition.schedule) or is_noted()
+            one = made.definition
+            has_more = bool(made.tags or firings or keep or one.notify.target)
+            has_more = has_more or is_marked(one.schedule) or is_noted()
             try:
                 if has_more:
                     return made, self._database.write(insert_all, Step.SQL_CREATE)
@@ -416,6 +419,7 @@ def _insert(
     sql: Connection, row: dict[str, Any], made: Timer, firings: list[Firing], keep: ToKeep | None
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
+    hold_target(sql, made.definition.app, made.definition.notify)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
@@ -527,6 +531,8 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
+        if one.notify.target != was.definition.notify.target:
+            hold_target(sql, one.app, one.notify)
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)

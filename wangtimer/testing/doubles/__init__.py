@@ -18,6 +18,7 @@ from wangtimer.testing.doubles.memory_permits import MemoryPermits
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
+from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.never_signed import NeverSigned
 
@@ -36,6 +37,7 @@ __all__ = [
     "MemoryServer",
     "MemorySigningCopies",
     "MemorySlices",
+    "MemoryTargetCopies",
     "MemoryWindow",
     "NeverSigned",
     "ScriptedAnswer",

@@ -1,6 +1,5 @@
 """A firing as v1 shows it."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -20,10 +19,10 @@ from wangtimer.api.asked.firing_types import (
     WaitedFor,
 )
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.v1.firings.sent_request import RequestState, SentRequest, sent_request
+from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 
@@ -112,16 +111,14 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
     }
 
 
-def shown_history(
-    history: FiringHistory, app: str, timer: Timer | None, call_of: Callable[[Definition], Notify]
-) -> ShownHistory:
+def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: Calls) -> ShownHistory:
     """Return a firing of a timer with its attempts; None: the timer is deleted.
 
-    `call_of` returns a definition's call as it is sent, with its secrets; they are not shown.
+    `calls` tells what its request was made of, with its secrets; they are not shown.
     """
     fire_at = history.record.firing.fire_at
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
-    state, request = sent_request(history, timer, call_of)
+    state, request = sent_request(history, timer, calls)
     return ShownHistory(
         **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
     )
