@@ -8,7 +8,14 @@ from operator import attrgetter
 from random import Random
 from typing import Any
 
-from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemorySigningStore, MemoryTimers
+from tests.fakes import (
+    MemoryDemands,
+    MemoryFiringLists,
+    MemoryFirings,
+    MemorySigningStore,
+    MemoryTargetStore,
+    MemoryTimers,
+)
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
@@ -33,6 +40,7 @@ from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.signings import SharedSignings, Signings
 from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.executor.targets import SharedTargets, Targets
 from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -50,6 +58,7 @@ from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import (
@@ -65,6 +74,7 @@ from wangtimer.testing.doubles import (
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
+    MemoryTargetCopies,
     MemoryWindow,
     NeverSigned,
 )
@@ -276,6 +286,7 @@ class ExecutorNode(Node):
             tell_strain=world.tell_strain,
             is_stopping=lambda: self.is_stopping,
             call_of=lambda definition: self.call_of(definition),
+            targets=world.targets_of(),
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
@@ -392,6 +403,8 @@ class World:
         self.load = MemoryLoad(self.redis)
         self.signing_copies = MemorySigningCopies(self.redis)
         self.signing_store = MemorySigningStore(self.sql)
+        self.target_copies = MemoryTargetCopies(self.redis)
+        self.target_store = MemoryTargetStore(self.sql)
         self.timers = MemoryTimers(self.sql)
         self.firings = MemoryFirings(self.sql)
         self.demands = MemoryDemands(self.sql)
@@ -436,6 +449,10 @@ class World:
         if not self.is_signed:
             return NeverSigned()
         return SharedSignings(self.signing_copies, self.signing_store, self.time, SqlRest())
+
+    def targets_of(self) -> Targets:
+        """Return what another callback process knows of named targets."""
+        return SharedTargets(self.target_copies, self.target_store, NO_KEYS, self.time, SqlRest())
 
     def tell_strain(self) -> None:
         """Let the word of strain count for a while."""

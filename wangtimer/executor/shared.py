@@ -50,7 +50,8 @@ class Shared:
         """Ask SQL for what is not `known` yet, and add it."""
         apps, keys = _needs(definitions)
         known.signings |= self.signings.ask(apps - known.signings.keys())
-        known.targets |= self.targets.ask(keys - known.targets.keys())
+        if unknown := keys - known.targets.keys():
+            known.targets |= self.targets.ask(unknown)
 
     def refresh(self, definitions: Iterable[Definition]) -> None:
         """Learn what SQL has; raises `StoreAway`."""
