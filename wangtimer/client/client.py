@@ -12,13 +12,23 @@ from .calendar_calls import CalendarCalls, HealthCalls
 from .follow_calls import FollowCalls
 from .many_timer_calls import ManyTimerCalls
 from .signing_calls import SigningCalls
+from .target_calls import TargetCalls
 from .transport import Transport
 
 TIMEOUT_S = 30.0
 RETRIES = 3
 
 
-class Client(FollowCalls, ManyTimerCalls, CalendarCalls, AppCalls, SigningCalls, AuditCalls, HealthCalls):
+class Client(
+    FollowCalls,
+    ManyTimerCalls,
+    TargetCalls,
+    CalendarCalls,
+    AppCalls,
+    SigningCalls,
+    AuditCalls,
+    HealthCalls,
+):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.
 
     `key` is the API key. Without it, it is that of `WANGTIMER_KEY`, of the file `WANGTIMER_KEY_FILE`, or, for a service
