@@ -23,7 +23,7 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 OPERATORS = (
     ["api_keys.py"] * 3
     + ["apps.py"] * 2
-    + ["secret_rotation.py", "signing_store.py"]
+    + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
 )
 PUBLISH = {step for step in Step if step.name.startswith("PUBLISH_")}

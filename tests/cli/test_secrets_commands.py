@@ -65,7 +65,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
         done = run("rotate", **settings)
         assert (done.exit_code, done.stdout) == (
             0,
-            "1 timers and the signing secrets of 1 apps written anew; key new encrypts\n",
+            "1 timers, 0 targets and the signing secrets of 1 apps written anew; key new encrypts\n",
         )
         assert redis.keys("*") == [b"wt:signing"]
         newest = Seals(read_secret_keys(NEW))

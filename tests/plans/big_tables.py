@@ -113,4 +113,10 @@ class BigTables:
             f" SELECT {self.settled_since} + n * 80, CONCAT('key', n % 100), '', '', 'edit', 'timer', n + 1, {app}"
             f" FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, change]
+        target = (
+            "INSERT INTO target (app, name, content, version, created_at, updated_at)"
+            " SELECT CONCAT('app', n DIV 10), CONCAT('target', n), "
+            '\'{"call": "{}"}\', 1, 1, '
+            f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, signing, target, change]

@@ -1,7 +1,7 @@
 """The differences between files and the service, as a person or a program reads them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click

@@ -84,7 +84,7 @@ class TargetStore:
             return made, held is None
 
         try:
-            return self._database.write(work, Step.SQL_TARGET)
+            return self._database.write(work, Step.SQL_CHANGE_TARGET)
         except IntegrityError:
             raise Conflict(
                 "name",
@@ -113,7 +113,7 @@ class TargetStore:
             sql.execute(delete(targets).where(_is(app, name)))
             note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.TARGET, name, app)])
 
-        self._database.write(work, Step.SQL_TARGET)
+        self._database.write(work, Step.SQL_REMOVE_TARGET)
 
     def timers_of(self, app: str, name: str) -> int:
         """Return how many living timers of the app name this target."""
