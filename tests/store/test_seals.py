@@ -25,7 +25,7 @@ def of_timer(call: Notify, timer_id: int = 7, app: str = "shop") -> Definition:
     return Definition(timer_id, app, 1, TimerStatus.ENABLED, Once(0), call)
 
 
-def no_check(_call: Notify, _kept_from: str) -> None:
+def no_check(_call: Notify, _kept_from: Notify | None) -> None:
     """Anything is allowed."""
 
 
