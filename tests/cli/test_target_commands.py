@@ -8,7 +8,7 @@ URL = "http://target.example/hooks"
 def test_a_target_is_set_shown_named_and_deleted(run: Run) -> None:
     made = json_of(
         run(
-            *("targets", "set", "orders", "--url", URL, "--method", "put", "--timeout", "2s"),
+            *("targets", "set", "orders", "--target", URL, "--method", "put", "--timeout", "2s"),
             *("--header", "X-Tag: a", "--keep-output", "never", "--json"),
         )
     )
@@ -26,7 +26,7 @@ def test_a_target_is_set_shown_named_and_deleted(run: Run) -> None:
 
 
 def test_what_is_not_given_of_a_target_stays(run: Run) -> None:
-    run("targets", "set", "orders", "--url", URL, "--header", "X-Tag: a", "--body", "x", "--timeout", "2s")
+    run("targets", "set", "orders", "--target", URL, "--header", "X-Tag: a", "--body", "x", "--timeout", "2s")
     changed = json_of(
         run("targets", "set", "orders", "--drop-header", "x-tag", "--clear", "timeout", "--json")
     )

@@ -230,7 +230,7 @@ def test_of_many_new_timers_only_those_with_an_unknown_target_are_refused(world:
         {"key": name, "schedule": {"delay": "1m"}, "target": {"name": name}} for name in ("orders", "other")
     ]
     answered = world.send("POST", f"{TIMERS}:batchCreate", {"timers": rows})
-    first, second = answered.json["results"]
+    first, second = answered.json["items"]
     assert (first["created"], second["created"], second["problem"]["pointer"]) == (
         True,
         False,

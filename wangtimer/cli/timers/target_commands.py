@@ -45,7 +45,7 @@ def show(asked: Asked, name: str) -> None:
 
 @targets.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
-@click.option("--url", help="The URL to call. A new target needs one.")
+@click.option("--target", "url_to_call", metavar="URL", help="The URL to call. A new target needs one.")
 @options(*(one.click_option() for one in _FIELDS), *CALL)
 @click.option(
     "--drop-header", "dropped", multiple=True, metavar="HEADER", help="Remove this header; may be repeated."
@@ -61,7 +61,7 @@ def show(asked: Asked, name: str) -> None:
 def set_target(
     asked: Asked,
     name: str,
-    url: str | None,
+    url_to_call: str | None,
     headers: tuple[str, ...],
     body: str | None,
     dropped: tuple[str, ...],
@@ -70,7 +70,7 @@ def set_target(
     **fields: Any,
 ) -> None:
     """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
-    changes: dict[str, Any] = {**target_changes(url, headers, body, dropped)}
+    changes: dict[str, Any] = {**target_changes(url_to_call, headers, body, dropped)}
     for one in _FIELDS:
         if (value := fields.get(one.parameter)) not in (None, ()):
             changes[one.field.name] = list(value) if isinstance(value, tuple) else value
