@@ -73,7 +73,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     held = TimerStore(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing
-    assert run("rotate", **settings).stdout.startswith("0 timers and the signing secrets of 0 apps")
+    assert run("rotate", **settings).stdout.startswith("0 timers, 0 targets and the signing secrets of 0 apps")
 
 
 def test_what_rotate_cannot_open_is_named_and_the_exit_code_tells(
